@@ -1,0 +1,1 @@
+//! `ok`: the gate that everything in an AI-run company passes.
