@@ -1,0 +1,243 @@
+//! The growing end of the log. Entries go in inside the caller's transaction, and the same transaction ends with a
+//! signed head, so no unsigned entry is ever durable. After a failed commit the tail in memory is worthless: resume.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::checkpoint::Signer;
+use super::read;
+use super::record::{self, Entry, Place};
+use super::tree::{FullTile, Hash, Peaks, TILE, TILE_HEIGHT, Tree, leaf_hash};
+use crate::types::refusal::Fault;
+use crate::types::time::{SECOND, Time};
+
+/// The log's tables.
+pub const SCHEMA: &str = include_str!("schema.sql");
+
+/// A checkpoint is published at least this often while the log grows.
+const PUBLISH_MS: i64 = SECOND;
+const PUBLISH_EVENTS: u64 = 256;
+
+/// The log's newest state, as sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub origin: String,
+    pub size: u64,
+    pub root: Hash,
+    pub ts: Time,
+    pub note: String,
+    pub vkey: String,
+}
+
+pub struct Tail {
+    signer: Signer,
+    tree: Tree,
+    prev: Hash,
+    ts: Time,
+    epoch: i64,
+    published: (u64, Time),
+}
+
+impl Tail {
+    /// Begins a log.
+    pub fn create(conn: &Connection, signer: Signer, now: Time) -> Result<Tail, Fault> {
+        let mut tail =
+            Tail { signer, tree: Tree::default(), prev: [0; 32], ts: now, epoch: 0, published: (0, now) };
+        tail.take_over(conn)?;
+        Ok(tail)
+    }
+
+    /// Picks up a log where it was left. Refuses one whose head this key did not sign or whose tree does not lead to it.
+    pub fn resume(conn: &Connection, signer: Signer) -> Result<Tail, Fault> {
+        let head = head(conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+        let epoch = conn.query_row("SELECT epoch FROM log_head", [], |row| row.get(0))?;
+        let tree = resume_tree(conn, head.size)?;
+        if tree.root() != head.root || signer.sign(head.size, &head.root) != head.note {
+            let message = "the log does not lead to its signed head, or the audit key is another one; \
+                           run `ok audit verify`, nothing was changed";
+            return Err(Fault::Broken(message.into()));
+        }
+        let prev = match head.size {
+            0 => [0; 32],
+            size => leaf_hash(&conn.query_row("SELECT leaf FROM log_entry WHERE seq = ?", [size as i64], |row| {
+                row.get::<_, Vec<u8>>(0)
+            })?),
+        };
+        let published = conn
+            .query_row("SELECT size, ts FROM log_checkpoint ORDER BY size DESC LIMIT 1", [], |row| {
+                Ok((row.get::<_, i64>(0)? as u64, Time(row.get(1)?)))
+            })
+            .optional()?
+            .unwrap_or((0, head.ts));
+        Ok(Tail { signer, tree, prev, ts: head.ts, epoch, published })
+    }
+
+    pub fn origin(&self) -> &str {
+        self.signer.origin()
+    }
+
+    pub fn size(&self) -> u64 {
+        self.tree.size()
+    }
+
+    pub fn ts(&self) -> Time {
+        self.ts
+    }
+
+    /// Makes this process the owner: a writer with an older epoch is fenced off from now on.
+    pub fn take_over(&mut self, conn: &Connection) -> Result<(), Fault> {
+        self.epoch += 1;
+        self.write_head(conn)?;
+        Ok(())
+    }
+
+    /// Refuses to go on if anyone else has written since.
+    pub fn fence(&self, conn: &Connection) -> Result<(), Fault> {
+        let (size, epoch): (i64, i64) = conn
+            .prepare_cached("SELECT size, epoch FROM log_head")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if (size as u64, epoch) == (self.size(), self.epoch) {
+            Ok(())
+        } else {
+            Err(Fault::Broken("another program has written to the state file".into()))
+        }
+    }
+
+    /// Appends one entry and returns its seq. Nothing is durable until the transaction commits.
+    pub fn append(&mut self, conn: &Connection, entry: &Entry, now: Time, salt: [u8; 32]) -> Result<i64, Fault> {
+        let seq = self.size() as i64 + 1;
+        self.ts = self.ts.max(now);
+        let place = Place { origin: self.signer.origin(), seq, prev: self.prev, ts: self.ts, salt };
+        let sealed = record::seal(entry, &place)?;
+        conn.prepare_cached("INSERT INTO log_entry (seq, leaf) VALUES (?, ?)")?.execute(params![seq, sealed.leaf])?;
+        conn.prepare_cached("INSERT INTO log_payload (seq, salt, body) VALUES (?, ?, ?)")?
+            .execute(params![seq, salt, sealed.payload])?;
+        for key in read::keys(entry.event.kind().name(), entry.actor.as_str(), &entry.event.subjects()) {
+            conn.prepare_cached("INSERT INTO log_index (key, seq) VALUES (?, ?)")?.execute(params![key, seq])?;
+        }
+        self.prev = leaf_hash(&sealed.leaf);
+        for tile in self.tree.push(self.prev) {
+            write_tile(conn, &tile)?;
+        }
+        Ok(seq)
+    }
+
+    /// Signs what was appended; the last thing before the commit.
+    pub fn seal(&mut self, conn: &Connection, now: Time) -> Result<Head, Fault> {
+        let head = self.write_head(conn)?;
+        let (size, at) = self.published;
+        if head.size >= size + PUBLISH_EVENTS || now.0 >= at.0 + PUBLISH_MS {
+            self.publish(conn, &head, now)?;
+        }
+        Ok(head)
+    }
+
+    /// Whether a checkpoint is due that no append has published.
+    pub fn publish_due(&self, now: Time) -> bool {
+        self.size() > self.published.0 && now.0 >= self.published.1.0 + PUBLISH_MS
+    }
+
+    /// Keeps the newest checkpoint for good, unless it is kept already.
+    pub fn publish_newest(&mut self, conn: &Connection, now: Time) -> Result<(), Fault> {
+        match head(conn)? {
+            Some(head) if head.size > self.published.0 => self.publish(conn, &head, now),
+            _ => Ok(()),
+        }
+    }
+
+    fn publish(&mut self, conn: &Connection, head: &Head, now: Time) -> Result<(), Fault> {
+        conn.prepare_cached("INSERT OR IGNORE INTO log_checkpoint (size, root, ts, note) VALUES (?, ?, ?, ?)")?
+            .execute(params![head.size as i64, head.root, head.ts.0, head.note])?;
+        self.published = (head.size, now);
+        Ok(())
+    }
+
+    fn write_head(&self, conn: &Connection) -> Result<Head, Fault> {
+        let root = self.tree.root();
+        let head = Head {
+            origin: self.origin().to_owned(),
+            size: self.size(),
+            root,
+            ts: self.ts,
+            note: self.signer.sign(self.size(), &root),
+            vkey: self.signer.vkey(),
+        };
+        conn.prepare_cached(
+            "INSERT OR REPLACE INTO log_head (id, origin, vkey, size, root, ts, note, epoch) VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+        )?
+        .execute(params![head.origin, head.vkey, head.size as i64, head.root, head.ts.0, head.note, self.epoch])?;
+        Ok(head)
+    }
+}
+
+fn write_tile(conn: &Connection, tile: &FullTile) -> Result<(), Fault> {
+    conn.prepare_cached("INSERT INTO log_tile (level, idx, hashes) VALUES (?, ?, ?)")?.execute(params![
+        tile.level,
+        tile.index as i64,
+        tile.hashes.as_flattened()
+    ])?;
+    Ok(())
+}
+
+/// The sealed head, if the log has begun.
+pub fn head(conn: &Connection) -> Result<Option<Head>, Fault> {
+    Ok(conn
+        .prepare_cached("SELECT origin, size, root, ts, note, vkey FROM log_head")?
+        .query_row([], |row| {
+            Ok(Head {
+                origin: row.get(0)?,
+                size: row.get::<_, i64>(1)? as u64,
+                root: row.get(2)?,
+                ts: Time(row.get(3)?),
+                note: row.get(4)?,
+                vkey: row.get(5)?,
+            })
+        })
+        .optional()?)
+}
+
+/// Erases the content of an entry; the leaf stays. The caller has appended the entry that declares it.
+pub fn erase(conn: &Connection, seq: i64) -> Result<(), Fault> {
+    conn.execute("UPDATE log_payload SET salt = NULL, body = NULL WHERE seq = ?", [seq])?;
+    Ok(())
+}
+
+fn resume_tree(conn: &Connection, size: u64) -> Result<Tree, Fault> {
+    let mut open = Vec::new();
+    for level in 0_u32.. {
+        let complete = size.checked_shr(level * TILE_HEIGHT).unwrap_or(0);
+        if complete == 0 {
+            break;
+        }
+        let first = complete - complete % TILE as u64;
+        let row = match level {
+            0 => open_leaves(conn, first, complete)?,
+            _ => (first..complete).map(|index| tile_root(conn, level - 1, index)).collect::<Result<_, _>>()?,
+        };
+        open.push(row);
+    }
+    Ok(Tree::resume(size, open))
+}
+
+fn open_leaves(conn: &Connection, first: u64, end: u64) -> Result<Vec<Hash>, Fault> {
+    let mut statement = conn.prepare("SELECT leaf FROM log_entry WHERE seq > ? AND seq <= ? ORDER BY seq")?;
+    let leaves = statement.query_map([first as i64, end as i64], |row| row.get::<_, Vec<u8>>(0))?;
+    Ok(leaves.map(|leaf| leaf.map(|bytes| leaf_hash(&bytes))).collect::<Result<_, _>>()?)
+}
+
+/// The root of a full tile.
+pub(super) fn tile_root(conn: &Connection, level: u32, index: u64) -> Result<Hash, Fault> {
+    Ok(Peaks::root_of(&tile(conn, level, index)?))
+}
+
+/// The hashes of a full tile.
+pub(super) fn tile(conn: &Connection, level: u32, index: u64) -> Result<Vec<Hash>, Fault> {
+    let blob: Vec<u8> = conn
+        .prepare_cached("SELECT hashes FROM log_tile WHERE level = ? AND idx = ?")?
+        .query_row(params![level, index as i64], |row| row.get(0))?;
+    let (hashes, rest) = blob.as_chunks::<32>();
+    if hashes.len() == TILE && rest.is_empty() {
+        Ok(hashes.to_vec())
+    } else {
+        Err(Fault::Broken(format!("tile {level}/{index} of the log has {} bytes", blob.len())))
+    }
+}

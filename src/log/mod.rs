@@ -1,0 +1,10 @@
+//! The append-only truth. Bytes are serialised once, stored, and hashed as stored (docs/concepts/log-format.md).
+//! `verify` shares no code with the rest: it could not find a fault that it had itself.
+
+pub mod append;
+pub mod checkpoint;
+pub mod export;
+pub mod proof;
+pub mod read;
+pub mod record;
+pub mod tree;

@@ -1,0 +1,168 @@
+//! Reading events back: in order, by type, actor or what they are about.
+
+use std::ops::ControlFlow;
+
+use rusqlite::{Connection, params_from_iter};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::record::Decision;
+use crate::types::event::EventKind;
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+
+/// Which events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Any of these types; empty means all.
+    pub kinds: Vec<EventKind>,
+    /// Done by this actor.
+    pub actor: Option<String>,
+    /// About each of these ids.
+    pub refs: Vec<String>,
+}
+
+/// One event, as stored.
+#[derive(Clone, Debug)]
+pub struct Logged {
+    pub seq: i64,
+    pub at: Time,
+    pub actor: String,
+    pub kind: String,
+    pub refs: Vec<String>,
+    pub decision: Decision,
+    /// The event with its `type`; `None` once erased.
+    pub event: Option<Value>,
+}
+
+/// Which way to read, and from where.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// Events after this seq, oldest first.
+    After(i64),
+    /// All events, newest first.
+    Newest,
+}
+
+const CHUNK: i64 = 512;
+
+#[derive(Deserialize)]
+struct LeafView {
+    actor: String,
+    decision: Decision,
+    refs: Vec<String>,
+    ts: i64,
+    r#type: String,
+}
+
+#[derive(Deserialize)]
+struct PayloadView {
+    event: Value,
+}
+
+/// The keys under which an entry is found.
+pub fn keys(kind: &str, actor: &str, refs: &[String]) -> impl Iterator<Item = String> {
+    let refs: Vec<String> = refs.iter().map(|id| format!("ref:{id}")).collect();
+    [format!("type:{kind}"), format!("actor:{actor}")].into_iter().chain(refs)
+}
+
+impl Filter {
+    fn matches(&self, logged: &Logged) -> bool {
+        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.name() == logged.kind))
+            && self.actor.as_ref().is_none_or(|actor| *actor == logged.actor)
+            && self.refs.iter().all(|id| logged.refs.contains(id))
+    }
+
+    /// The index keys that narrow the search most.
+    fn keys(&self) -> Vec<String> {
+        if let Some(id) = self.refs.first() {
+            vec![format!("ref:{id}")]
+        } else if !self.kinds.is_empty() {
+            self.kinds.iter().map(|kind| format!("type:{}", kind.name())).collect()
+        } else {
+            self.actor.iter().map(|actor| format!("actor:{actor}")).collect()
+        }
+    }
+}
+
+/// Hands each matching event to `each`, until it breaks or the log ends.
+pub fn scan(
+    conn: &Connection,
+    order: Order,
+    filter: &Filter,
+    each: &mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>,
+) -> Result<(), Fault> {
+    let (mut at, descending) = match order {
+        Order::After(seq) => (seq, false),
+        Order::Newest => (i64::MAX, true),
+    };
+    loop {
+        let seqs = chunk(conn, at, descending, &filter.keys())?;
+        let Some(last) = seqs.last().copied() else { return Ok(()) };
+        at = last;
+        for seq in seqs {
+            let logged = one(conn, seq)?;
+            if filter.matches(&logged) && each(logged)?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn chunk(conn: &Connection, at: i64, descending: bool, keys: &[String]) -> Result<Vec<i64>, Fault> {
+    let (compare, direction) = if descending { ("<", "DESC") } else { (">", "ASC") };
+    let sql = if keys.is_empty() {
+        format!("SELECT seq FROM log_entry WHERE seq {compare} ? ORDER BY seq {direction} LIMIT {CHUNK}")
+    } else {
+        let marks = vec!["?"; keys.len()].join(",");
+        format!(
+            "SELECT DISTINCT seq FROM log_index WHERE seq {compare} ? AND key IN ({marks}) ORDER BY seq {direction} LIMIT {CHUNK}"
+        )
+    };
+    let values = std::iter::once(rusqlite::types::Value::from(at)).chain(keys.iter().cloned().map(Into::into));
+    let mut statement = conn.prepare_cached(&sql)?;
+    let seqs = statement.query_map(params_from_iter(values), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(seqs)
+}
+
+/// One entry.
+pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
+    let (leaf, body): (Vec<u8>, Option<Vec<u8>>) = conn
+        .prepare_cached("SELECT leaf, body FROM log_entry LEFT JOIN log_payload USING (seq) WHERE seq = ?")?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let leaf: LeafView = serde_json::from_slice(&leaf)?;
+    let event = body.map(|body| serde_json::from_slice::<PayloadView>(&body)).transpose()?.map(|payload| payload.event);
+    Ok(Logged {
+        seq,
+        at: Time(leaf.ts),
+        actor: leaf.actor,
+        kind: leaf.r#type,
+        refs: leaf.refs,
+        decision: leaf.decision,
+        event,
+    })
+}
+
+/// The newest event number.
+pub fn last_seq(conn: &Connection) -> Result<i64, Fault> {
+    Ok(conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM log_entry")?.query_row([], |row| row.get(0))?)
+}
+
+/// A published checkpoint.
+pub struct Published {
+    pub size: u64,
+    pub root: Vec<u8>,
+    pub at: Time,
+    pub note: String,
+}
+
+/// Published checkpoints of fewer than `before` entries, newest first.
+pub fn checkpoints(conn: &Connection, before: u64, limit: usize) -> Result<Vec<Published>, Fault> {
+    let mut statement = conn
+        .prepare_cached("SELECT size, root, ts, note FROM log_checkpoint WHERE size < ? ORDER BY size DESC LIMIT ?")?;
+    let before = i64::try_from(before).unwrap_or(i64::MAX);
+    let rows = statement.query_map([before, limit as i64], |row| {
+        Ok(Published { size: row.get::<_, i64>(0)? as u64, root: row.get(1)?, at: Time(row.get(2)?), note: row.get(3)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

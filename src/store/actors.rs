@@ -1,0 +1,112 @@
+//! People, agents and teams.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Position, json, parsed, parsed_or_null, to_json};
+use crate::types::actor::{ActorKind, Role, Trust};
+use crate::types::event::Event;
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// Whether an actor may act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Active,
+    Offboarded,
+}
+
+/// A person, an agent or a team.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Actor {
+    pub id: ActorId,
+    pub kind: ActorKind,
+    pub name: String,
+    pub role: Role,
+    /// The team it belongs to; for a team, the team above it.
+    pub team: Option<ActorId>,
+    /// For a team: the person who leads it.
+    pub lead: Option<ActorId>,
+    /// For an agent: the person who answers for it.
+    pub owner: Option<ActorId>,
+    /// Whether its role is `admin`.
+    pub admin: bool,
+    pub skills: Vec<String>,
+    pub trust: Trust,
+    pub status: Status,
+    pub created_at: Time,
+}
+
+const COLUMNS: &str = "id, kind, name, role, team, lead, owner, skills, trust, status, created_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Actor> {
+    let role = parsed(row, 3)?;
+    let status = match row.get_ref(9)?.as_str()? {
+        "active" => Status::Active,
+        _ => Status::Offboarded,
+    };
+    Ok(Actor {
+        id: parsed(row, 0)?,
+        kind: parsed(row, 1)?,
+        name: row.get(2)?,
+        role,
+        team: parsed_or_null(row, 4)?,
+        lead: parsed_or_null(row, 5)?,
+        owner: parsed_or_null(row, 6)?,
+        admin: role == Role::Admin,
+        skills: json(row, 7)?,
+        trust: parsed(row, 8)?,
+        status,
+        created_at: Time(row.get(10)?),
+    })
+}
+
+pub fn get(conn: &Connection, id: &ActorId) -> rusqlite::Result<Option<Actor>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM actor WHERE id = ?"))?.query_row([id.as_str()], read).optional()
+}
+
+/// Every actor, for the directory in memory.
+pub fn all(conn: &Connection) -> rusqlite::Result<Vec<Actor>> {
+    conn.prepare(&format!("SELECT {COLUMNS} FROM actor"))?.query_map([], read)?.collect()
+}
+
+/// Actors after a position, newest first.
+pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Actor>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM actor WHERE created_at < ?1 OR (created_at = ?1 AND id > ?2) \
+         ORDER BY created_at DESC, id LIMIT ?3"
+    ))?
+    .query_map(params![from.at, from.id, limit as i64], read)?
+    .collect()
+}
+
+pub fn position(actor: &Actor) -> Position {
+    Position { at: actor.created_at.0, id: actor.id.to_string() }
+}
+
+pub(super) fn added(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+    if let Event::ActorAdded { id, kind, name, role, team, lead, owner, skills, trust } = event {
+        let text = |id: &Option<ActorId>| id.as_ref().map(ActorId::to_string);
+        conn.prepare_cached(&format!("INSERT INTO actor ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?)"))?
+            .execute(params![
+                id.as_str(),
+                kind.name(),
+                name,
+                role.name(),
+                text(team),
+                text(lead),
+                text(owner),
+                to_json(skills)?,
+                trust.name(),
+                at.0
+            ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn trusted(conn: &Connection, id: &ActorId, trust: Trust) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE actor SET trust = ? WHERE id = ?")?.execute(params![trust.name(), id.as_str()])?;
+    Ok(())
+}

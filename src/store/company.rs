@@ -1,0 +1,61 @@
+//! The company: its name and settings, and what was made with the state file.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::to_json;
+use crate::types::time::Time;
+
+/// What belongs to the state file itself.
+#[derive(Clone)]
+pub struct Instance {
+    pub ulid: String,
+    pub sealing: [u8; 32],
+}
+
+pub fn instance(conn: &Connection) -> rusqlite::Result<Option<Instance>> {
+    conn.query_row("SELECT ulid, sealing FROM instance", [], |row| {
+        Ok(Instance { ulid: row.get(0)?, sealing: row.get(1)? })
+    })
+    .optional()
+}
+
+pub fn make_instance(conn: &Connection, instance: &Instance) -> rusqlite::Result<()> {
+    conn.execute("INSERT INTO instance (id, ulid, sealing) VALUES (1, ?, ?)", params![instance.ulid, instance.sealing])?;
+    Ok(())
+}
+
+#[derive(Clone, Debug)]
+pub struct Company {
+    pub name: String,
+    pub version: i64,
+    pub settings: serde_json::Value,
+    pub created_at: Time,
+}
+
+pub fn get(conn: &Connection) -> rusqlite::Result<Company> {
+    conn.prepare_cached("SELECT name, version, settings, created_at FROM company")?.query_row([], |row| {
+        Ok(Company {
+            name: row.get(0)?,
+            version: row.get(1)?,
+            settings: super::json(row, 2)?,
+            created_at: Time(row.get(3)?),
+        })
+    })
+}
+
+pub(super) fn created(conn: &Connection, at: Time, name: &str) -> rusqlite::Result<()> {
+    conn.execute(
+        "INSERT INTO company (id, name, version, settings, created_at) VALUES (1, ?, 1, '{}', ?)",
+        params![name, at.0],
+    )?;
+    Ok(())
+}
+
+pub(super) fn updated(conn: &Connection, version: i64, settings: &serde_json::Value) -> rusqlite::Result<()> {
+    let name = settings.get("name").and_then(serde_json::Value::as_str);
+    conn.execute(
+        "UPDATE company SET version = ?, settings = ?, name = coalesce(?, name)",
+        params![version, to_json(settings)?, name],
+    )?;
+    Ok(())
+}

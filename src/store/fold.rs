@@ -1,0 +1,70 @@
+//! What each event does to the tables. Deterministic: the log alone decides, so folding it again rebuilds everything.
+
+use rusqlite::Connection;
+
+use super::kills::Kill;
+use super::policies::Applied;
+use super::{actors, approvals, company, kills, policies, tokens};
+use crate::types::event::Event;
+use crate::types::id::{ActorId, Id};
+use crate::types::time::Time;
+
+/// What the directory in memory must read again after an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Touched {
+    Nothing,
+    Actor(ActorId),
+    Token(Id),
+    Kills,
+    Policy,
+}
+
+/// Folds one event into the tables.
+pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<Touched> {
+    match event {
+        Event::CompanyCreated { name } => company::created(conn, at, name)?,
+        Event::CompanyUpdated { version, settings } => company::updated(conn, *version, settings)?,
+        Event::PolicyApplied { version, hash, source, files } => {
+            let applied = Applied { version: *version, hash: hash.clone(), source: source.clone() };
+            policies::apply(conn, at, &applied, files)?;
+            return Ok(Touched::Policy);
+        }
+        Event::ActorAdded { id, .. } => {
+            actors::added(conn, at, event)?;
+            return Ok(Touched::Actor(id.clone()));
+        }
+        Event::TrustChanged { id, to, .. } => {
+            actors::trusted(conn, id, *to)?;
+            return Ok(Touched::Actor(id.clone()));
+        }
+        Event::TokenIssued { id, .. }
+        | Event::TokenRevoked { id, .. }
+        | Event::TokenNarrowed { id, .. }
+        | Event::TokenExpired { id, .. } => {
+            token(conn, at, event)?;
+            return Ok(Touched::Token(id.clone()));
+        }
+        Event::KillSwitch { scope, engaged, reason } => {
+            let kill = Kill { scope: scope.clone(), reason: reason.clone(), by: by.to_string(), at };
+            kills::switched(conn, &kill, *engaged)?;
+            return Ok(Touched::Kills);
+        }
+        Event::ApprovalRequested { .. } => approvals::requested(conn, at, by.as_str(), event)?,
+        Event::ApprovalExpired { id } => approvals::expired(conn, id.as_str())?,
+        // Both change no table: a refusal is its own record, and erasing is the log's business.
+        Event::Denied { .. } | Event::ContextForgotten { .. } => {}
+    }
+    Ok(Touched::Nothing)
+}
+
+fn token(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::TokenIssued { id, holder, hash, label, scopes, expires_at } => {
+            tokens::issued(conn, at, &tokens::Issued { id, holder, hash, label, scopes, expires_at: *expires_at })
+        }
+        Event::TokenRevoked { id, .. } => tokens::ended(conn, at, id.as_str(), "revoked"),
+        Event::TokenExpired { id, .. } => tokens::ended(conn, at, id.as_str(), "expired"),
+        Event::TokenNarrowed { id, scopes, .. } => tokens::narrowed(conn, id.as_str(), scopes),
+        _ => Ok(()),
+    }
+}

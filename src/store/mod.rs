@@ -1,0 +1,72 @@
+//! The tables: a fold of the log, and the only SQL besides `log`. A fold reads neither clock nor network, so folding
+//! the log again gives the same tables. A file per noun.
+
+pub mod actors;
+pub mod approvals;
+pub mod company;
+pub mod fold;
+pub mod idem;
+pub mod kills;
+pub mod open;
+pub mod policies;
+pub mod tokens;
+
+/// The tables' migrations, oldest first.
+pub const SCHEMA: &[&str] = &[include_str!("schema/001.sql")];
+
+/// A position in a list that is ordered newest first, then by id.
+#[derive(Clone, Debug)]
+pub struct Position {
+    pub at: i64,
+    pub id: String,
+}
+
+impl Position {
+    /// Before the first row.
+    pub fn start() -> Position {
+        Position { at: i64::MAX, id: String::new() }
+    }
+
+    pub fn parse(text: &str) -> Option<Position> {
+        let (at, id) = text.split_once(' ')?;
+        Some(Position { at: at.parse().ok()?, id: id.to_owned() })
+    }
+}
+
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.at, self.id)
+    }
+}
+
+/// A stored text that this version cannot read.
+fn unreadable(column: usize, what: impl std::fmt::Display) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, what.to_string().into())
+}
+
+/// A column whose text is parsed.
+fn parsed<T: std::str::FromStr>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T>
+where
+    T::Err: std::fmt::Display,
+{
+    row.get_ref(column)?.as_str()?.parse().map_err(|error| unreadable(column, error))
+}
+
+/// A column that may be NULL and whose text is parsed.
+fn parsed_or_null<T: std::str::FromStr>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<T>>
+where
+    T::Err: std::fmt::Display,
+{
+    let text = row.get_ref(column)?.as_str_or_null()?;
+    text.map(|text| text.parse().map_err(|error| unreadable(column, error))).transpose()
+}
+
+/// A column that holds JSON.
+fn json<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
+}
+
+/// A value as the text of a JSON column.
+fn to_json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}

@@ -1,0 +1,163 @@
+//! Opening a state file. What a wrapper or a build option could silently change is asserted after opening.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite_migration::{M, Migrations};
+
+/// "ok" and a version of the container, in SQLite's application id.
+const APPLICATION_ID: i32 = 0x6f6b_0001;
+/// Older libraries have a WAL defect that can lose committed pages.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// Why a state file cannot be used, in words for the person at the command line.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("cannot make the folder {0}: {1}")]
+    Folder(PathBuf, std::io::Error),
+    #[error("there is no state file at {0}")]
+    Missing(PathBuf),
+    #[error("{0} is not an ok state file")]
+    Foreign(PathBuf),
+    #[error("{0} was written by a newer version of ok (schema {1}; this one knows {2}); nothing was changed")]
+    Newer(PathBuf, i64, usize),
+    #[error("{0} cannot be written: {1}")]
+    ReadOnly(PathBuf, String),
+    #[error("{0} is damaged: {1}; keep it as it is and restore a backup beside it")]
+    Damaged(PathBuf, String),
+    #[error("{0}: {1}")]
+    Sqlite(PathBuf, rusqlite::Error),
+    #[error("the SQLite library reports {0} for `{1}` where {2} was set; refusing to run without it")]
+    Pragma(String, &'static str, &'static str),
+    #[error("the SQLite library is {0}; 3.51.3 or newer is needed")]
+    Library(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The one connection that writes.
+    Write,
+    /// Any number of readers.
+    Read,
+}
+
+/// Opens a connection with every pragma set and asserted.
+#[allow(clippy::disallowed_methods, reason = "the one place that opens connections")]
+pub fn connect(path: &Path, mode: Mode) -> Result<Connection, OpenError> {
+    if rusqlite::version_number() < OLDEST_SQLITE {
+        return Err(OpenError::Library(rusqlite::version()));
+    }
+    let flags = match mode {
+        Mode::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        Mode::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    } | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if mode == Mode::Read && !path.exists() {
+        return Err(OpenError::Missing(path.into()));
+    }
+    let named = |error| name(path, error);
+    let conn = Connection::open_with_flags(path, flags).map_err(named)?;
+    configure(&conn, mode).map_err(|error| match error {
+        Configured::Sqlite(error) => name(path, error),
+        Configured::Refused(refused) => refused,
+    })?;
+    Ok(conn)
+}
+
+enum Configured {
+    Sqlite(rusqlite::Error),
+    Refused(OpenError),
+}
+
+impl From<rusqlite::Error> for Configured {
+    fn from(error: rusqlite::Error) -> Configured {
+        Configured::Sqlite(error)
+    }
+}
+
+/// (pragma, value to set, value to be read back)
+const PRAGMAS: &[(&str, &str, &str)] = &[
+    ("busy_timeout", "2000", "2000"),
+    ("foreign_keys", "ON", "1"),
+    ("trusted_schema", "OFF", "0"),
+    ("cell_size_check", "ON", "1"),
+    ("mmap_size", "0", "0"),
+    ("synchronous", "FULL", "2"),
+    ("fullfsync", "ON", "1"),
+    ("secure_delete", "ON", "1"),
+];
+
+fn configure(conn: &Connection, mode: Mode) -> Result<(), Configured> {
+    conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_prepared_statement_cache_capacity(128);
+    for (pragma, value, expected) in PRAGMAS {
+        assert_pragma(conn, pragma, value, expected)?;
+    }
+    match mode {
+        Mode::Read => assert_pragma(conn, "query_only", "ON", "1"),
+        Mode::Write => assert_pragma(conn, "journal_mode", "WAL", "wal"),
+    }
+}
+
+fn assert_pragma(
+    conn: &Connection,
+    pragma: &'static str,
+    value: &str,
+    expected: &'static str,
+) -> Result<(), Configured> {
+    conn.execute_batch(&format!("PRAGMA {pragma} = {value}"))?;
+    let found: rusqlite::types::Value = conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
+    let found = match found {
+        rusqlite::types::Value::Integer(number) => number.to_string(),
+        rusqlite::types::Value::Text(text) => text,
+        other => format!("{other:?}"),
+    };
+    if found == expected { Ok(()) } else { Err(Configured::Refused(OpenError::Pragma(found, pragma, expected))) }
+}
+
+/// Says what a SQLite error means for the file at `path`.
+pub fn name(path: &Path, error: rusqlite::Error) -> OpenError {
+    let path = path.to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => OpenError::Foreign(path),
+        Some(ErrorCode::DatabaseCorrupt) => OpenError::Damaged(path, error.to_string()),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen | ErrorCode::DiskFull) => {
+            OpenError::ReadOnly(path, error.to_string())
+        }
+        _ => OpenError::Sqlite(path, error),
+    }
+}
+
+/// Makes sure that the file is ours and of this version; an empty file becomes a state file. `schemas` are the
+/// migrations of all tables, oldest first.
+pub fn prepare(conn: &mut Connection, path: &Path, schemas: &[&str]) -> Result<(), OpenError> {
+    let named = |error| name(path, error);
+    let pragma = |conn: &Connection, name: &str| conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(named)?;
+    let application = pragma(conn, "application_id").map_err(named)?;
+    if tables == 0 && application == 0 {
+        conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}")).map_err(named)?;
+    } else if application != i64::from(APPLICATION_ID) {
+        return Err(OpenError::Foreign(path.into()));
+    }
+    let version = pragma(conn, "user_version").map_err(named)?;
+    if version > schemas.len() as i64 {
+        return Err(OpenError::Newer(path.into(), version, schemas.len()));
+    }
+    Migrations::new(schemas.iter().map(|sql| M::up(sql)).collect()).to_latest(conn).map_err(|error| match error {
+        rusqlite_migration::Error::RusqliteError { err, .. } => name(path, err),
+        other => OpenError::Damaged(path.into(), other.to_string()),
+    })
+}
+
+/// Whether the file is a state file that this version can read; for connections that only read.
+pub fn check(conn: &Connection, path: &Path, schemas: &[&str]) -> Result<(), OpenError> {
+    let named = |error| name(path, error);
+    let pragma = |name: &str| conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).map_err(named);
+    if pragma("application_id")? != i64::from(APPLICATION_ID) {
+        return Err(OpenError::Foreign(path.into()));
+    }
+    match pragma("user_version")? {
+        version if version > schemas.len() as i64 => Err(OpenError::Newer(path.into(), version, schemas.len())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,84 @@
+-- Made once with the state file; no event.
+CREATE TABLE instance (
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  ulid    TEXT NOT NULL,
+  sealing BLOB NOT NULL            -- 32 random bytes: cursors and idempotency keys
+) STRICT;
+
+-- Everything below is a fold of the log.
+CREATE TABLE company (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  name       TEXT NOT NULL,
+  version    INTEGER NOT NULL,
+  settings   TEXT NOT NULL,        -- JSON
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE policy (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  version    INTEGER NOT NULL,
+  hash       TEXT NOT NULL,
+  source     TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE policy_file (
+  path TEXT PRIMARY KEY,
+  text TEXT NOT NULL
+) STRICT;
+CREATE TABLE actor (
+  id         TEXT PRIMARY KEY,
+  kind       TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  role       TEXT NOT NULL,
+  team       TEXT,
+  lead       TEXT,
+  owner      TEXT,
+  skills     TEXT NOT NULL,        -- JSON
+  trust      TEXT NOT NULL,
+  status     TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX actor_by_age ON actor (created_at DESC, id);
+CREATE TABLE token (
+  id         TEXT PRIMARY KEY,
+  holder     TEXT NOT NULL,
+  hash       BLOB NOT NULL UNIQUE,
+  label      TEXT NOT NULL,
+  scopes     TEXT NOT NULL,        -- JSON
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  ended      TEXT,                 -- NULL, revoked, expired
+  ended_at   INTEGER
+) STRICT;
+CREATE INDEX token_by_age ON token (created_at DESC, id DESC);
+CREATE INDEX token_by_holder ON token (holder, created_at DESC, id DESC);
+CREATE INDEX token_live ON token (expires_at) WHERE ended IS NULL;
+CREATE TABLE kill (
+  scope   TEXT PRIMARY KEY,
+  reason  TEXT NOT NULL,
+  by      TEXT NOT NULL,
+  at      INTEGER NOT NULL
+) STRICT;
+CREATE TABLE approval (
+  id         TEXT PRIMARY KEY,
+  actor      TEXT NOT NULL,
+  operation  TEXT NOT NULL,
+  target     TEXT NOT NULL,
+  input      TEXT NOT NULL,        -- JSON
+  kinds      TEXT NOT NULL,        -- JSON
+  digest     TEXT NOT NULL,
+  reason     TEXT NOT NULL,
+  status     TEXT NOT NULL,        -- pending, expired
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX approval_pending ON approval (expires_at) WHERE status = 'pending';
+
+-- Answers to be given again for the same Idempotency-Key; written with the effect, forgotten after a day.
+CREATE TABLE idem (
+  key        BLOB PRIMARY KEY,
+  request    BLOB NOT NULL,
+  status     INTEGER NOT NULL,
+  body       BLOB NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idem_by_end ON idem (expires_at);

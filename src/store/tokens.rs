@@ -1,0 +1,130 @@
+//! API tokens, by hash. An ended token stays, so that its record can be shown.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{Position, json, parsed, to_json};
+use crate::types::id::{ActorId, Id};
+use crate::types::scope::Scopes;
+use crate::types::time::Time;
+use crate::types::token::TokenHash;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub id: String,
+    pub holder: ActorId,
+    pub label: String,
+    pub scopes: Scopes,
+    pub created_at: Time,
+    pub expires_at: Time,
+    pub ended: bool,
+}
+
+impl Token {
+    pub fn is_live(&self, now: Time) -> bool {
+        !self.ended && now < self.expires_at
+    }
+}
+
+const COLUMNS: &str = "id, holder, label, scopes, created_at, expires_at, ended IS NOT NULL";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
+    Ok(Token {
+        id: row.get(0)?,
+        holder: parsed(row, 1)?,
+        label: row.get(2)?,
+        scopes: json(row, 3)?,
+        created_at: Time(row.get(4)?),
+        expires_at: Time(row.get(5)?),
+        ended: row.get(6)?,
+    })
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Token>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM token WHERE id = ?"))?.query_row([id], read).optional()
+}
+
+/// The hash by which a token is found, and the token.
+pub fn with_hash(conn: &Connection, id: &str) -> rusqlite::Result<Option<(TokenHash, Token)>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS}, hash FROM token WHERE id = ?"))?
+        .query_row([id], |row| Ok((TokenHash(row.get(7)?), read(row)?)))
+        .optional()
+}
+
+/// Every token that has not ended, for the directory in memory.
+pub fn all_live(conn: &Connection) -> rusqlite::Result<Vec<(TokenHash, Token)>> {
+    conn.prepare(&format!("SELECT {COLUMNS}, hash FROM token WHERE ended IS NULL"))?
+        .query_map([], |row| Ok((TokenHash(row.get(7)?), read(row)?)))?
+        .collect()
+}
+
+/// Tokens after a position, newest first; of one holder, or of all.
+pub fn after(
+    conn: &Connection,
+    holder: Option<&ActorId>,
+    from: &Position,
+    limit: usize,
+) -> rusqlite::Result<Vec<Token>> {
+    let whose = if holder.is_some() { "holder = ?4 AND" } else { "?4 IS NULL AND" };
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM token WHERE {whose} (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
+         ORDER BY created_at DESC, id LIMIT ?3"
+    ))?
+    .query_map(params![from.at, from.id, limit as i64, holder.map(ActorId::as_str)], read)?
+    .collect()
+}
+
+/// The ids of a holder's tokens that have not ended.
+pub fn live_of(conn: &Connection, holder: &ActorId) -> rusqlite::Result<Vec<String>> {
+    conn.prepare_cached("SELECT id FROM token WHERE holder = ? AND ended IS NULL ORDER BY id")?
+        .query_map([holder.as_str()], |row| row.get(0))?
+        .collect()
+}
+
+/// Tokens whose end has come and is not noted yet.
+pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Token>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM token WHERE ended IS NULL AND expires_at <= ? ORDER BY expires_at, id LIMIT ?"
+    ))?
+    .query_map(params![now.0, limit as i64], read)?
+    .collect()
+}
+
+pub fn position(token: &Token) -> Position {
+    Position { at: token.created_at.0, id: token.id.clone() }
+}
+
+pub(super) struct Issued<'a> {
+    pub id: &'a Id,
+    pub holder: &'a ActorId,
+    pub hash: &'a str,
+    pub label: &'a str,
+    pub scopes: &'a Scopes,
+    pub expires_at: Time,
+}
+
+pub(super) fn issued(conn: &Connection, at: Time, token: &Issued<'_>) -> rusqlite::Result<()> {
+    let hash = hex::decode(token.hash).map_err(|error| super::unreadable(0, error))?;
+    conn.prepare_cached(
+        "INSERT INTO token (id, holder, hash, label, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        token.id.as_str(),
+        token.holder.as_str(),
+        hash,
+        token.label,
+        to_json(token.scopes)?,
+        at.0,
+        token.expires_at.0
+    ])?;
+    Ok(())
+}
+
+pub(super) fn ended(conn: &Connection, at: Time, id: &str, how: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE token SET ended = ?, ended_at = ? WHERE id = ?")?.execute(params![how, at.0, id])?;
+    Ok(())
+}
+
+pub(super) fn narrowed(conn: &Connection, id: &str, scopes: &Scopes) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE token SET scopes = ? WHERE id = ?")?.execute(params![to_json(scopes)?, id])?;
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! The vocabulary of actors: kinds, roles, trust tiers, and the scopes of a kill switch.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::id::ActorId;
+
+macro_rules! named {
+    ($(#[$doc:meta])* $type:ident, $what:literal, { $($(#[$vdoc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        pub enum $type { $($(#[$vdoc])* #[serde(rename = $name)] $variant,)* }
+        impl $type {
+            pub const ALL: &[$type] = &[$($type::$variant,)*];
+            pub const fn name(self) -> &'static str { match self { $($type::$variant => $name,)* } }
+        }
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.name()) }
+        }
+        impl FromStr for $type {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                Self::ALL.iter().copied().find(|one| one.name() == text).ok_or_else(|| {
+                    let names: Vec<_> = Self::ALL.iter().map(|one| one.name()).collect();
+                    format!("`{text}` is not a {}: use {}", $what, names.join(", "))
+                })
+            }
+        }
+    };
+}
+
+named! {
+    /// What an actor is.
+    ActorKind, "kind of actor", {
+        Person = "person",
+        Team = "team",
+        Agent = "agent",
+    }
+}
+
+named! {
+    /// What an actor is allowed by default; the policies say what each role may do.
+    Role, "role", {
+        /// Everything.
+        Admin = "admin",
+        /// The people, agents and tasks of the teams they lead.
+        Lead = "lead",
+        /// The brain, its schema and knowledge.
+        Steward = "steward",
+        /// Every read and the audit; no change.
+        Auditor = "auditor",
+        /// Their own work.
+        Member = "member",
+        /// An agent of the company.
+        Agent = "agent",
+    }
+}
+
+named! {
+    /// How far an agent is trusted, from 0 to 4. A policy sees the number.
+    Trust, "trust tier", {
+        /// Proposes only.
+        Observe = "observe",
+        /// Every outward act is approved.
+        Assist = "assist",
+        Standard = "standard",
+        Trusted = "trusted",
+        Autonomous = "autonomous",
+    }
+}
+
+impl Trust {
+    pub fn level(self) -> i64 {
+        Trust::ALL.iter().take_while(|tier| **tier < self).count() as i64
+    }
+}
+
+/// What a kill switch stops: `global`, `actor:<id>`, `tool:<id>` or `team:<id>`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("pattern" = "^(global|(actor|tool|team):.+)$"))]
+pub enum KillScope {
+    Global,
+    Actor(ActorId),
+    Tool(String),
+    /// Holds the team's whole id, `team:<id>`.
+    Team(ActorId),
+}
+
+impl fmt::Display for KillScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KillScope::Global => f.write_str("global"),
+            KillScope::Actor(id) => write!(f, "actor:{id}"),
+            KillScope::Tool(id) => write!(f, "tool:{id}"),
+            KillScope::Team(id) => write!(f, "{id}"),
+        }
+    }
+}
+
+impl FromStr for KillScope {
+    type Err = String;
+    fn from_str(text: &str) -> Result<KillScope, String> {
+        let bad = || format!("`{text}` is not a kill switch: use global, actor:<id>, tool:<id> or team:<id>");
+        match text.split_once(':') {
+            None if text == "global" => Ok(KillScope::Global),
+            Some(("actor", id)) => id.parse().map(KillScope::Actor).map_err(|_| bad()),
+            Some(("team", _)) => text.parse().map(KillScope::Team).map_err(|_| bad()),
+            Some(("tool", id)) => {
+                let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
+                let fine = !id.is_empty() && id.len() <= 128 && id.chars().all(known);
+                fine.then(|| KillScope::Tool(id.to_owned())).ok_or_else(bad)
+            }
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl TryFrom<String> for KillScope {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<KillScope> for String {
+    fn from(scope: KillScope) -> String {
+        scope.to_string()
+    }
+}

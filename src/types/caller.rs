@@ -1,0 +1,77 @@
+//! Who is calling, as far as the gate has made sure of it.
+
+use std::net::IpAddr;
+
+use super::id::ActorId;
+use super::scope::Scopes;
+use super::token::TokenHash;
+
+/// How a request reached us. Policies see it as `context.channel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    Http,
+    /// The command line, by itself on the state file or over the server's admin socket.
+    Cli,
+    /// The server's own clock.
+    Tick,
+}
+
+impl Channel {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Channel::Http => "http",
+            Channel::Cli => "cli",
+            Channel::Tick => "tick",
+        }
+    }
+}
+
+/// What a caller shows.
+#[derive(Clone, Debug)]
+pub enum Credential {
+    /// No token at all.
+    Nothing,
+    /// The value of an `Authorization` header, or of the stream's `token` parameter as `Bearer <token>`.
+    Header(String),
+    /// The holder of the state file, acting as somebody.
+    Holder(ActorId),
+    /// The server itself.
+    Server,
+}
+
+/// A request's origin, before admission.
+#[derive(Clone, Debug)]
+pub struct Presented {
+    pub credential: Credential,
+    pub channel: Channel,
+    /// The peer's address, where there is one.
+    pub address: Option<IpAddr>,
+}
+
+/// An admitted caller.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub who: Who,
+    pub channel: Channel,
+}
+
+#[derive(Clone, Debug)]
+pub enum Who {
+    /// Nobody in particular: only open operations.
+    Visitor,
+    /// An actor by token: the token is looked at again when a change is made.
+    Token { actor: ActorId, hash: TokenHash, scopes: Scopes },
+    /// An actor on the word of whoever holds the state file.
+    Holder(ActorId),
+    Server,
+}
+
+impl Caller {
+    /// The id that goes into the log.
+    pub fn actor(&self) -> ActorId {
+        match &self.who {
+            Who::Token { actor, .. } | Who::Holder(actor) => actor.clone(),
+            Who::Visitor | Who::Server => ActorId::system(),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Everything that can happen, as the log keeps it. An event says what became true; its fold into the tables needs
+//! nothing else. No event holds a secret: of a token, only the hash.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::actor::{ActorKind, KillScope, Role, Trust};
+use super::id::{ActorId, Id};
+use super::scope::Scopes;
+use super::time::Time;
+
+macro_rules! events {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal $(hides $hidden:literal)? {
+        $($(#[$fmeta:meta])* $field:ident: $type:ty,)*
+    })*) => {
+        /// An event with its content.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "type")]
+        pub enum Event { $(
+            $(#[doc = $doc])+
+            #[serde(rename = $name)]
+            $variant { $($(#[$fmeta])* $field: $type,)* },
+        )* }
+
+        /// An event's type.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        pub enum EventKind { $(
+            $(#[doc = $doc])+
+            #[serde(rename = $name)]
+            $variant,
+        )* }
+
+        impl Event {
+            pub const fn kind(&self) -> EventKind { match self { $(Event::$variant { .. } => EventKind::$variant,)* } }
+        }
+
+        impl EventKind {
+            pub const ALL: &[EventKind] = &[$(EventKind::$variant,)*];
+            pub const fn name(self) -> &'static str { match self { $(EventKind::$variant => $name,)* } }
+            /// One sentence for the reference.
+            pub const fn doc(self) -> &'static str { match self { $(EventKind::$variant => concat!($($doc,)+),)* } }
+            /// The field that the log needs and readers do not: left out where events are shown.
+            pub const fn hidden(self) -> Option<&'static str> {
+                match self { $($(EventKind::$variant => Some($hidden),)?)* #[allow(unreachable_patterns, reason = "not every kind hides a field")] _ => None }
+            }
+            /// The names of the event's fields.
+            pub const fn fields(self) -> &'static [&'static str] {
+                match self { $(EventKind::$variant => &[$(stringify!($field),)*],)* }
+            }
+        }
+    };
+}
+
+events! {
+    /// A company began.
+    CompanyCreated = "company_created" { name: String, }
+    /// The company's settings changed.
+    CompanyUpdated = "company_updated" { version: i64, settings: serde_json::Value, }
+    /// A policy bundle came into force.
+    PolicyApplied = "policy_applied" hides "files" { version: i64, hash: String, source: String, files: BTreeMap<String, String>, }
+    /// A person, an agent or a team joined.
+    ActorAdded = "actor_added" {
+        id: ActorId, kind: ActorKind, name: String, role: Role, team: Option<ActorId>, lead: Option<ActorId>,
+        owner: Option<ActorId>, skills: Vec<String>, trust: Trust,
+    }
+    /// An actor's trust tier changed.
+    TrustChanged = "trust_changed" { id: ActorId, from: Trust, to: Trust, reason: String, }
+    /// An API token was issued.
+    TokenIssued = "token_issued" hides "hash" {
+        id: Id, holder: ActorId, hash: String, label: String, scopes: Scopes, expires_at: Time,
+    }
+    /// A token was revoked.
+    TokenRevoked = "token_revoked" { id: Id, holder: ActorId, }
+    /// A token's scopes were narrowed.
+    TokenNarrowed = "token_narrowed" { id: Id, holder: ActorId, scopes: Scopes, }
+    /// A token reached its end; the tick notes it.
+    TokenExpired = "token_expired" { id: Id, holder: ActorId, }
+    /// A kill switch was engaged or released.
+    KillSwitch = "kill_switch" { scope: KillScope, engaged: bool, reason: String, }
+    /// The gate refused an operation.
+    Denied = "denied" { operation: String, target: String, reason: String, fault: Option<String>, }
+    /// An operation waits for people.
+    ApprovalRequested = "approval_requested" {
+        id: Id, operation: String, target: String, input: serde_json::Value, kinds: Vec<String>, digest: String,
+        reason: String, expires_at: Time,
+    }
+    /// Nobody decided in time; the operation will not happen.
+    ApprovalExpired = "approval_expired" { id: Id, }
+    /// The content of events was erased. The entry itself names them as `event:<seq>`.
+    ContextForgotten = "context_forgotten" { events: Vec<i64>, reason: String, }
+}
+
+impl Event {
+    /// The ids of what the event is about: what `GET /events` filters by, and what its visibility hangs on.
+    pub fn subjects(&self) -> Vec<String> {
+        let ids: Vec<String> = match self {
+            Event::CompanyCreated { .. } | Event::CompanyUpdated { .. } | Event::PolicyApplied { .. } => Vec::new(),
+            Event::ActorAdded { id, team, lead, owner, .. } => {
+                [Some(id), team.as_ref(), lead.as_ref(), owner.as_ref()].into_iter().flatten().map(ActorId::to_string).collect()
+            }
+            Event::TrustChanged { id, .. } => vec![id.to_string()],
+            Event::TokenIssued { id, holder, .. }
+            | Event::TokenRevoked { id, holder }
+            | Event::TokenNarrowed { id, holder, .. }
+            | Event::TokenExpired { id, holder } => vec![id.to_string(), holder.to_string()],
+            Event::KillSwitch { scope, .. } => match scope {
+                KillScope::Global => Vec::new(),
+                KillScope::Actor(id) | KillScope::Team(id) => vec![id.to_string()],
+                KillScope::Tool(id) => vec![format!("tool:{id}")],
+            },
+            Event::Denied { target, .. } => vec![target.clone()],
+            Event::ApprovalRequested { id, target, .. } => vec![id.to_string(), target.clone()],
+            Event::ApprovalExpired { id } => vec![id.to_string()],
+            Event::ContextForgotten { events, .. } => events.iter().map(|seq| format!("event:{seq}")).collect(),
+        };
+        let sorted: std::collections::BTreeSet<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();
+        sorted.into_iter().collect()
+    }
+
+    /// Whether the tables would lose something if this event's content were erased.
+    pub const fn is_forgettable(&self) -> bool {
+        matches!(self, Event::Denied { .. } | Event::ApprovalExpired { .. })
+    }
+}

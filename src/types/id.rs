@@ -1,0 +1,112 @@
+//! Identifiers. An id that exists is well formed; whether the thing exists is another question.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The id of a person, an agent or a team: `ana`, `team:ops`. Lower-case letters, digits, `.`, `_` and `-`, at most 63
+/// characters after an optional `team:`, beginning with a letter or digit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("pattern" = "^(team:)?[a-z0-9][a-z0-9._-]{0,62}$"))]
+pub struct ActorId(Arc<str>);
+
+const TEAM: &str = "team:";
+
+impl ActorId {
+    /// The server itself, where it acts by its own clock.
+    pub fn system() -> ActorId {
+        ActorId(Arc::from("ok"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_team(&self) -> bool {
+        self.0.starts_with(TEAM)
+    }
+}
+
+/// Why a text is not an id.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("`{0}` is not an actor id: use a-z, 0-9, `.`, `_`, `-`, at most 63 characters, beginning with a letter or digit; a team's id begins with `team:`")]
+pub struct BadId(String);
+
+fn is_slug(text: &str) -> bool {
+    let tail = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'.' | b'_' | b'-');
+    let head = text.bytes().next().is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    head && text.len() <= 63 && text.bytes().all(tail)
+}
+
+impl FromStr for ActorId {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        if is_slug(text.strip_prefix(TEAM).unwrap_or(text)) {
+            Ok(ActorId(Arc::from(text)))
+        } else {
+            Err(BadId(text.chars().take(80).collect()))
+        }
+    }
+}
+
+impl TryFrom<String> for ActorId {
+    type Error = BadId;
+    fn try_from(text: String) -> Result<Self, BadId> {
+        text.parse()
+    }
+}
+
+impl From<ActorId> for String {
+    fn from(id: ActorId) -> String {
+        id.0.as_ref().to_owned()
+    }
+}
+
+impl fmt::Display for ActorId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a generated id names. The prefix tells the kinds apart wherever an id turns up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Token,
+    Approval,
+}
+
+impl Kind {
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Kind::Token => "tok_",
+            Kind::Approval => "apr_",
+        }
+    }
+}
+
+/// A generated id: type prefix and a ULID (time-ordered, 26 characters of Crockford's base 32).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Id(String);
+
+impl Id {
+    /// A new id from a time in milliseconds and 80 random bits.
+    pub fn new(kind: Kind, ms: i64, random: u128) -> Id {
+        let ulid = ulid::Ulid::from_parts(u64::try_from(ms).unwrap_or(0), random);
+        Id(format!("{}{ulid}", kind.prefix()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,12 @@
+//! Values that cannot be wrong: parsed once at the edge, trusted afterwards. No I/O and no clock in this room.
+
+pub mod actor;
+pub mod caller;
+pub mod entropy;
+pub mod event;
+pub mod id;
+pub mod page;
+pub mod refusal;
+pub mod scope;
+pub mod time;
+pub mod token;

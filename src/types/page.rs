@@ -1,0 +1,99 @@
+//! Pages of a list. A cursor is a position in the order of the list, sealed to the route and its filter, so that nobody
+//! can make one up and none works elsewhere.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use super::refusal::Refusal;
+
+pub const DEFAULT_LIMIT: u32 = 200;
+pub const MAX_LIMIT: u32 = 1000;
+
+/// Which page of a list is wanted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct PageQuery {
+    /// How many entries at most: 1 to 1000, 200 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub limit: Option<u32>,
+    /// The `x-next-cursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+impl PageQuery {
+    pub fn limit(&self) -> Result<usize, Refusal> {
+        match self.limit {
+            None => Ok(DEFAULT_LIMIT as usize),
+            Some(limit) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit as usize),
+            Some(limit) => Err(Refusal::bad_request(format!("limit: must be 1 to {MAX_LIMIT}, not {limit}"))),
+        }
+    }
+}
+
+/// Seals and opens cursors of one list. `what` names the route and every parameter that shapes the list.
+pub struct Sealer<'a> {
+    pub key: &'a [u8; 32],
+    pub what: String,
+}
+
+const MAC: usize = 16;
+
+impl Sealer<'_> {
+    fn mac(&self, position: &[u8]) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.key).ok()?;
+        mac.update(b"ok/cursor/v1\0");
+        mac.update(&(self.what.len() as u64).to_be_bytes());
+        mac.update(self.what.as_bytes());
+        mac.update(position);
+        Some(mac)
+    }
+
+    pub fn seal(&self, position: &str) -> Option<String> {
+        let mut bytes = position.as_bytes().to_vec();
+        let tag = self.mac(&bytes)?.finalize().into_bytes();
+        bytes.extend(tag.iter().take(MAC));
+        Some(URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// The position in a cursor that this server issued for this list.
+    pub fn open(&self, cursor: &str) -> Result<String, Refusal> {
+        self.try_open(cursor).ok_or_else(|| Refusal::bad_request("invalid cursor"))
+    }
+
+    fn try_open(&self, cursor: &str) -> Option<String> {
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        let (position, tag) = bytes.split_at_checked(bytes.len().checked_sub(MAC)?)?;
+        self.mac(position)?.verify_truncated_left(tag).ok()?;
+        String::from_utf8(position.to_vec()).ok()
+    }
+}
+
+/// One page: a bare array in the body, the cursor of the next page in a header.
+#[derive(Debug)]
+pub struct Page<T> {
+    pub rows: Vec<T>,
+    pub next: Option<String>,
+}
+
+impl<T: Serialize> Serialize for Page<T> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.rows.serialize(to)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Page<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("PageOf{}", T::schema_name()).into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Vec::<T>::json_schema(generator)
+    }
+}

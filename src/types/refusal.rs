@@ -1,0 +1,122 @@
+//! The two ways in which something does not happen. A `Refusal` is the caller's business: it has a stable code and a
+//! sentence. A `Fault` is ours: its cause is logged once, at the face, and the answer carries only the request id.
+
+use std::fmt;
+
+/// Why a caller does not get what was asked, in words for the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: Code,
+    pub message: String,
+    /// What is wrong, a line each; only with [`Code::Invalid`].
+    pub problems: Vec<String>,
+    /// The approval that is waited for; only with [`Code::NeedsApproval`].
+    pub approval: Option<String>,
+    /// Seconds after which trying again makes sense.
+    pub retry_after: Option<u64>,
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $status:literal, $code:literal;)*) => {
+        /// Every error code, with its HTTP status.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code { $($(#[$doc])* $name,)* }
+        impl Code {
+            pub const ALL: &[Code] = &[$(Code::$name,)*];
+            pub const fn status(self) -> u16 { match self { $(Code::$name => $status,)* } }
+            pub const fn name(self) -> &'static str { match self { $(Code::$name => $code,)* } }
+        }
+    };
+}
+
+codes! {
+    NeedsApproval = 202, "needs_approval";
+    BadRequest = 400, "bad_request";
+    Unauthorized = 401, "unauthorized";
+    Denied = 403, "denied";
+    TokenScope = 403, "token_scope";
+    AgentTokenScope = 403, "agent_token_scope";
+    NotFound = 404, "not_found";
+    Conflict = 409, "conflict";
+    LastAdmin = 409, "last_admin";
+    TooLarge = 413, "too_large";
+    Invalid = 422, "invalid";
+    IdempotencyMismatch = 422, "idempotency_mismatch";
+    RateLimited = 429, "rate_limited";
+    Timeout = 408, "timeout";
+    Internal = 500, "internal";
+    AuditUnavailable = 503, "audit_unavailable";
+    Unavailable = 503, "unavailable";
+}
+
+impl Refusal {
+    pub fn new(code: Code, message: impl Into<String>) -> Refusal {
+        Refusal { code, message: message.into(), problems: Vec::new(), approval: None, retry_after: None }
+    }
+
+    pub fn not_found() -> Refusal {
+        Refusal::new(Code::NotFound, "not found")
+    }
+
+    pub fn bad_request(message: impl Into<String>) -> Refusal {
+        Refusal::new(Code::BadRequest, message)
+    }
+
+    pub fn conflict(message: impl Into<String>) -> Refusal {
+        Refusal::new(Code::Conflict, message)
+    }
+
+    /// Well formed but not acceptable; each problem names its field first: `days: must be 1, 7, 30 or 90`.
+    pub fn invalid(problems: Vec<String>) -> Refusal {
+        Refusal { problems: problems.clone(), ..Refusal::new(Code::Invalid, problems.join("; ")) }
+    }
+
+    /// One field that is not acceptable.
+    pub fn field(name: &str, what: impl fmt::Display) -> Refusal {
+        Refusal::invalid(vec![format!("{name}: {what}")])
+    }
+
+    /// A refusal that the log itself causes: nothing happened.
+    pub fn audit_unavailable(why: impl fmt::Display) -> Refusal {
+        let message = format!("the log cannot be written: {why}");
+        Refusal { retry_after: Some(5), ..Refusal::new(Code::AuditUnavailable, message) }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// What went wrong on our side. Never shown to a caller.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    #[error("the state file: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("the pool of readers: {0}")]
+    Pool(#[from] r2d2::Error),
+    #[error("a stored value cannot be read: {0}")]
+    Stored(#[from] serde_json::Error),
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// Anything that stops an operation.
+#[derive(Debug)]
+pub enum Stop {
+    Refused(Box<Refusal>),
+    Failed(Fault),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refused(Box::new(refusal))
+    }
+}
+
+impl<F: Into<Fault>> From<F> for Stop {
+    fn from(fault: F) -> Stop {
+        Stop::Failed(fault.into())
+    }
+}

@@ -1,0 +1,94 @@
+//! Bearer tokens: `ok_<secret><checksum>`. The secret is 256 random bits as 43 characters of base 62, the checksum the
+//! CRC-32 of what stands before it as 6 more, so that a secret scanner can tell a token from noise without asking us.
+//! Only the SHA-256 of a token is ever stored.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use super::entropy::Entropy;
+
+/// What a token's prefix says it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// `ok_`: a person's or an agent's API token.
+    Api,
+    /// `ok_ag_`: an outside agent's token; reaches only the agent-facing gateway.
+    Agent,
+    /// `ok_op_`: an operator's token; reaches only the operator API.
+    Operator,
+}
+
+impl TokenKind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            TokenKind::Api => "ok_",
+            TokenKind::Agent => "ok_ag_",
+            TokenKind::Operator => "ok_op_",
+        }
+    }
+}
+
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SECRET: usize = 43;
+const CHECKSUM: usize = 6;
+
+/// SHA-256 of a whole token: what is stored, and what a token is found by.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug)]
+pub struct TokenHash(pub [u8; 32]);
+
+/// A plain token. It has no `Debug`, is wiped when dropped, and leaves through [`Plain::reveal`] alone.
+pub struct Plain(Zeroizing<String>);
+
+impl Plain {
+    pub fn new(kind: TokenKind, entropy: &dyn Entropy) -> Plain {
+        let mut text = String::from(kind.prefix());
+        text.push_str(&base62(&entropy.bytes32(), SECRET));
+        let sum = crc32fast::hash(text.as_bytes());
+        text.push_str(&base62(&sum.to_be_bytes(), CHECKSUM));
+        Plain(Zeroizing::new(text))
+    }
+
+    /// The text, to be shown once to the one who asked for it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    pub fn hash(&self) -> TokenHash {
+        TokenHash(Sha256::digest(self.0.as_bytes()).into())
+    }
+}
+
+/// Reads a presented token: its kind and hash if prefix, length, alphabet and checksum are right.
+pub fn parse(text: &str) -> Option<(TokenKind, TokenHash)> {
+    let kind = [TokenKind::Agent, TokenKind::Operator, TokenKind::Api]
+        .into_iter()
+        .find(|kind| text.len() == kind.prefix().len() + SECRET + CHECKSUM && text.starts_with(kind.prefix()))?;
+    let (body, sum) = text.split_at_checked(text.len() - CHECKSUM)?;
+    let secret = body.get(kind.prefix().len()..)?;
+    let well_formed = secret.bytes().all(|c| c.is_ascii_alphanumeric())
+        && base62(&crc32fast::hash(body.as_bytes()).to_be_bytes(), CHECKSUM) == sum;
+    well_formed.then(|| (kind, TokenHash(Sha256::digest(text.as_bytes()).into())))
+}
+
+/// Big-endian bytes as exactly `width` digits of base 62.
+fn base62(bytes: &[u8], width: usize) -> String {
+    let mut digits = vec![0_u8; width];
+    for byte in bytes {
+        let mut carry = u32::from(*byte);
+        for digit in digits.iter_mut().rev() {
+            carry += u32::from(*digit) << 8;
+            *digit = (carry % 62) as u8;
+            carry /= 62;
+        }
+    }
+    digits.iter().filter_map(|digit| ALPHABET.get(usize::from(*digit)).map(|c| char::from(*c))).collect()
+}
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
