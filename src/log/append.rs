@@ -83,6 +83,11 @@ impl Tail {
         self.ts
     }
 
+    /// Which owner of the state file this is, counted from the first.
+    pub fn epoch(&self) -> i64 {
+        self.epoch
+    }
+
     /// Makes this process the owner: a writer with an older epoch is fenced off from now on.
     pub fn take_over(&mut self, conn: &Connection) -> Result<(), Fault> {
         self.epoch += 1;

@@ -35,7 +35,6 @@ codes! {
     Unauthorized = 401, "unauthorized";
     Denied = 403, "denied";
     TokenScope = 403, "token_scope";
-    AgentTokenScope = 403, "agent_token_scope";
     NotFound = 404, "not_found";
     Conflict = 409, "conflict";
     LastAdmin = 409, "last_admin";
@@ -118,5 +117,19 @@ impl From<Refusal> for Stop {
 impl<F: Into<Fault>> From<F> for Stop {
     fn from(fault: F) -> Stop {
         Stop::Failed(fault.into())
+    }
+}
+
+impl Refusal {
+    /// The error as JSON: `error`, `message`, and `problems` or `approval` where they belong.
+    pub fn body(&self) -> Vec<u8> {
+        let mut body = serde_json::json!({ "error": self.code.name(), "message": self.message });
+        if self.code == Code::Invalid {
+            body["problems"] = self.problems.clone().into();
+        }
+        if let Some(approval) = &self.approval {
+            body["approval"] = approval.clone().into();
+        }
+        body.to_string().into_bytes()
     }
 }

@@ -1,0 +1,99 @@
+//! Admission: who is calling. What a token may reach is decided here; what its holder may do, by policy.
+
+use super::limiter::Limiter;
+use super::operation::Spec;
+use super::world::World;
+use crate::store::actors::Status;
+use crate::types::caller::{Caller, Credential, Presented, Who};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal};
+use crate::types::time::Time;
+use crate::types::token::{self, TokenHash, TokenKind};
+
+/// Admits a caller to an operation, or says 401, 403 or 429.
+pub(super) fn admit(
+    world: &World,
+    limiter: &Limiter,
+    presented: &Presented,
+    spec: &Spec,
+    now: Time,
+) -> Result<Caller, Refusal> {
+    let who = match &presented.credential {
+        _ if spec.route.open => Who::Visitor,
+        Credential::Nothing => return Err(unauthorized("missing bearer token")),
+        Credential::Header(header) => match bearer(world, header, now) {
+            Ok(who) => who,
+            Err(refusal) => return Err(failed(limiter, presented, refusal, now)),
+        },
+        Credential::Holder(actor) => Who::Holder(holder(world, actor)?),
+        Credential::Server => Who::Server,
+    };
+    let caller = Caller { who, channel: presented.channel };
+    reaches(&caller, spec)?;
+    Ok(caller)
+}
+
+/// Makes sure of a caller again: between admission and the writer's turn, its token may have ended.
+pub(super) fn still(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+    match &caller.who {
+        Who::Token { hash, .. } => live(world, hash, now).map(drop).ok_or_else(|| unauthorized("invalid token")),
+        Who::Holder(actor) => holder(world, actor).map(drop),
+        Who::Visitor | Who::Server => Ok(()),
+    }
+}
+
+fn unauthorized(message: &str) -> Refusal {
+    Refusal::new(Code::Unauthorized, message)
+}
+
+fn failed(limiter: &Limiter, presented: &Presented, refusal: Refusal, now: Time) -> Refusal {
+    match presented.address.map(|address| limiter.failed(address, now)) {
+        Some(Err(seconds)) if refusal.code == Code::Unauthorized => Refusal {
+            retry_after: Some(seconds),
+            ..Refusal::new(Code::RateLimited, "too many failed authentications from this address")
+        },
+        _ => refusal,
+    }
+}
+
+fn bearer(world: &World, header: &str, now: Time) -> Result<Who, Refusal> {
+    let (scheme, text) = header.split_once(' ').unwrap_or((header, ""));
+    if !scheme.eq_ignore_ascii_case("bearer") || text.is_empty() {
+        return Err(unauthorized("not a bearer token"));
+    }
+    let invalid = || unauthorized("invalid token");
+    let (kind, hash) = token::parse(text.trim()).ok_or_else(invalid)?;
+    // Agents' and operators' tokens live in places of their own: here none of them is known.
+    if kind != TokenKind::Api {
+        return Err(invalid());
+    }
+    live(world, &hash, now).ok_or_else(invalid)
+}
+
+fn live(world: &World, hash: &TokenHash, now: Time) -> Option<Who> {
+    let token = world.tokens.get(hash)?;
+    let holder = world.card(&token.holder)?;
+    let active = holder.actor.status == Status::Active;
+    (token.is_live(now) && active).then(|| Who::Token {
+        actor: token.holder.clone(),
+        hash: *hash,
+        scopes: token.scopes.clone(),
+    })
+}
+
+/// Whoever holds the state file acts as anybody who may act; teams do not act.
+fn holder(world: &World, actor: &ActorId) -> Result<ActorId, Refusal> {
+    let unknown = || Refusal::new(Code::Unauthorized, format!("unknown actor {actor}"));
+    let card = world.card(actor).ok_or_else(unknown)?;
+    if actor.is_team() || card.actor.status != Status::Active { Err(unknown()) } else { Ok(actor.clone()) }
+}
+
+fn reaches(caller: &Caller, spec: &Spec) -> Result<(), Refusal> {
+    match &caller.who {
+        Who::Token { scopes, .. } if !spec.scope.admits(scopes) => {
+            let route = format!("{} {}", spec.route.method.name(), spec.route.path);
+            Err(Refusal::new(Code::TokenScope, format!("this token's scopes do not reach {route}")))
+        }
+        _ => Ok(()),
+    }
+}

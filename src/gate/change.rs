@@ -1,0 +1,237 @@
+//! One change, inside the writer's transaction: caller, repetition, target, policy, effect, record. Either all events of
+//! an operation are folded and logged, or none.
+
+use rusqlite::ErrorCode;
+use serde_json::Value;
+
+use super::draft::Draft;
+use super::operation::{Act, Done, Spec};
+use super::perform::{Idem, Reply, denial, reply, seen};
+use super::permit::Grant;
+use super::reader::Reader;
+use super::target::Target;
+use super::writer::{Work, Writer};
+use super::{admit, hold, replay, rule};
+use crate::log::append;
+use crate::log::record::{Decision, Entry, GateNote};
+use crate::policy::Ruling;
+use crate::store::fold::fold;
+use crate::store::idem;
+use crate::types::caller::{Caller, Who};
+use crate::types::event::Event;
+use crate::types::id::{Id, Kind};
+use crate::types::refusal::{Fault, Stop};
+use crate::types::time::Time;
+
+/// A change that was asked for.
+pub(super) struct Changing {
+    pub caller: Caller,
+    pub spec: &'static Spec,
+    pub value: Value,
+    pub act: Box<dyn Act>,
+    pub idem: Option<Idem>,
+}
+
+/// A query that was refused.
+pub(super) struct Refused {
+    pub caller: Caller,
+    pub operation: &'static str,
+    pub target: Target,
+    pub ruling: Ruling,
+}
+
+/// What everything that one call records has in common.
+struct Record<'a> {
+    caller: &'a Caller,
+    decision: Decision,
+    gate: GateNote,
+    idem: Option<[u8; 32]>,
+    now: Time,
+}
+
+/// What ends a job, and what ends the whole transaction with it.
+enum Halt {
+    Job(Stop),
+    Transaction(Fault),
+}
+
+impl<S: Into<Stop>> From<S> for Halt {
+    fn from(stop: S) -> Halt {
+        match stop.into() {
+            Stop::Failed(fault) if is_disk(&fault) => Halt::Transaction(fault),
+            stop => Halt::Job(stop),
+        }
+    }
+}
+
+/// Whether a fault comes from the file or the disk: then no job of this transaction can be kept.
+fn is_disk(fault: &Fault) -> bool {
+    let Fault::Sqlite(error) = fault else { return false };
+    !matches!(
+        error.sqlite_error_code(),
+        None | Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig)
+    )
+}
+
+impl Writer {
+    /// Does one job. `Err` ends the transaction; a refusal or a failure of this job alone is an outcome.
+    pub(super) fn carry_out(&mut self, work: Work, now: Time) -> Result<Result<Reply, Stop>, Fault> {
+        let outcome = match work {
+            Work::Change(changing) => self.change(changing, now),
+            Work::Refused(refused) => self.refused(&refused, now),
+        };
+        match outcome {
+            Ok(reply) => Ok(Ok(reply)),
+            Err(Halt::Job(stop)) => Ok(Err(stop)),
+            Err(Halt::Transaction(fault)) => Err(fault),
+        }
+    }
+
+    fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
+        let Refused { caller, operation, target, ruling } = refused;
+        Err(self.deny(caller, operation, target, ruling, None, now)?)
+    }
+
+    fn change(&mut self, changing: Changing, now: Time) -> Result<Reply, Halt> {
+        let Changing { caller, spec, value, act, idem } = changing;
+        admit::still(&self.world, &caller, now)?;
+        let key = idem.and_then(|idem| replay::key(&self.world.instance.sealing, &caller, spec, &idem));
+        let asked = replay::fingerprint(&value)?;
+        if let Some(key) = &key
+            && let Some(kept) = idem::get(&self.conn, key, now)?
+        {
+            return Ok(replay::answer(&self.world, &caller, kept, &asked, now)?);
+        }
+        let outcome = match self.decide(&caller, spec, &value, act, key, now) {
+            Ok(reply) => Ok(reply),
+            Err(Halt::Job(stop)) => Err(stop),
+            Err(fatal) => return Err(fatal),
+        };
+        if let Some(key) = &key {
+            replay::keep(&self.conn, key, asked, spec, &outcome, now).map_err(Halt::Transaction)?;
+        }
+        Ok(outcome?)
+    }
+
+    fn decide(
+        &mut self,
+        caller: &Caller,
+        spec: &'static Spec,
+        input: &Value,
+        act: Box<dyn Act>,
+        idem: Option<[u8; 32]>,
+        now: Time,
+    ) -> Result<Reply, Halt> {
+        let target = act.target(&Reader::held(&self.conn, &self.world, caller, now));
+        let target = seen(&self.world, caller, target, now)?;
+        let ruling = rule::decide(&self.world, caller, spec.name, &target, &[], now);
+        match &ruling {
+            Ruling::Allow { because } => {
+                let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
+                let record = Record { caller, decision, gate: note(spec.name, caller, &ruling), idem, now };
+                let grant = Grant { caller: caller.clone(), now, because: because.clone() };
+                let done = self.effect(grant, spec, act, &record)?;
+                Ok(reply(&self.world, spec, done))
+            }
+            Ruling::NeedsApproval { .. } => {
+                let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
+                let asked = hold::Asked { operation: spec.name, input };
+                let tenant = self.world.instance.ulid.clone();
+                let (event, refusal) = hold::park(id, &tenant, caller, &asked, &target, &ruling, now)?;
+                let gate = note(spec.name, caller, &ruling);
+                self.record(vec![event], &Record { caller, decision: Decision::NeedsApproval, gate, idem, now })?;
+                Err(refusal.into())
+            }
+            Ruling::Deny { .. } => Err(self.deny(caller, spec.name, &target, &ruling, idem, now)?),
+        }
+    }
+
+    /// Runs an allowed operation and records what it drafted.
+    fn effect(
+        &mut self,
+        grant: Grant,
+        spec: &'static Spec,
+        act: Box<dyn Act>,
+        record: &Record<'_>,
+    ) -> Result<Done, Halt> {
+        let read = Reader::held(&self.conn, &self.world, record.caller, record.now);
+        let mut draft = Draft::new(&read, spec, &*self.entropy);
+        let done = act.run(grant, &mut draft)?;
+        let events = draft.into_events();
+        drop(read);
+        self.record(events, record)?;
+        Ok(done)
+    }
+
+    /// Records a refusal and returns what its caller is told.
+    fn deny(
+        &mut self,
+        caller: &Caller,
+        operation: &str,
+        target: &Target,
+        ruling: &Ruling,
+        idem: Option<[u8; 32]>,
+        now: Time,
+    ) -> Result<Halt, Halt> {
+        let fault = match ruling {
+            Ruling::Deny { fault, .. } => fault.clone(),
+            _ => None,
+        };
+        let (operation_name, reason) = (operation.to_owned(), ruling.reason().to_owned());
+        let event = Event::Denied { operation: operation_name, target: target.id(), reason, fault };
+        let gate = note(operation, caller, ruling);
+        self.record(vec![event], &Record { caller, decision: Decision::Deny, gate, idem, now })?;
+        Ok(denial(operation, ruling).into())
+    }
+
+    /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
+    /// be appended ends the transaction.
+    fn record(&mut self, events: Vec<Event>, record: &Record<'_>) -> Result<(), Halt> {
+        let entries: Vec<Entry> = events.into_iter().map(|event| self.entry(event, record)).collect();
+        let before = self.world.clone();
+        self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+        if let Err(fault) = self.fold_all(&entries, record.now) {
+            self.conn.execute_batch("ROLLBACK TO job; RELEASE job")?;
+            self.world = before;
+            return Err(fault.into());
+        }
+        self.conn.prepare_cached("RELEASE job")?.execute([])?;
+        entries.iter().try_for_each(|entry| self.append(entry, record.now)).map_err(Halt::Transaction)
+    }
+
+    fn entry(&self, event: Event, record: &Record<'_>) -> Entry {
+        Entry {
+            actor: record.caller.actor(),
+            event,
+            decision: record.decision,
+            policy: self.world.stamp.clone(),
+            idem: record.idem,
+            gate: record.gate.clone(),
+        }
+    }
+
+    fn fold_all(&mut self, entries: &[Entry], now: Time) -> Result<(), Fault> {
+        let at = now.max(self.tail.ts());
+        for entry in entries {
+            let touched = fold(&self.conn, at, &entry.actor, &entry.event)?;
+            self.world.touch(&self.conn, &touched)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, entry: &Entry, now: Time) -> Result<(), Fault> {
+        self.tail.append(&self.conn, entry, now, self.entropy.bytes32())?;
+        if let Event::ContextForgotten { events, .. } = &entry.event {
+            events.iter().try_for_each(|seq| append::erase(&self.conn, *seq))?;
+        }
+        Ok(())
+    }
+}
+
+fn note(operation: &str, caller: &Caller, ruling: &Ruling) -> GateNote {
+    GateNote {
+        operation: operation.to_owned(),
+        channel: caller.channel.name().to_owned(),
+        policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
+    }
+}

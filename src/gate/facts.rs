@@ -1,0 +1,48 @@
+//! The context of a decision: what the server itself knows about a request, never what a caller claims.
+
+use super::world::World;
+use crate::policy::Record;
+use crate::types::actor::KillScope;
+use crate::types::caller::{Caller, Who};
+use crate::types::time::Time;
+
+/// The engaged switches that touch a caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Killed {
+    pub global: bool,
+    pub actor: bool,
+    pub team: bool,
+}
+
+pub(super) fn killed(world: &World, caller: &Caller) -> Killed {
+    if world.kills.is_empty() {
+        return Killed::default();
+    }
+    let global = world.kills.contains_key(&KillScope::Global);
+    match &caller.who {
+        Who::Visitor | Who::Server => Killed { global, ..Killed::default() },
+        Who::Token { actor, .. } | Who::Holder(actor) => {
+            let teams = world.card(actor).map(|card| card.teams.as_slice()).unwrap_or_default();
+            Killed {
+                global,
+                actor: world.kills.contains_key(&KillScope::Actor(actor.clone())),
+                team: teams.iter().any(|team| world.kills.contains_key(&KillScope::Team(team.clone()))),
+            }
+        }
+    }
+}
+
+pub(super) fn of(world: &World, caller: &Caller, now: Time) -> Record {
+    let killed = killed(world, caller);
+    let kill = Record::new()
+        .bool("engaged", killed.global || killed.actor || killed.team)
+        .bool("global", killed.global)
+        .bool("actor", killed.actor)
+        .bool("team", killed.team);
+    let scoped = matches!(&caller.who, Who::Token { scopes, .. } if !scopes.is_empty());
+    Record::new()
+        .string("channel", caller.channel.name())
+        .record("kill", kill)
+        .datetime("now", now.0)
+        .record("token", Record::new().bool("scoped", scoped))
+}

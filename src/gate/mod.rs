@@ -1,0 +1,29 @@
+//! The narrow waist. Everything that the product does is an operation, and `Gate::perform` is the only way to one: it
+//! admits the caller, asks the policy, runs the operation in the log's transaction, and answers only what is durable.
+
+pub mod admit;
+pub mod change;
+pub mod draft;
+pub mod facts;
+pub mod hold;
+pub mod limiter;
+pub mod lock;
+pub mod open;
+pub mod operation;
+pub mod perform;
+pub mod permit;
+pub mod queue;
+pub mod reader;
+pub mod replay;
+pub mod rule;
+pub mod schema;
+pub mod target;
+pub mod world;
+pub mod writer;
+
+pub use draft::Draft;
+pub use operation::{Change, Entry, Query, Route, Spec, delete, get, patch, post, put};
+pub use perform::{Gate, Reply, Request};
+pub use permit::Permit;
+pub use reader::Reader;
+pub use target::{ResourceKind, Target};

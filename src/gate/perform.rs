@@ -1,0 +1,157 @@
+//! `Gate::perform`: the only way to anything. Queries are answered here, from a snapshot; changes and everything that
+//! must be recorded go through the writer and are answered only when they are durable.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tokio::sync::watch;
+
+use super::admit;
+use super::limiter::Limiter;
+use super::change::{Changing, Refused};
+use super::operation::{Ask, Call, Done, Entry, Prepared, Spec};
+use super::permit::Grant;
+use super::queue::Queue;
+use super::reader::{Reader, Readers};
+use super::rule;
+use super::target::Target;
+use super::world::World;
+use super::writer::Work;
+use crate::policy::Ruling;
+use crate::types::caller::{Caller, Presented};
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::time::{Clock, Monotone, Time};
+
+/// One call, ready to be decided.
+pub struct Request {
+    pub caller: Caller,
+    pub call: Prepared,
+    /// The `Idempotency-Key`, with the address it was used on.
+    pub idem: Option<Idem>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Idem {
+    pub key: String,
+    pub path: String,
+}
+
+/// An answer. Whatever it tells is durable.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub body: Vec<u8>,
+    pub next: Option<String>,
+    pub replayed: bool,
+    /// `<origin> <size> <root prefix>`: the log that this answer stands in.
+    pub audit: Arc<str>,
+    pub policy: i64,
+}
+
+pub struct Gate {
+    pub(super) entries: &'static [Entry],
+    pub(super) world: Arc<ArcSwap<World>>,
+    pub(super) readers: Readers,
+    pub(super) queue: Queue,
+    pub(super) limiter: Limiter,
+    pub(super) clock: Arc<Monotone>,
+    pub(super) grown: watch::Receiver<i64>,
+}
+
+impl Gate {
+    pub fn entries(&self) -> &'static [Entry] {
+        self.entries
+    }
+
+    pub fn entry(&self, name: &str) -> Option<&'static Entry> {
+        self.entries.iter().find(|entry| entry.spec.name == name)
+    }
+
+    /// The newest event number, as it grows.
+    pub fn grown(&self) -> watch::Receiver<i64> {
+        self.grown.clone()
+    }
+
+    /// How far the machine's clock is behind the log, in milliseconds.
+    pub fn clock_behind(&self) -> i64 {
+        self.clock.behind()
+    }
+
+    /// Who is calling, and whether the credential reaches the operation at all.
+    pub fn admit(&self, presented: &Presented, spec: &Spec) -> Result<Caller, Refusal> {
+        admit::admit(&self.world.load(), &self.limiter, presented, spec, self.clock.now())
+    }
+
+    /// Decides a call and, if it is allowed, carries it out.
+    pub async fn perform(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
+        let Request { caller, call, idem } = request;
+        let Prepared { entry, value, call } = call;
+        let query = match call {
+            Call::Change(act) => {
+                let changing = Changing { caller, spec: &entry.spec, value, act, idem };
+                return self.queue.submit(Work::Change(changing)).await;
+            }
+            Call::Query(query) => query,
+        };
+        let answered = if entry.spec.route.slow {
+            let gate = Arc::clone(self);
+            let task = tokio::task::spawn_blocking(move || gate.ask(caller, &entry.spec, query));
+            task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?
+        } else {
+            self.ask(caller, &entry.spec, query)?
+        };
+        match answered {
+            Asked::Done(reply) => Ok(reply),
+            // A refusal is a record too; if it cannot be recorded, it is not given.
+            Asked::Refused(refused) => self.queue.submit(Work::Refused(refused)).await,
+        }
+    }
+
+    fn ask(&self, caller: Caller, spec: &'static Spec, query: Box<dyn Ask>) -> Result<Asked, Stop> {
+        let world = self.world.load();
+        let now = self.clock.now();
+        let read = Reader::pooled(&self.readers, &world, &caller, now);
+        let target = seen(&world, &caller, query.target(&read), now)?;
+        let ruling = rule::decide(&world, &caller, spec.name, &target, &[], now);
+        if let Ruling::Allow { because } = ruling {
+            let done = query.run(Grant { caller: caller.clone(), now, because }, &read)?;
+            return Ok(Asked::Done(reply(&world, spec, done)));
+        }
+        // A query is never parked: nothing would resume it. Who would need approval to read is refused.
+        drop(read);
+        Ok(Asked::Refused(Refused { caller, operation: spec.name, target, ruling }))
+    }
+}
+
+enum Asked {
+    Done(Reply),
+    Refused(Refused),
+}
+
+/// The target, if the caller may know that it exists. Absent and invisible read the same.
+pub(super) fn seen(
+    world: &World,
+    caller: &Caller,
+    target: Result<Target, Stop>,
+    now: Time,
+) -> Result<Target, Stop> {
+    let target = target?;
+    let visible = target.sight().is_none_or(|sight| rule::decide(world, caller, sight, &target, &[], now).is_allowed());
+    if visible { Ok(target) } else { Err(Refusal::not_found().into()) }
+}
+
+/// «policy denied <operation>: <reason>»
+pub(super) fn denial(operation: &str, ruling: &Ruling) -> Refusal {
+    Refusal::new(Code::Denied, format!("policy denied {operation}: {}", ruling.reason()))
+}
+
+pub(super) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
+    Reply {
+        status: spec.route.status,
+        body: done.body,
+        next: done.next,
+        replayed: false,
+        audit: Arc::clone(&world.stamped),
+        policy: world.stamp.seq,
+    }
+}

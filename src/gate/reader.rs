@@ -1,0 +1,190 @@
+//! What an operation may read: this company's tables, log and directory, as one caller, at one moment. It is bound to
+//! its company when it is made, so no query has a company to forget.
+
+use std::cell::OnceCell;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use r2d2::{Pool, PooledConnection};
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::Connection;
+
+use super::rule;
+use super::target::Target;
+use super::world::{Card, World};
+use crate::log::append::Head;
+use crate::log::read::{self, Filter, Logged, Order, Published};
+use crate::log::{proof, verify};
+use crate::policy::Ruling;
+use crate::store::company::Company;
+use crate::store::kills::Kill;
+use crate::store::tokens::Token;
+use crate::store::{Position, actors, approvals, company, tokens};
+use crate::types::actor::KillScope;
+use crate::types::caller::Caller;
+use crate::types::id::ActorId;
+use crate::types::page::Sealer;
+use crate::types::refusal::{Fault, Refusal};
+use crate::types::time::Time;
+
+pub(super) type Readers = Pool<SqliteConnectionManager>;
+
+enum Source<'a> {
+    /// The writer's own connection, in its transaction.
+    Held(&'a Connection),
+    /// Taken from the pool when first needed: most decisions read memory alone.
+    Pool(&'a Readers, OnceCell<PooledConnection<SqliteConnectionManager>>),
+}
+
+pub struct Reader<'a> {
+    source: Source<'a>,
+    world: &'a World,
+    caller: &'a Caller,
+    now: Time,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
+        Reader { source: Source::Held(conn), world, caller, now }
+    }
+
+    pub(super) fn pooled(pool: &'a Readers, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
+        Reader { source: Source::Pool(pool, OnceCell::new()), world, caller, now }
+    }
+
+    fn conn(&self) -> Result<&Connection, Fault> {
+        match &self.source {
+            Source::Held(conn) => Ok(conn),
+            Source::Pool(pool, taken) => {
+                if taken.get().is_none() {
+                    let _ = taken.set(pool.get()?);
+                }
+                taken.get().map(|conn| &**conn).ok_or_else(|| Fault::Broken("no reader".into()))
+            }
+        }
+    }
+
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    pub fn caller(&self) -> &Caller {
+        self.caller
+    }
+
+    /// Whether the caller may perform `operation` on `target`: the rows of a list that it may see.
+    pub fn may(&self, operation: &str, target: &Target) -> bool {
+        self.ruling(self.caller, operation, target).is_allowed()
+    }
+
+    /// The gate's answer for any caller, without doing or recording anything.
+    pub fn ruling(&self, caller: &Caller, operation: &str, target: &Target) -> Ruling {
+        rule::decide(self.world, caller, operation, target, &[], self.now)
+    }
+
+    /// Seals the cursors of a list; `what` names the route and all that shapes the list.
+    pub fn sealer(&self, what: String) -> Sealer<'_> {
+        Sealer { key: &self.world.instance.sealing, what }
+    }
+
+    // The directory.
+
+    pub fn card(&self, id: &ActorId) -> Option<&'a Arc<Card>> {
+        self.world.card(id)
+    }
+
+    /// An actor that exists, or 404.
+    pub fn actor(&self, id: &ActorId) -> Result<&'a Arc<Card>, Refusal> {
+        self.card(id).ok_or_else(Refusal::not_found)
+    }
+
+    pub fn cards(&self) -> impl Iterator<Item = &'a Arc<Card>> {
+        self.world.actors.values()
+    }
+
+    pub fn admins(&self) -> usize {
+        self.world.admins()
+    }
+
+    pub fn kills(&self) -> impl Iterator<Item = &Kill> {
+        self.world.kills.values()
+    }
+
+    pub fn kill(&self, scope: &KillScope) -> Option<&Kill> {
+        self.world.kills.get(scope)
+    }
+
+    pub fn policy_stamp(&self) -> (i64, &str) {
+        (self.world.stamp.seq, &self.world.stamp.hash)
+    }
+
+    pub fn actors_after(&self, from: &Position, limit: usize) -> Result<Vec<actors::Actor>, Fault> {
+        Ok(actors::after(self.conn()?, from, limit)?)
+    }
+
+    pub fn company(&self) -> Result<Company, Fault> {
+        Ok(company::get(self.conn()?)?)
+    }
+
+    // Tokens and approvals.
+
+    pub fn token(&self, id: &str) -> Result<Option<Token>, Fault> {
+        Ok(tokens::get(self.conn()?, id)?)
+    }
+
+    pub fn tokens_after(&self, of: Option<&ActorId>, from: &Position, limit: usize) -> Result<Vec<Token>, Fault> {
+        Ok(tokens::after(self.conn()?, of, from, limit)?)
+    }
+
+    pub fn live_tokens_of(&self, holder: &ActorId) -> Result<Vec<String>, Fault> {
+        Ok(tokens::live_of(self.conn()?, holder)?)
+    }
+
+    pub fn overdue_tokens(&self, now: Time, limit: usize) -> Result<Vec<Token>, Fault> {
+        Ok(tokens::overdue(self.conn()?, now, limit)?)
+    }
+
+    pub fn overdue_approvals(&self, now: Time, limit: usize) -> Result<Vec<String>, Fault> {
+        Ok(approvals::overdue(self.conn()?, now, limit)?)
+    }
+
+    // The log.
+
+    pub fn head(&self) -> &Head {
+        &self.world.head
+    }
+
+    pub fn event(&self, seq: i64) -> Result<Option<Logged>, Fault> {
+        if seq < 1 || seq > read::last_seq(self.conn()?)? { Ok(None) } else { read::one(self.conn()?, seq).map(Some) }
+    }
+
+    pub fn last_seq(&self) -> Result<i64, Fault> {
+        read::last_seq(self.conn()?)
+    }
+
+    pub fn scan(
+        &self,
+        order: Order,
+        filter: &Filter,
+        each: &mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>,
+    ) -> Result<(), Fault> {
+        read::scan(self.conn()?, order, filter, each)
+    }
+
+    pub fn checkpoints(&self, before: u64, limit: usize) -> Result<Vec<Published>, Fault> {
+        read::checkpoints(self.conn()?, before, limit)
+    }
+
+    pub fn inclusion_proof(&self, seq: u64) -> Result<String, Fault> {
+        proof::inclusion(self.conn()?, self.head(), seq)
+    }
+
+    pub fn consistency_proof(&self, from: u64, to: u64) -> Result<String, Fault> {
+        proof::consistency(self.conn()?, self.head(), from, to)
+    }
+
+    /// Walks the whole log with the verifier, which trusts nothing of this program.
+    pub fn verify(&self, asked: &verify::Asked) -> Result<verify::Report, Fault> {
+        verify::sqlite::walk(self.conn()?, asked).map_err(|error| Fault::Broken(error.to_string()))
+    }
+}

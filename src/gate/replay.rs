@@ -1,0 +1,82 @@
+//! The same `Idempotency-Key` again: the stored answer, and no second effect. Kept are answers with a record behind
+//! them: done, denied, waiting. Anything else had no effect and is simply asked again.
+
+use rusqlite::Connection;
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::operation::Spec;
+use super::perform::{Idem, Reply, denial};
+use super::rule;
+use super::target::Target;
+use super::world::World;
+use crate::store::idem::{self, Kept};
+use crate::types::caller::Caller;
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
+use crate::types::time::Time;
+
+/// Keys are kept as HMACs, bound to who used them where.
+pub(super) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) -> Option<[u8; 32]> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
+    mac.update(b"ok/idem/v1");
+    for part in [caller.actor().as_str(), spec.route.method.name(), &idem.path, &idem.key] {
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part.as_bytes());
+    }
+    Some(mac.finalize().into_bytes().into())
+}
+
+/// What a request asks, whatever the order of its fields.
+pub(super) fn fingerprint(value: &Value) -> Result<[u8; 32], Fault> {
+    Ok(Sha256::digest(serde_json_canonicalizer::to_vec(value)?).into())
+}
+
+/// The stored answer; for a caller who may still read at all, and only to the same question.
+pub(super) fn answer(world: &World, caller: &Caller, kept: Kept, asked: &[u8; 32], now: Time) -> Result<Reply, Stop> {
+    if kept.request != *asked {
+        let message = "this Idempotency-Key was used for another request";
+        return Err(Refusal::new(Code::IdempotencyMismatch, message).into());
+    }
+    let reading = rule::decide(world, caller, "me.read", &Target::Actor(caller.actor()), &[], now);
+    if !reading.is_allowed() {
+        return Err(denial("me.read", &reading).into());
+    }
+    Ok(Reply {
+        status: kept.status,
+        body: kept.body,
+        next: None,
+        replayed: true,
+        audit: world.stamped.clone(),
+        policy: world.stamp.seq,
+    })
+}
+
+/// Keeps an answer that has a record behind it.
+pub(super) fn keep(
+    conn: &Connection,
+    key: &[u8; 32],
+    request: [u8; 32],
+    spec: &Spec,
+    outcome: &Result<Reply, Stop>,
+    now: Time,
+) -> Result<(), Fault> {
+    let (status, body) = match outcome {
+        Ok(reply) => (reply.status, without(&reply.body, spec.route.secret)?),
+        Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Denied | Code::NeedsApproval) => {
+            (refusal.code.status(), refusal.body())
+        }
+        Err(_) => return Ok(()),
+    };
+    Ok(idem::keep(conn, key, &Kept { request, status, body }, now)?)
+}
+
+/// An answer without the field that is shown only once.
+fn without(body: &[u8], secret: Option<&str>) -> Result<Vec<u8>, Fault> {
+    let Some(field) = secret else { return Ok(body.to_vec()) };
+    let mut value: Value = serde_json::from_slice(body)?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove(field);
+    }
+    Ok(serde_json::to_vec(&value)?)
+}

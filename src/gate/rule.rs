@@ -1,0 +1,136 @@
+//! From a call to Cedar's question: the principal, the resource with what it refers to, and the facts that the server
+//! itself knows. Everything comes from memory.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::EntityUid;
+
+use super::facts;
+use super::target::{Target, actor_uid, uid};
+use super::world::World;
+use crate::policy::{Closed, Question, Record, Ruling, Slice};
+use crate::types::actor::KillScope;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// The gate's answer to one call. `granted` are the kinds of approval that were truly given.
+pub(super) fn decide(
+    world: &World,
+    caller: &Caller,
+    operation: &str,
+    target: &Target,
+    granted: &[String],
+    now: Time,
+) -> Ruling {
+    let action = uid("Action", operation);
+    let (principal, resource) = (principal(caller), target.uid());
+    let mut entities = Entities { world, seen: BTreeSet::new(), found: Vec::new() };
+    entities.add_caller(caller);
+    entities.add_target(target, &resource);
+    let slice = Slice::new(&world.policy, &action, entities.found);
+    let facts = facts::of(world, caller, now);
+    let question = Question {
+        principal: &principal,
+        action: &action,
+        resource: &resource,
+        entities: &slice,
+        facts: &facts,
+        approvals: granted,
+    };
+    world.policy.decide(&question)
+}
+
+fn principal(caller: &Caller) -> EntityUid {
+    match &caller.who {
+        Who::Visitor => uid("Visitor", "anyone"),
+        Who::Server => uid("Server", "ok"),
+        Who::Token { actor, .. } | Who::Holder(actor) => actor_uid(actor),
+    }
+}
+
+/// The few entities that a decision can reach: caller and target, and what each of them refers to.
+struct Entities<'a> {
+    world: &'a World,
+    seen: BTreeSet<ActorId>,
+    found: Vec<Closed>,
+}
+
+impl Entities<'_> {
+    fn add_caller(&mut self, caller: &Caller) {
+        match &caller.who {
+            Who::Token { actor, .. } | Who::Holder(actor) => self.add_with_links(actor),
+            Who::Visitor | Who::Server => {
+                self.found.push(Closed::new(&principal(caller), [], &Record::new()));
+            }
+        }
+    }
+
+    fn add_target(&mut self, target: &Target, uid: &EntityUid) {
+        let facts = match target {
+            Target::Actor(id) => return self.add_with_links(id),
+            Target::Company => Record::new(),
+            Target::Token { holder, .. } => {
+                self.add_with_links(holder);
+                Record::new().entity("holder", &actor_uid(holder))
+            }
+            Target::Event { kind, actor, subjects, .. } => self.event(kind, actor.as_ref(), subjects),
+            Target::KillSwitch { scope, engage } => self.kill_switch(scope, *engage),
+        };
+        self.found.push(Closed::new(uid, [], &facts));
+    }
+
+    fn event(&mut self, kind: &str, actor: Option<&ActorId>, subjects: &[ActorId]) -> Record {
+        let known = |id: &&ActorId| self.world.card(id).is_some();
+        let actor = actor.filter(known);
+        let (teams, subjects): (Vec<&ActorId>, Vec<&ActorId>) =
+            subjects.iter().filter(known).partition(|id| id.is_team());
+        let everyone: Vec<&ActorId> = actor.into_iter().chain(subjects.iter().copied()).collect();
+        let cards = everyone.iter().filter_map(|id| self.world.card(id));
+        let teams: BTreeSet<ActorId> =
+            cards.flat_map(|card| card.teams.clone()).chain(teams.into_iter().cloned()).collect();
+        everyone.iter().for_each(|id| self.add(id));
+        teams.iter().for_each(|id| self.add(id));
+        let facts = Record::new()
+            .string("kind", kind)
+            .entities("subjects", &subjects.iter().map(|id| actor_uid(id)).collect::<Vec<_>>())
+            .entities("teams", &teams.iter().map(actor_uid).collect::<Vec<_>>());
+        actor.iter().fold(facts, |facts, id| facts.entity("actor", &actor_uid(id)))
+    }
+
+    fn kill_switch(&mut self, scope: &KillScope, engage: bool) -> Record {
+        let (name, actor, team) = match scope {
+            KillScope::Global => ("global", None, None),
+            KillScope::Tool(_) => ("tool", None, None),
+            KillScope::Team(team) => ("team", None, Some(team.clone())),
+            KillScope::Actor(id) => {
+                ("actor", Some(id.clone()), self.world.card(id).and_then(|card| card.actor.team.clone()))
+            }
+        };
+        let facts = Record::new().string("scope", name).bool("engage", engage);
+        let facts = actor.iter().fold(facts, |facts, id| {
+            self.add_with_links(id);
+            facts.entity("actor", &actor_uid(id))
+        });
+        team.iter().fold(facts, |facts, id| {
+            self.add_with_links(id);
+            facts.entity("team", &actor_uid(id))
+        })
+    }
+
+    fn add_with_links(&mut self, id: &ActorId) {
+        self.add(id);
+        if let Some(card) = self.world.card(id) {
+            let actor = &card.actor;
+            [&actor.team, &actor.lead, &actor.owner].into_iter().flatten().for_each(|link| self.add(link));
+        }
+    }
+
+    fn add(&mut self, id: &ActorId) {
+        if let Some(card) = self.world.card(id)
+            && self.seen.insert(id.clone())
+        {
+            self.found.push(card.entity.clone());
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The directory in memory: what every decision reads. It mirrors rows of the tables and is read again, row by row, when
+//! an event touches them; a copy for readers costs a few pointers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rpds::HashTrieMapSync;
+use rusqlite::Connection;
+
+use super::target::{actor_uid, uid};
+use crate::log::append::Head;
+use crate::log::record::PolicyStamp;
+use crate::policy::{Closed, Record, Snapshot};
+use crate::store::actors::{self, Actor, Status};
+use crate::store::company::Instance;
+use crate::store::fold::Touched;
+use crate::store::kills::{self, Kill};
+use crate::store::tokens::{self, Token};
+use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+use crate::types::token::TokenHash;
+
+/// An actor with its Cedar entity.
+#[derive(Debug)]
+pub struct Card {
+    pub actor: Actor,
+    pub(super) entity: Closed,
+    /// The teams it is in, near and far.
+    pub(super) teams: Vec<ActorId>,
+}
+
+/// The state of one company, as of one log position.
+#[derive(Clone)]
+pub struct World {
+    pub(super) actors: HashTrieMapSync<ActorId, Arc<Card>>,
+    pub(super) tokens: HashTrieMapSync<TokenHash, Arc<Token>>,
+    pub(super) kills: Arc<BTreeMap<KillScope, Kill>>,
+    pub(super) policy: Arc<Snapshot>,
+    pub(super) stamp: PolicyStamp,
+    pub(super) head: Arc<Head>,
+    /// The head as answers carry it: `<origin> <size> <root prefix>`.
+    pub(super) stamped: Arc<str>,
+    pub(super) instance: Arc<Instance>,
+}
+
+impl World {
+    /// Reads the whole directory from the tables.
+    pub(super) fn load(
+        conn: &Connection,
+        policy: Arc<Snapshot>,
+        head: Head,
+        instance: Instance,
+    ) -> Result<World, Fault> {
+        let mut world = World {
+            actors: HashTrieMapSync::new_sync(),
+            tokens: HashTrieMapSync::new_sync(),
+            kills: Arc::default(),
+            stamp: stamp(&policy),
+            policy,
+            stamped: stamped(&head),
+            head: Arc::new(head),
+            instance: Arc::new(instance),
+        };
+        let rows: BTreeMap<ActorId, Actor> = actors::all(conn)?.into_iter().map(|row| (row.id.clone(), row)).collect();
+        for actor in rows.values() {
+            let card = card(actor.clone(), &|id| rows.get(id).cloned());
+            world.actors.insert_mut(actor.id.clone(), Arc::new(card));
+        }
+        for (hash, token) in tokens::all_live(conn)? {
+            world.tokens.insert_mut(hash, Arc::new(token));
+        }
+        world.touch(conn, &Touched::Kills)?;
+        Ok(world)
+    }
+
+    /// Reads again what an event has touched.
+    pub(super) fn touch(&mut self, conn: &Connection, touched: &Touched) -> Result<(), Fault> {
+        match touched {
+            Touched::Nothing | Touched::Policy => {}
+            Touched::Actor(id) => {
+                if let Some(actor) = actors::get(conn, id)? {
+                    let card = card(actor, &|id| self.actors.get(id).map(|card| card.actor.clone()));
+                    self.actors.insert_mut(id.clone(), Arc::new(card));
+                }
+            }
+            Touched::Token(id) => match tokens::with_hash(conn, id.as_str())? {
+                Some((hash, token)) if token.ended => drop(self.tokens.remove_mut(&hash)),
+                Some((hash, token)) => self.tokens.insert_mut(hash, Arc::new(token)),
+                None => {}
+            },
+            Touched::Kills => {
+                let kills = kills::all(conn)?.into_iter().map(|kill| (kill.scope.clone(), kill));
+                self.kills = Arc::new(kills.collect());
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_head(&mut self, head: Head) {
+        self.stamped = stamped(&head);
+        self.head = Arc::new(head);
+    }
+
+    pub(super) fn apply(&mut self, policy: Arc<Snapshot>) {
+        self.stamp = stamp(&policy);
+        self.policy = policy;
+    }
+
+    pub fn card(&self, id: &ActorId) -> Option<&Arc<Card>> {
+        self.actors.get(id)
+    }
+
+    /// How many people with the role admin may act.
+    pub fn admins(&self) -> usize {
+        let counts = |card: &&Arc<Card>| card.actor.admin && card.actor.status == Status::Active;
+        self.actors.values().filter(counts).count()
+    }
+}
+
+fn stamped(head: &Head) -> Arc<str> {
+    let root = hex::encode(head.root);
+    format!("{} {} {}", head.origin, head.size, root.get(..16).unwrap_or_default()).into()
+}
+
+fn stamp(policy: &Snapshot) -> PolicyStamp {
+    PolicyStamp { hash: policy.hash().to_owned(), seq: policy.version() as i64 }
+}
+
+/// A chain of teams longer than this is a mistake in the data.
+const DEEPEST: usize = 16;
+
+/// Builds an actor's entity: closed, so a decision needs no search for ancestors.
+fn card(actor: Actor, find: &dyn Fn(&ActorId) -> Option<Actor>) -> Card {
+    let teams = chain(actor.team.clone(), find);
+    let above = teams.iter().map(actor_uid);
+    let id = actor_uid(&actor.id);
+    let entity = match actor.kind {
+        ActorKind::Team => {
+            let facts = actor.lead.iter().fold(Record::new(), |facts, lead| facts.entity("lead", &actor_uid(lead)));
+            Closed::new(&id, above, &facts)
+        }
+        ActorKind::Person | ActorKind::Agent => {
+            Closed::new(&id, above.chain([uid("Role", actor.role.name())]), &facts(&actor))
+        }
+    };
+    Card { actor, entity, teams }
+}
+
+fn facts(actor: &Actor) -> Record {
+    let facts = Record::new()
+        .string("kind", actor.kind.name())
+        .bool("admin", actor.role == Role::Admin)
+        .bool("active", actor.status == Status::Active)
+        .long("trust", actor.trust.level());
+    let facts = actor.team.iter().fold(facts, |facts, team| facts.entity("team", &actor_uid(team)));
+    actor.owner.iter().fold(facts, |facts, owner| facts.entity("owner", &actor_uid(owner)))
+}
+
+fn chain(mut next: Option<ActorId>, find: &dyn Fn(&ActorId) -> Option<Actor>) -> Vec<ActorId> {
+    let mut teams: Vec<ActorId> = Vec::new();
+    while let Some(team) = next.take() {
+        if teams.contains(&team) || teams.len() >= DEEPEST {
+            break;
+        }
+        next = find(&team).and_then(|row| row.team);
+        teams.push(team);
+    }
+    teams
+}

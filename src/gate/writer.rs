@@ -1,0 +1,165 @@
+//! The writer: one thread with the only connection that writes. It drains its queue into one transaction and answers
+//! after the commit. What a failed commit leaves behind is unknown, so memory is thrown away with it and read again from
+//! the file.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use super::change::{Changing, Refused};
+use super::perform::Reply;
+use super::queue::Job;
+use super::world::World;
+use crate::log::append::{self, Tail};
+use crate::store::idem;
+use crate::types::entropy::Entropy;
+use crate::types::refusal::{Fault, Refusal};
+use crate::types::time::{Clock, Monotone, Time};
+
+/// Jobs in one transaction.
+const BATCH: usize = 256;
+const IDLE: Duration = Duration::from_secs(1);
+
+/// What the writer is asked to do.
+pub(super) enum Work {
+    Change(Changing),
+    /// Record that a query was refused.
+    Refused(Refused),
+}
+
+pub(super) struct Writer {
+    pub conn: Connection,
+    pub tail: Tail,
+    /// The state with what the open transaction has done.
+    pub world: World,
+    pub published: Arc<ArcSwap<World>>,
+    pub clock: Arc<Monotone>,
+    pub entropy: Arc<dyn Entropy>,
+    pub grown: watch::Sender<i64>,
+    /// Opens the state file anew after a failed commit.
+    pub reopen: Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send>,
+    pub healthy: bool,
+}
+
+impl Writer {
+    /// Serves jobs until every sender is gone, then publishes the last checkpoint.
+    pub fn serve(mut self, jobs: &Receiver<Job>) {
+        loop {
+            match jobs.recv_timeout(IDLE) {
+                Ok(first) => {
+                    let more = jobs.try_iter().take(BATCH - 1);
+                    let batch = std::iter::once(first).chain(more).filter(|job| job.turn.take()).collect();
+                    self.batch(batch);
+                }
+                Err(RecvTimeoutError::Timeout) => self.idle(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.stop();
+    }
+
+    fn batch(&mut self, jobs: Vec<Job>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let mut answers = Vec::with_capacity(jobs.len());
+        let mut outcomes = Vec::with_capacity(jobs.len());
+        let done = self.transaction(|writer, now| {
+            for job in jobs {
+                answers.push(job.answer);
+                outcomes.push(writer.carry_out(job.work, now)?);
+            }
+            Ok(())
+        });
+        match done {
+            Ok(()) => {
+                let stamped = Arc::clone(&self.world.stamped);
+                for (answer, outcome) in answers.into_iter().zip(outcomes) {
+                    let outcome = outcome.map(|reply| Reply { audit: Arc::clone(&stamped), ..reply });
+                    let _ = answer.send(outcome);
+                }
+            }
+            Err(why) => {
+                tracing::error!(%why, "the log cannot be written");
+                for answer in answers {
+                    let _ = answer.send(Err(Refusal::audit_unavailable(&why).into()));
+                }
+            }
+        }
+    }
+
+    /// Runs `work` in one transaction that ends with a sealed head, and publishes the result.
+    pub(super) fn transaction(
+        &mut self,
+        work: impl FnOnce(&mut Writer, Time) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.recover()?;
+        self.healthy = false;
+        let now = self.clock.now();
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let before = self.tail.size();
+        self.tail.fence(&self.conn)?;
+        work(self, now)?;
+        let after = self.tail.size();
+        if after > before {
+            let head = self.tail.seal(&self.conn, now)?;
+            self.world.set_head(head);
+        }
+        if let Err(error) = self.conn.execute_batch("COMMIT") {
+            // The outcome is unknown until the file is read again.
+            self.recover()?;
+            if after == before || self.tail.size() != after {
+                return Err(error.into());
+            }
+        }
+        self.healthy = true;
+        self.published.store(Arc::new(self.world.clone()));
+        self.grown.send_replace(self.tail.size() as i64);
+        Ok(())
+    }
+
+    /// After anything went wrong in a transaction, memory and connection are worthless: both are made again.
+    fn recover(&mut self) -> Result<(), Fault> {
+        if self.healthy {
+            return Ok(());
+        }
+        let _ = self.conn.execute_batch("ROLLBACK");
+        let (conn, tail) = (self.reopen)()?;
+        if tail.epoch() != self.tail.epoch() {
+            return Err(Fault::Broken("another program has taken over the state file".into()));
+        }
+        let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+        let policy = Arc::clone(&self.world.policy);
+        self.world = World::load(&conn, policy, head, (*self.world.instance).clone())?;
+        self.conn = conn;
+        self.tail = tail;
+        self.healthy = true;
+        Ok(())
+    }
+
+    fn idle(&mut self) {
+        let now = self.clock.now();
+        if self.healthy && self.tail.publish_due(now) {
+            let published = self.transaction(|writer, now| {
+                idem::forget_old(&writer.conn, now)?;
+                writer.tail.publish_newest(&writer.conn, now)
+            });
+            if let Err(why) = published {
+                tracing::error!(%why, "a checkpoint could not be published");
+            }
+        }
+    }
+
+    fn stop(mut self) {
+        let last = self.transaction(|writer, now| writer.tail.publish_newest(&writer.conn, now));
+        if let Err(why) = last {
+            tracing::error!(%why, "the last checkpoint could not be published");
+        }
+        // Leaves one file behind, not three.
+        let _ = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+}
