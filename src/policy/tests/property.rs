@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{SCHEMA, action, actor_uid, facts, person, role, team_uid};
-use crate::policy::{Bundle, Closed, PlainAnswer, Question, Record, Slice, Snapshot};
+use crate::policy::{Bundle, Closed, PlainAnswer, Question, Record, Ruling, Slice, Snapshot};
 
 const ACTORS: [&str; 4] = ["a0", "a1", "a2", "a3"];
 const TEAMS: [&str; 3] = ["t0", "t1", "t2"];
@@ -61,6 +61,9 @@ fn condition() -> impl Strategy<Value = String> {
         "unless { resource.active }",
         "when { principal == resource }",
         "unless { context.channel == \"api\" }",
+        "unless { context.approvals.contains(Ok::ApprovalKind::\"lead\") }",
+        "unless { principal.admin || context.approvals.contains(Ok::ApprovalKind::\"admin\") }",
+        "unless { context.approvals.contains(Ok::ApprovalKind::\"lead\") && context.approvals.contains(Ok::ApprovalKind::\"finance\") }",
     ])
     .prop_map(str::to_owned)
 }
@@ -94,9 +97,9 @@ fn entity(name: &'static str) -> impl Strategy<Value = Closed> {
 
 fn entities() -> impl Strategy<Value = Vec<Closed>> {
     let actors = ACTORS.map(entity);
-    (actors, prop::collection::vec(any::<bool>(), ACTORS.len())).prop_map(|(actors, there)| {
+    (actors, prop::collection::vec(prop::bool::weighted(0.9), ACTORS.len())).prop_map(|(actors, there)| {
         let teams = TEAMS.map(|name| Closed::new(&team_uid(name), [], &Record::new()));
-        let present = actors.into_iter().zip(there).filter(|(closed, there)| *there || closed.entity().attrs_len() > 4);
+        let present = actors.into_iter().zip(there).filter(|(_, there)| *there);
         present.map(|(closed, _)| closed).chain(teams).collect()
     })
 }
@@ -112,19 +115,38 @@ fn loaded(text: &str) -> Snapshot {
     })
 }
 
-/// Plain Cedar's answer and the index's.
-fn both(snapshot: &Snapshot, entities: Vec<Closed>, who: &str, what: &str, whom: &str) -> (PlainAnswer, PlainAnswer) {
+/// Asks one question, with these approvals granted.
+fn asked<T>(
+    snapshot: &Snapshot,
+    entities: &[Closed],
+    (who, what, whom): Words,
+    approvals: &[String],
+    answer: impl FnOnce(&Snapshot, &Question<'_>) -> T,
+) -> T {
     let (principal, action, resource) = (actor_uid(who), action(what), actor_uid(whom));
-    let slice = Slice::new(snapshot, &action, entities);
+    let slice = Slice::new(snapshot, &action, entities.iter().cloned());
     let question = Question {
         principal: &principal,
         action: &action,
         resource: &resource,
         entities: &slice,
         facts: &facts(),
-        approvals: &[],
+        approvals,
     };
-    (snapshot.plain(&question), snapshot.indexed(&question))
+    answer(snapshot, &question)
+}
+
+type Words = (&'static str, &'static str, &'static str);
+
+/// Plain Cedar's answer and the index's.
+fn both(snapshot: &Snapshot, entities: &[Closed], words: Words) -> (PlainAnswer, PlainAnswer) {
+    asked(snapshot, entities, words, &[], |snapshot, question| (snapshot.plain(question), snapshot.indexed(question)))
+}
+
+fn questions() -> impl Iterator<Item = Words> {
+    let actions = ["token.issue", "actor.offboard", "actor.show"];
+    let ends = [("a0", "a1"), ("a1", "a0"), ("a2", "a2"), ("a3", "a1")];
+    actions.into_iter().flat_map(move |what| ends.map(|(who, whom)| (who, what, whom)))
 }
 
 proptest! {
@@ -133,10 +155,36 @@ proptest! {
     #[test]
     fn the_index_answers_as_plain_cedar_does(text in policies(), entities in entities()) {
         let snapshot = loaded(&text);
-        for what in ["token.issue", "actor.offboard", "actor.show"] {
-            for (who, whom) in [("a0", "a1"), ("a1", "a0"), ("a2", "a2"), ("a3", "a1")] {
-                let (plain, indexed) = both(&snapshot, entities.clone(), who, what, whom);
-                prop_assert_eq!(plain, indexed, "{} {} {}\n{}", who, what, whom, text);
+        for words in questions() {
+            let (plain, indexed) = both(&snapshot, &entities, words);
+            prop_assert_eq!(plain, indexed, "{:?}\n{}", words, text);
+        }
+    }
+
+    #[test]
+    fn the_engine_is_never_looser_than_cedar(text in policies(), entities in entities()) {
+        let snapshot = loaded(&text);
+        for words in questions() {
+            let (plain, ruling) = asked(&snapshot, &entities, words, &[], |snapshot, question| {
+                (snapshot.plain(question), snapshot.decide(question))
+            });
+            prop_assert!(plain.allowed || !ruling.is_allowed(), "{:?} {:?}\n{}", words, ruling, text);
+        }
+    }
+
+    #[test]
+    fn approvals_that_are_asked_for_help_and_each_is_needed(text in policies(), entities in entities()) {
+        let snapshot = loaded(&text);
+        for words in questions() {
+            let allowed = |approvals: &[String]| {
+                asked(&snapshot, &entities, words, approvals, |snapshot, question| snapshot.decide(question)).is_allowed()
+            };
+            let ruling = asked(&snapshot, &entities, words, &[], |snapshot, question| snapshot.decide(question));
+            let Ruling::NeedsApproval { kinds, .. } = ruling else { continue };
+            prop_assert!(allowed(&kinds), "{:?} {:?}\n{}", words, kinds, text);
+            for left_out in &kinds {
+                let others: Vec<String> = kinds.iter().filter(|kind| *kind != left_out).cloned().collect();
+                prop_assert!(!allowed(&others), "{:?} without {}\n{}", words, left_out, text);
             }
         }
     }
@@ -151,7 +199,7 @@ fn the_law_speaks_of_reasons_and_errors() {
 @id("c") @reason("r") forbid (principal == Ok::Actor::"a1", action, resource);"#,
     );
     let member = Closed::new(&actor_uid("a0"), [team_uid("t0"), team_uid("t1")], &person(false, 1));
-    let (plain, indexed) = both(&snapshot, vec![member], "a0", "actor.offboard", "a0");
+    let (plain, indexed) = both(&snapshot, &[member], ("a0", "actor.offboard", "a0"));
     assert_eq!(plain, indexed);
     assert_eq!((plain.allowed, plain.errors, plain.reasons), (true, 1, ["a".to_owned()].into()));
 }
