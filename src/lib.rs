@@ -6,4 +6,9 @@
 pub mod types;
 
 pub mod log;
+pub mod policy;
 pub mod store;
+
+pub mod gate;
+
+pub mod operations;

@@ -1,0 +1,136 @@
+//! A bundle: the folder of policy files that is loaded, hashed and versioned as one.
+//!
+//! Always true: files are named by their path relative to the folder, with `/`, and stand in the order of that name;
+//! the hash depends on names and bytes alone, never on the machine; a folder is bounded, and a link is never followed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// The most policy files that one bundle may hold.
+pub const MAX_FILES: usize = 20_000;
+/// The most bytes that one policy file may hold.
+pub const MAX_BYTES: u64 = 1 << 20;
+/// How deep folders may nest.
+const MAX_DEPTH: usize = 32;
+
+/// A folder of policy files, by path relative to the folder (`base/tokens.cedar`), sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bundle {
+    pub files: BTreeMap<String, String>,
+}
+
+/// The SHA-256 of a bundle, shown as 64 hex digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Hash(String);
+
+impl Hash {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Hash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a folder could not be read as a bundle. Each names the path.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    #[error("cannot read `{}`: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("`{}` is a symbolic link; a bundle holds plain files only", .0.display())]
+    Link(PathBuf),
+    #[error("`{}` is {bytes} bytes long; a policy file holds at most {MAX_BYTES}", path.display())]
+    TooLarge { path: PathBuf, bytes: u64 },
+    #[error("`{}` holds more than {MAX_FILES} policy files", .0.display())]
+    TooMany(PathBuf),
+    #[error("`{}` lies more than {MAX_DEPTH} folders deep", .0.display())]
+    TooDeep(PathBuf),
+    #[error("the name of `{}` is not UTF-8", .0.display())]
+    Name(PathBuf),
+}
+
+impl Bundle {
+    /// A bundle of these files; what comes later under the same path wins.
+    pub fn new<P: Into<String>, T: Into<String>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
+        Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
+    }
+
+    /// SHA-256 over the canonical list: for each file in order, its path, a zero byte, the SHA-256 of its text.
+    /// A path holds no zero byte and a digest has one length, so two bundles with one hash are one bundle.
+    pub fn hash(&self) -> Hash {
+        let mut list = Sha256::new();
+        for (path, text) in &self.files {
+            list.update(path.as_bytes());
+            list.update([0]);
+            list.update(Sha256::digest(text.as_bytes()));
+        }
+        Hash(hex::encode(list.finalize()))
+    }
+
+    /// Reads every `*.cedar` file below `folder`. Hidden files and folders are passed over.
+    pub fn from_dir(folder: &Path) -> Result<Self, BundleError> {
+        let mut bundle = Self::default();
+        bundle.read_folder(folder, folder, 0)?;
+        Ok(bundle)
+    }
+
+    fn read_folder(&mut self, root: &Path, folder: &Path, depth: usize) -> Result<(), BundleError> {
+        if depth > MAX_DEPTH {
+            return Err(BundleError::TooDeep(folder.to_owned()));
+        }
+        for entry in fs::read_dir(folder).map_err(at(folder))? {
+            let path = entry.map_err(at(folder))?.path();
+            if hidden(&path) {
+                continue;
+            }
+            let kind = fs::symlink_metadata(&path).map_err(at(&path))?.file_type();
+            match (kind.is_dir(), is_policy(&path)) {
+                _ if kind.is_symlink() => return Err(BundleError::Link(path)),
+                (true, _) => self.read_folder(root, &path, depth + 1)?,
+                (false, true) => self.read_file(root, &path)?,
+                (false, false) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn read_file(&mut self, root: &Path, path: &Path) -> Result<(), BundleError> {
+        if self.files.len() >= MAX_FILES {
+            return Err(BundleError::TooMany(root.to_owned()));
+        }
+        let bytes = fs::symlink_metadata(path).map_err(at(path))?.len();
+        if bytes > MAX_BYTES {
+            return Err(BundleError::TooLarge { path: path.to_owned(), bytes });
+        }
+        let text = fs::read_to_string(path).map_err(at(path))?;
+        self.files.insert(relative(root, path)?, text);
+        Ok(())
+    }
+}
+
+/// Adds the path to an I/O error.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> BundleError {
+    let path = path.to_owned();
+    move |source| BundleError::Read { path, source }
+}
+
+fn hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
+fn is_policy(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "cedar")
+}
+
+fn relative(root: &Path, path: &Path) -> Result<String, BundleError> {
+    let inside = path.strip_prefix(root).unwrap_or(path);
+    let parts: Option<Vec<&str>> = inside.iter().map(|part| part.to_str()).collect();
+    parts.map(|parts| parts.join("/")).ok_or_else(|| BundleError::Name(path.to_owned()))
+}

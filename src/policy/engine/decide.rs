@@ -1,0 +1,219 @@
+//! A question and its answer: what is checked before, one evaluation, and the second one that proves an approval helps.
+//!
+//! Always true: what cannot be checked or evaluated is denied with a fault, whatever else holds; a permit that cannot be
+//! evaluated is passed over; approvals are offered only if, with them, the answer is really yes.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::EntityUid;
+use cedar_policy_core::ast::{Context, Effect, EntityUIDEntry, Literal, Request, RequestSchema, Value, ValueKind};
+use cedar_policy_core::authorizer::Authorizer;
+use cedar_policy_core::entities::{Dereference, Entities};
+use cedar_policy_core::evaluator::{EvaluationError, Evaluator};
+use cedar_policy_core::extensions::Extensions;
+
+use super::approvals::ATTRIBUTE;
+use super::index::Position;
+use super::ruling::Ruling;
+use super::snapshot::{Action, Snapshot};
+use crate::policy::entities::{Slice, unresolved};
+use crate::policy::record::{Facts, references};
+
+/// May this principal do this to that?
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    pub principal: &'a EntityUid,
+    pub action: &'a EntityUid,
+    pub resource: &'a EntityUid,
+    pub entities: &'a Slice,
+    /// The context without approvals.
+    pub facts: &'a Facts,
+    /// The kinds truly granted for this very request.
+    pub approvals: &'a [String],
+}
+
+/// One evaluation as Cedar tells it, for comparisons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlainAnswer {
+    pub allowed: bool,
+    /// The ids of the determining policies.
+    pub reasons: BTreeSet<String>,
+    /// How many policies could not be evaluated.
+    pub errors: usize,
+}
+
+/// What one evaluation found, in the order of policy ids.
+#[derive(Default)]
+struct Evaluation {
+    permits: Vec<Position>,
+    forbids: Vec<Position>,
+    errors: Vec<(Position, EvaluationError)>,
+}
+
+/// What an evaluation comes to.
+enum Weighed {
+    Settled(Ruling),
+    /// These forbids stand in the way.
+    Refused(Vec<Position>),
+}
+
+impl Snapshot {
+    /// The answer. Wants at least 2 MiB of stack.
+    pub fn decide(&self, question: &Question<'_>) -> Ruling {
+        let ruling = self.checked(question).unwrap_or_else(|fault| {
+            self.count_fault();
+            Ruling::Deny { because: Vec::new(), fault: Some(fault) }
+        });
+        if let Ruling::Deny { fault: Some(fault), .. } = &ruling {
+            tracing::warn!(action = %question.action, principal = %question.principal, %fault, "denied by a fault");
+        }
+        ruling
+    }
+
+    /// One evaluation over all policies by Cedar itself, without the index: what the index must equal.
+    pub fn plain(&self, question: &Question<'_>) -> PlainAnswer {
+        let (Ok(entities), Ok(request)) = (question.entities.entities(), self.request(question, &[])) else {
+            return PlainAnswer::default();
+        };
+        let response = Authorizer::new().is_authorized(request, self.set.as_ref(), entities);
+        PlainAnswer {
+            allowed: response.decision == cedar_policy_core::authorizer::Decision::Allow,
+            reasons: response.diagnostics.reason.iter().map(ToString::to_string).collect(),
+            errors: response.diagnostics.errors.len(),
+        }
+    }
+
+    /// The same evaluation over the policies that the index gathers.
+    pub fn indexed(&self, question: &Question<'_>) -> PlainAnswer {
+        let found = question.entities.entities().and_then(|entities| {
+            let action = self.action(question)?;
+            Ok(self.evaluate(self.request(question, &[])?, entities, &gather(action, question, entities)))
+        });
+        let Ok(Evaluation { permits, forbids, errors }) = found else { return PlainAnswer::default() };
+        let determining = if forbids.is_empty() { &permits } else { &forbids };
+        PlainAnswer {
+            allowed: forbids.is_empty() && !permits.is_empty(),
+            reasons: self.because(determining).iter().map(|policy| policy.id.clone()).collect(),
+            errors: errors.len(),
+        }
+    }
+
+    fn checked(&self, question: &Question<'_>) -> Result<Ruling, String> {
+        let entities = question.entities.entities()?;
+        let action = self.action(question)?;
+        let request = self.request(question, &[])?;
+        let fits = self.schema().as_ref().validate_request(&request, Extensions::all_available());
+        fits.map_err(|error| format!("the question does not fit the schema: {error}"))?;
+        self.slice_is_whole(question, action, entities)?;
+
+        let candidates = gather(action, question, entities);
+        let forbids = match self.weigh(self.evaluate(request, entities, &candidates)) {
+            Weighed::Settled(ruling) => return Ok(ruling),
+            Weighed::Refused(forbids) => forbids,
+        };
+        let because = self.because(&forbids);
+        let Some(kinds) = self.kinds_missing(&forbids, question.approvals) else {
+            return Ok(Ruling::Deny { because, fault: None });
+        };
+        let with_approvals = self.request(question, &kinds)?;
+        match self.weigh(self.evaluate(with_approvals, entities, &candidates)) {
+            Weighed::Settled(Ruling::Allow { .. }) => Ok(Ruling::NeedsApproval { kinds, because }),
+            Weighed::Settled(_) | Weighed::Refused(_) => Ok(Ruling::Deny { because, fault: None }),
+        }
+    }
+
+    fn action(&self, question: &Question<'_>) -> Result<&Action, String> {
+        let unknown = || format!("the schema knows no action `{}`", question.action);
+        self.actions.get(question.action.as_ref()).ok_or_else(unknown)
+    }
+
+    /// The request with the approvals of the question, and `more`.
+    fn request(&self, question: &Question<'_>, more: &[String]) -> Result<Request, String> {
+        let entry = |uid: &EntityUid| EntityUIDEntry::known(uid.as_ref().clone(), None);
+        let kinds = question.approvals.iter().chain(more).map(|kind| {
+            let value = self.kinds.get(kind).cloned();
+            value.ok_or_else(|| format!("the schema knows no approval kind `{kind}`"))
+        });
+        let approvals = Value::set(kinds.collect::<Result<Vec<_>, _>>()?, None);
+        let context: Context = question.facts.clone().with(ATTRIBUTE, approvals).context();
+        let (principal, resource) = (entry(question.principal), entry(question.resource));
+        Ok(Request::new_unchecked(principal, entry(question.action), resource, Some(context)))
+    }
+
+    /// The slice carries this snapshot's action, and everything that a policy can reach within two hops.
+    fn slice_is_whole(&self, question: &Question<'_>, action: &Action, entities: &Entities) -> Result<(), String> {
+        let ours = action.family.first().map(|closed| closed.entity().as_ref());
+        match (ours, entities.entity(question.action.as_ref())) {
+            (Some(ours), Dereference::Data(theirs)) if std::ptr::eq(ours, theirs) || ours.deep_eq(theirs) => {}
+            _ => return Err(format!("the entities were gathered for another action than `{}`", question.action)),
+        }
+        let mut roots = vec![question.principal.as_ref(), question.resource.as_ref()];
+        question.facts.pairs().for_each(|(_, value)| references(value, &mut |uid| roots.push(uid)));
+        match unresolved(entities, roots, &|uid| self.is_enumerated(uid)) {
+            Some(missing) => Err(format!("the entity `{missing}` is referred to, but was not loaded")),
+            None => Ok(()),
+        }
+    }
+
+    fn evaluate(&self, request: Request, entities: &Entities, candidates: &[Position]) -> Evaluation {
+        let evaluator = Evaluator::new(request, entities, Extensions::all_available());
+        let mut found = Evaluation::default();
+        for position in candidates {
+            let Some(rule) = self.rule(*position) else { continue };
+            match evaluator.interpret(&rule.condition, rule.policy.env()) {
+                Ok(value) if is_true(&value) => match rule.policy.effect() {
+                    Effect::Permit => found.permits.push(*position),
+                    Effect::Forbid => found.forbids.push(*position),
+                },
+                Ok(_) => {}
+                Err(error) => found.errors.push((*position, error)),
+            }
+        }
+        found
+    }
+
+    fn weigh(&self, found: Evaluation) -> Weighed {
+        let mut unsafe_rules = Vec::new();
+        let mut fault = None;
+        for (position, error) in found.errors {
+            let Some(rule) = self.rule(position) else { continue };
+            if rule.policy.effect() == Effect::Permit {
+                self.count_skipped();
+                tracing::warn!(policy = rule.meta.id, %error, "a permit could not be evaluated and is passed over");
+                continue;
+            }
+            unsafe_rules.push(position);
+            fault.get_or_insert_with(|| format!("policy_error: `{}`: {error}", rule.meta.id));
+        }
+        if fault.is_some() {
+            self.count_fault();
+            return Weighed::Settled(Ruling::Deny { because: self.because(&unsafe_rules), fault });
+        }
+        match (found.forbids.is_empty(), found.permits.is_empty()) {
+            (false, _) => Weighed::Refused(found.forbids),
+            (true, false) => Weighed::Settled(Ruling::Allow { because: self.because(&found.permits) }),
+            (true, true) => Weighed::Settled(Ruling::Deny { because: Vec::new(), fault: None }),
+        }
+    }
+
+    /// The kinds that these forbids name and that are not granted yet. None if a forbid is final, or nothing is left to ask.
+    fn kinds_missing(&self, forbids: &[Position], granted: &[String]) -> Option<Vec<String>> {
+        let mut missing = BTreeSet::new();
+        for forbid in forbids {
+            let kinds = &self.rule(*forbid)?.meta.kinds;
+            if kinds.is_empty() {
+                return None;
+            }
+            missing.extend(kinds.iter().filter(|kind| !granted.contains(kind)).cloned());
+        }
+        (!missing.is_empty()).then(|| missing.into_iter().collect())
+    }
+}
+
+fn gather(action: &Action, question: &Question<'_>, entities: &Entities) -> Vec<Position> {
+    action.index.gather(question.principal.as_ref(), question.resource.as_ref(), entities)
+}
+
+fn is_true(value: &Value) -> bool {
+    matches!(value.value_kind(), ValueKind::Lit(Literal::Bool(true)))
+}

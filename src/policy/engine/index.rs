@@ -1,0 +1,90 @@
+//! Which policies can match a request at all: by principal scope, inside it by resource scope. One index per action.
+//!
+//! The law: a policy is left out only if its scope is false for the request, without an error. Scopes cannot fail, so Cedar
+//! over the policies that are gathered answers as Cedar over all of them does. A property test holds the index to it.
+
+use std::collections::BTreeMap;
+
+use cedar_policy_core::ast::{Entity, EntityReference, EntityType, EntityUID, Policy, PrincipalOrResourceConstraint};
+use cedar_policy_core::entities::{Dereference, Entities};
+
+/// Where a policy stands in the snapshot's list, which is in the order of ids.
+pub(super) type Position = u32;
+
+/// The policies of one action.
+#[derive(Debug, Default)]
+pub(super) struct Index(ByScope<ByScope<Vec<Position>>>);
+
+impl Index {
+    pub fn insert(&mut self, position: Position, policy: &Policy) {
+        let principal = policy.principal_constraint();
+        let resource = policy.resource_constraint();
+        self.0.slot(principal.as_inner()).slot(resource.as_inner()).push(position);
+    }
+
+    /// The positions of all policies whose scope may be true, ascending.
+    pub fn gather(&self, principal: &EntityUID, resource: &EntityUID, entities: &Entities) -> Vec<Position> {
+        let mut found = Vec::new();
+        let owner = Seen::new(principal, entities);
+        let target = Seen::new(resource, entities);
+        self.0.each(&owner, &mut |inner| inner.each(&target, &mut |positions| found.extend_from_slice(positions)));
+        found.sort_unstable();
+        found
+    }
+}
+
+/// One end of a request as the slice knows it.
+struct Seen<'a> {
+    uid: &'a EntityUID,
+    entity: Option<&'a Entity>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(uid: &'a EntityUID, entities: &'a Entities) -> Self {
+        match entities.entity(uid) {
+            Dereference::Data(entity) => Self { uid, entity: Some(entity) },
+            Dereference::NoSuchEntity | Dereference::Residual(_) => Self { uid, entity: None },
+        }
+    }
+
+    fn ancestors(&self) -> impl Iterator<Item = &'a EntityUID> {
+        self.entity.into_iter().flat_map(Entity::ancestors)
+    }
+}
+
+/// Something for each form that a scope can take. `is T in e` stands with `in e`: the evaluator tests the type.
+#[derive(Debug, Default)]
+struct ByScope<T> {
+    any: T,
+    equal: BTreeMap<EntityUID, T>,
+    within: BTreeMap<EntityUID, T>,
+    of_type: BTreeMap<EntityType, T>,
+}
+
+impl<T: Default> ByScope<T> {
+    fn slot(&mut self, scope: &PrincipalOrResourceConstraint) -> &mut T {
+        use PrincipalOrResourceConstraint::{Any, Eq, In, Is, IsIn};
+        match scope {
+            Eq(EntityReference::EUID(uid)) => self.equal.entry(uid.as_ref().clone()).or_default(),
+            In(EntityReference::EUID(uid)) | IsIn(_, EntityReference::EUID(uid)) => {
+                self.within.entry(uid.as_ref().clone()).or_default()
+            }
+            Is(ty) => self.of_type.entry(ty.as_ref().clone()).or_default(),
+            Any | Eq(EntityReference::Slot(_)) | In(EntityReference::Slot(_)) | IsIn(_, EntityReference::Slot(_)) => {
+                &mut self.any
+            }
+        }
+    }
+
+    /// Calls `take` with the slot of every scope that may hold for `seen`.
+    fn each(&self, seen: &Seen<'_>, take: &mut impl FnMut(&T)) {
+        take(&self.any);
+        self.equal.get(seen.uid).into_iter().for_each(&mut *take);
+        self.of_type.get(seen.uid.entity_type()).into_iter().for_each(&mut *take);
+        if self.within.is_empty() {
+            return;
+        }
+        self.within.get(seen.uid).into_iter().for_each(&mut *take);
+        seen.ancestors().filter(|ancestor| *ancestor != seen.uid).filter_map(|uid| self.within.get(uid)).for_each(take);
+    }
+}

@@ -1,0 +1,196 @@
+//! From a schema and a bundle to policies that are fit to serve, or to everything that is wrong with them.
+//!
+//! Always true: all problems are told at once; a policy that is too large, or is a template, is not looked into further; a
+//! policy is known by its `@id`, and by its place until it has one.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use cedar_policy::{Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, Validator};
+use cedar_policy_core::ast::{EntityType, EntityUID, Literal, Value};
+use cedar_policy_core::parser::Loc;
+use cedar_policy_core::validator::ValidatorEntityTypeKind;
+
+use super::approvals::{self, KIND_TYPE};
+use super::ruling::{Effect, PolicyMeta};
+use super::snapshot::{Parts, Rule};
+use crate::policy::finding::{SCHEMA_FILE, Source, Sources, code};
+use crate::policy::{Bundle, Finding};
+
+/// The most nodes that the conditions of one policy may have.
+const MAX_NODES: usize = 1_000;
+/// How many references a policy may follow, one after the other; the slices of entities reach as far.
+const MAX_HOPS: u32 = 2;
+
+/// Loads everything, or tells everything.
+pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>> {
+    let (schema, kind_type, kinds) = parse_schema(schema).map_err(|finding| vec![finding])?;
+    let mut loading = Loading::new(kind_type);
+    for (file, text) in &bundle.files {
+        loading.file(file, text);
+    }
+    loading.validate(&schema);
+    if !loading.findings.is_empty() {
+        loading.findings.sort_unstable();
+        loading.findings.dedup();
+        return Err(loading.findings);
+    }
+    let rules = loading.rules.into_values().collect();
+    Ok(Parts { schema, rules, set: loading.set, kinds })
+}
+
+type Kinds = BTreeMap<String, Value>;
+
+fn parse_schema(text: &str) -> Result<(Schema, EntityType, Kinds), Finding> {
+    let source = Source::new(SCHEMA_FILE, text);
+    let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
+    let (schema, _warnings) = Schema::from_cedarschema_str(text).map_err(|error| told(&error))?;
+    let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| told(&error))?;
+    match schema.as_ref().get_entity_type(&kind_type).map(|ty| &ty.kind) {
+        Some(ValidatorEntityTypeKind::Enum(choices)) => {
+            let kinds = choices.iter().map(|eid| {
+                let uid = EntityUID::from_components(kind_type.clone(), eid.clone(), None);
+                (AsRef::<str>::as_ref(eid).to_owned(), Value::new(Literal::EntityUID(Arc::new(uid)), None))
+            });
+            let kinds = kinds.collect();
+            Ok((schema, kind_type, kinds))
+        }
+        _ => Err(source.finding(code::SCHEMA, (0, 0), format!("`{KIND_TYPE}` is not declared as an enumerated type"))),
+    }
+}
+
+/// What was read so far.
+struct Loading {
+    kind_type: EntityType,
+    sources: Sources,
+    findings: Vec<Finding>,
+    /// By id.
+    rules: BTreeMap<String, Rule>,
+    set: PolicySet,
+}
+
+impl Loading {
+    fn new(kind_type: EntityType) -> Self {
+        let (sources, findings, rules) = (Sources::new(), Vec::new(), BTreeMap::new());
+        Self { kind_type, sources, findings, rules, set: PolicySet::new() }
+    }
+
+    fn file(&mut self, file: &str, text: &str) {
+        let source = Source::new(file, text);
+        match PolicySet::from_str(text) {
+            Err(errors) => {
+                let told = errors.iter().map(|error| source.diagnostic(code::PARSE, error, (0, text.len())));
+                self.findings.extend(told);
+            }
+            Ok(set) => {
+                for template in set.templates() {
+                    let span = span(template.as_ref().loc());
+                    self.findings.push(source.finding(
+                        code::TEMPLATE,
+                        span,
+                        "a template; links are data, not policies",
+                    ));
+                }
+                let mut policies: Vec<&Policy> = set.policies().collect();
+                policies.sort_by_key(|policy| span(policy.as_ref().loc()));
+                policies.into_iter().for_each(|policy| self.policy(&source, policy));
+            }
+        }
+        self.sources.insert(file.to_owned(), source);
+    }
+
+    fn policy(&mut self, source: &Source, policy: &Policy) {
+        let span = span(policy.as_ref().loc());
+        let id = self.id(source, policy, span);
+        let policy = policy.new_id(PolicyId::new(&id));
+        if policy.effect() == cedar_policy::Effect::Forbid && annotation(&policy, "reason").is_none() {
+            self.findings.push(source.finding(code::NO_REASON, span, format!("the forbid `{id}` has no @reason")));
+        }
+        let nodes = policy.as_ref().non_scope_constraints().map_or(0, |condition| condition.subexpressions().count());
+        if nodes > MAX_NODES {
+            let message = format!("the conditions of `{id}` have {nodes} parts; the most is {MAX_NODES}");
+            self.findings.push(source.finding(code::TOO_LARGE, span, message));
+            return;
+        }
+        let lint = approvals::lint(policy.as_ref(), &self.kind_type);
+        let told = lint.wrong.iter().map(|(place, message)| {
+            let span = place.source_loc().map_or(span, |loc| self::span(Some(loc)));
+            source.finding(code::APPROVALS, span, *message)
+        });
+        self.findings.extend(told);
+        let meta = meta(source, &policy, id.clone(), lint.kinds);
+        let rule =
+            Rule { condition: policy.as_ref().condition(), policy: policy.as_ref().clone(), meta: Arc::new(meta) };
+        if self.set.add(policy).is_ok() {
+            self.rules.insert(id, rule);
+        }
+    }
+
+    /// The `@id`; a place instead where there is none, or another policy has it.
+    fn id(&mut self, source: &Source, policy: &Policy, span: (usize, usize)) -> String {
+        let place = format!("{}:{}", source.file, span.0);
+        let Some(id) = annotation(policy, "id") else {
+            self.findings.push(source.finding(code::NO_ID, span, "the policy has no @id"));
+            return place;
+        };
+        match self.rules.get(&id) {
+            None => id,
+            Some(first) => {
+                let message = format!("the @id `{id}` is taken by {}:{}", first.meta.file, first.meta.line);
+                self.findings.push(source.finding(code::DUPLICATE_ID, span, message));
+                place
+            }
+        }
+    }
+
+    /// Strict validation, its warnings, and the number of hops.
+    fn validate(&mut self, schema: &Schema) {
+        let validator = Validator::new(schema.clone());
+        let result = validator.validate_with_level(&self.set, ValidationMode::Strict, MAX_HOPS);
+        for error in result.validation_errors() {
+            let code = match error {
+                ValidationError::EntityDerefLevelViolation(_) => code::LEVEL,
+                _ => code::INVALID,
+            };
+            self.told(code, error.policy_id(), error);
+        }
+        for warning in result.validation_warnings() {
+            self.told(code::WARNING, warning.policy_id(), warning);
+        }
+    }
+
+    fn told(&mut self, code: &'static str, id: &PolicyId, told: &dyn miette::Diagnostic) {
+        let id: &str = id.as_ref();
+        let Some(rule) = self.rules.get(id) else { return };
+        let Some(source) = self.sources.get(&rule.meta.file) else { return };
+        self.findings.push(source.diagnostic(code, told, span(rule.policy.loc())));
+    }
+}
+
+fn meta(source: &Source, policy: &Policy, id: String, kinds: Vec<String>) -> PolicyMeta {
+    let loc = policy.as_ref().loc();
+    PolicyMeta {
+        id,
+        effect: match policy.effect() {
+            cedar_policy::Effect::Permit => Effect::Permit,
+            cedar_policy::Effect::Forbid => Effect::Forbid,
+        },
+        reason: annotation(policy, "reason"),
+        title: annotation(policy, "title"),
+        runbook: annotation(policy, "runbook"),
+        file: source.file.clone(),
+        line: source.line(span(loc).0),
+        text: loc.and_then(Loc::snippet).unwrap_or_default().to_owned(),
+        kinds,
+    }
+}
+
+/// An annotation that says something.
+fn annotation(policy: &Policy, name: &str) -> Option<String> {
+    policy.annotation(name).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+fn span(loc: Option<&Loc>) -> (usize, usize) {
+    loc.map_or((0, 0), |loc| (loc.start(), loc.end() - loc.start()))
+}

@@ -1,0 +1,16 @@
+//! The decision engine: Cedar's evaluator behind an index of our own, and the three answers on top.
+//!
+//! Always true: a snapshot never changes; the index only leaves out policies whose scope is false, so decision, reasons and
+//! errors are those of plain Cedar; an answer is computed on the caller's stack, and Cedar refuses to evaluate (which is
+//! then a fault, and a denial) when little of it is left: give threads that decide at least 2 MiB.
+
+mod approvals;
+mod decide;
+mod index;
+mod load;
+mod ruling;
+mod snapshot;
+
+pub use decide::{PlainAnswer, Question};
+pub use ruling::{Because, Effect, PolicyMeta, Ruling};
+pub use snapshot::{Counts, Snapshot};

@@ -1,0 +1,72 @@
+//! The three answers, and the policies that they name.
+//!
+//! Always true: what an answer names stands in the order of policy ids, so the same question gets the same words.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// What a refusal says where no policy decided.
+const NO_PERMIT: &str = "no policy permits it";
+/// What a refusal says where a policy, or the question itself, could not be evaluated.
+const FAULT: &str = "a policy could not be evaluated";
+
+/// One policy as its author knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PolicyMeta {
+    pub id: String,
+    pub effect: Effect,
+    pub reason: Option<String>,
+    pub title: Option<String>,
+    pub runbook: Option<String>,
+    pub file: String,
+    pub line: usize,
+    pub text: String,
+    /// The approval kinds that release it, sorted. A forbid without any is final.
+    pub kinds: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    Permit,
+    Forbid,
+}
+
+/// A policy that made an answer what it is. A clone costs one pointer.
+pub type Because = Arc<PolicyMeta>;
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Ruling {
+    /// The permits that allow it.
+    Allow { because: Vec<Because> },
+    /// The forbids in the way, and the kinds of approval, all of them, that would clear it: proven by a second evaluation.
+    NeedsApproval { kinds: Vec<String>, because: Vec<Because> },
+    /// The forbids in the way, or none where no policy permits it. With a fault: the policies that could not be evaluated.
+    Deny { because: Vec<Because>, fault: Option<String> },
+}
+
+impl Ruling {
+    /// The part of the sentence after «policy denied <operation>: ».
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Allow { .. } => "a policy permits it",
+            Self::Deny { fault: Some(_), .. } => FAULT,
+            Self::NeedsApproval { because, .. } | Self::Deny { because, fault: None } => {
+                because.first().and_then(|policy| policy.reason.as_deref()).unwrap_or(NO_PERMIT)
+            }
+        }
+    }
+
+    pub fn because(&self) -> &[Because] {
+        match self {
+            Self::Allow { because } | Self::NeedsApproval { because, .. } | Self::Deny { because, .. } => because,
+        }
+    }
+
+    pub fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allow { .. })
+    }
+}

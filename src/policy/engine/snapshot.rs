@@ -1,0 +1,185 @@
+//! A snapshot: one bundle, loaded and indexed, that answers questions until another takes its place.
+//!
+//! Always true: nothing in it changes but two counters; its policies stand in the order of their ids; it exists only if the
+//! whole bundle was free of findings. Hold it in an `ArcSwap`; where there is none, the gate denies.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cedar_policy::Schema;
+use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, Expr, Value};
+use cedar_policy_core::entities::conformance::EntitySchemaConformanceChecker;
+use cedar_policy_core::extensions::Extensions;
+use cedar_policy_core::validator::{CoreSchema, ValidatorEntityTypeKind};
+
+use super::index::{Index, Position};
+use super::load;
+use super::ruling::{Because, PolicyMeta};
+use crate::policy::{Bundle, Closed, Finding, Hash};
+
+/// An immutable, loaded bundle.
+#[derive(Debug)]
+pub struct Snapshot {
+    version: u64,
+    hash: Hash,
+    schema: Schema,
+    pub(super) rules: Vec<Rule>,
+    /// The same policies as Cedar keeps them, for `plain`.
+    pub(super) set: cedar_policy::PolicySet,
+    pub(super) actions: BTreeMap<EntityUID, Action>,
+    /// Each approval kind with its value.
+    pub(super) kinds: BTreeMap<String, Value>,
+    enums: BTreeSet<EntityType>,
+    faults: AtomicU64,
+    skipped: AtomicU64,
+}
+
+/// One policy, ready to be evaluated.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub policy: ast::Policy,
+    /// Scope and conditions as one expression; Cedar would build it anew for each evaluation.
+    pub condition: Expr,
+    pub meta: Because,
+}
+
+/// One action of the schema.
+#[derive(Debug)]
+pub(super) struct Action {
+    /// The action and its groups.
+    pub family: Vec<Closed>,
+    pub index: Index,
+}
+
+/// What went wrong since the snapshot was loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Denials because something could not be evaluated.
+    pub faults: u64,
+    /// Permits that could not be evaluated, and were passed over.
+    pub skipped: u64,
+}
+
+/// What `load` found fit to serve.
+pub(super) struct Parts {
+    pub schema: Schema,
+    pub rules: Vec<Rule>,
+    pub set: cedar_policy::PolicySet,
+    pub kinds: BTreeMap<String, Value>,
+}
+
+impl Snapshot {
+    /// Loads a bundle against a schema, or tells everything that is wrong with it.
+    pub fn load(schema: &str, bundle: &Bundle, version: u64) -> Result<Self, Vec<Finding>> {
+        let parts = load::load(schema, bundle)?;
+        Ok(Self {
+            version,
+            hash: bundle.hash(),
+            actions: actions(&parts.schema, &parts.rules),
+            enums: enums(&parts.schema),
+            schema: parts.schema,
+            rules: parts.rules,
+            set: parts.set,
+            kinds: parts.kinds,
+            faults: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+        })
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The hash of the bundle.
+    pub fn hash(&self) -> &str {
+        self.hash.as_str()
+    }
+
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// All policies, in the order of their ids.
+    pub fn policies(&self) -> impl Iterator<Item = &PolicyMeta> {
+        self.rules.iter().map(|rule| rule.meta.as_ref())
+    }
+
+    /// The approval kinds that the schema knows, sorted.
+    pub fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.kinds.keys().map(String::as_str)
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts { faults: self.faults.load(Ordering::Relaxed), skipped: self.skipped.load(Ordering::Relaxed) }
+    }
+
+    /// Whether an entity is as the schema says. Asked once when the directory changes, never on the way to a decision.
+    pub fn conforms(&self, entity: &Closed) -> Result<(), String> {
+        let schema = CoreSchema::new(self.schema.as_ref());
+        let checker = EntitySchemaConformanceChecker::new(&schema, Extensions::all_available());
+        checker.validate_entity(entity.entity()).map_err(|error| error.to_string())
+    }
+
+    /// The action and its groups, closed. Empty for an action that the schema does not know.
+    pub(in crate::policy) fn action_family(&self, action: &EntityUID) -> &[Closed] {
+        self.actions.get(action).map_or(&[], |action| action.family.as_slice())
+    }
+
+    /// Ids of enumerated types are known from the schema: they need no entity.
+    pub(super) fn is_enumerated(&self, uid: &EntityUID) -> bool {
+        self.enums.contains(uid.entity_type())
+    }
+
+    pub(super) fn rule(&self, position: Position) -> Option<&Rule> {
+        self.rules.get(position as usize)
+    }
+
+    pub(super) fn because(&self, positions: &[Position]) -> Vec<Because> {
+        positions.iter().filter_map(|position| self.rule(*position)).map(|rule| Arc::clone(&rule.meta)).collect()
+    }
+
+    pub(super) fn count_fault(&self) {
+        self.faults.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_skipped(&self) {
+        self.skipped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn enums(schema: &Schema) -> BTreeSet<EntityType> {
+    let types = schema.as_ref().entity_types();
+    types.filter(|ty| matches!(ty.kind, ValidatorEntityTypeKind::Enum(_))).map(|ty| ty.name().clone()).collect()
+}
+
+fn actions(schema: &Schema, rules: &[Rule]) -> BTreeMap<EntityUID, Action> {
+    let entities = schema.as_ref().action_entities().unwrap_or_default();
+    let action = |entity: &ast::Entity| {
+        let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
+        let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
+        (entity.uid().clone(), Action { family, index: index(entity, rules) })
+    };
+    entities.iter().map(action).collect()
+}
+
+fn index(action: &ast::Entity, rules: &[Rule]) -> Index {
+    let mut index = Index::default();
+    for (position, rule) in (0..).zip(rules) {
+        if covers(rule.policy.action_constraint(), action) {
+            index.insert(position, &rule.policy);
+        }
+    }
+    index
+}
+
+/// Whether an action scope holds for an action: `==` means the action itself, `in` the members of a group too.
+fn covers(scope: &ActionConstraint, action: &ast::Entity) -> bool {
+    match scope {
+        ActionConstraint::Any => true,
+        ActionConstraint::Eq(uid) => uid.as_ref() == action.uid(),
+        ActionConstraint::In(uids) => {
+            uids.iter().any(|uid| uid.as_ref() == action.uid() || action.is_descendant_of(uid))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A finding: one thing that is wrong with a bundle, said so that its author can mend it.
+//!
+//! Always true: a finding names a stable code, a file of the bundle and a line; findings stand in the order of file and line.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// The file that a finding in the schema names.
+pub const SCHEMA_FILE: &str = "schema.cedarschema";
+
+/// One thing wrong with a bundle. A bundle with any finding does not load.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Finding {
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// Bytes of the file: where it starts, and how long it is.
+    pub span: (usize, usize),
+    /// Stable: see `Code`.
+    pub code: &'static str,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}: {} [{}]", self.file, self.line, self.message, self.code)
+    }
+}
+
+/// The stable codes.
+pub mod code {
+    pub const SCHEMA: &str = "schema_invalid";
+    pub const PARSE: &str = "policy_parse";
+    pub const TEMPLATE: &str = "policy_template";
+    pub const NO_ID: &str = "policy_without_id";
+    pub const DUPLICATE_ID: &str = "policy_duplicate_id";
+    pub const NO_REASON: &str = "forbid_without_reason";
+    pub const INVALID: &str = "policy_invalid";
+    pub const WARNING: &str = "policy_warning";
+    pub const LEVEL: &str = "policy_too_many_hops";
+    pub const TOO_LARGE: &str = "policy_too_large";
+    pub const APPROVALS: &str = "policy_approvals";
+}
+
+/// One file of the bundle with its line starts, so that an offset becomes a line in logarithmic time.
+pub(super) struct Source {
+    pub file: String,
+    starts: Vec<usize>,
+}
+
+impl Source {
+    pub fn new(file: &str, text: &str) -> Self {
+        let after_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { file: file.to_owned(), starts: std::iter::once(0).chain(after_breaks).collect() }
+    }
+
+    pub fn line(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset)
+    }
+
+    pub fn finding(&self, code: &'static str, span: (usize, usize), message: impl Into<String>) -> Finding {
+        Finding { file: self.file.clone(), line: self.line(span.0), span, code, message: message.into(), help: None }
+    }
+
+    /// The finding that a Cedar diagnostic tells, with its first label as the span, or else `fallback`.
+    pub fn diagnostic(&self, code: &'static str, told: &dyn miette::Diagnostic, fallback: (usize, usize)) -> Finding {
+        let label = told.labels().and_then(|mut labels| labels.next());
+        let span = label.map_or(fallback, |label| (label.offset(), label.len()));
+        let help = told.help().map(|help| help.to_string());
+        Finding { help, ..self.finding(code, span, with_causes(told)) }
+    }
+}
+
+/// A message and its causes, joined as one sentence.
+fn with_causes(told: &dyn miette::Diagnostic) -> String {
+    let mut message = told.to_string();
+    let mut cause = told.source();
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    message
+}
+
+/// The sources by file name.
+pub(super) type Sources = BTreeMap<String, Source>;

@@ -1,0 +1,19 @@
+//! Cedar as the product uses it: bundles, closed entities, and the engine that gives the three answers.
+//!
+//! Usable without a server: this room reads files when asked to and nothing else; no clock, no network, no state.
+//! The law of the room: whatever is not understood is denied. `docs/concepts/decisions.md` tells the rules in prose.
+
+pub mod bundle;
+pub mod engine;
+pub mod entities;
+pub mod finding;
+pub mod record;
+
+#[cfg(test)]
+mod tests;
+
+pub use bundle::{Bundle, BundleError, Hash};
+pub use engine::{Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot};
+pub use entities::{Closed, Slice};
+pub use finding::Finding;
+pub use record::{Facts, Record};

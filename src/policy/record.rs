@@ -1,0 +1,126 @@
+//! Records: named values that were built typed, so that no JSON stands between the server and a decision.
+//!
+//! Always true: a record holds values, never expressions; a clone costs one pointer; a value that Cedar refuses is left
+//! out, and then the check against the schema refuses the whole question.
+
+use std::sync::Arc;
+
+use cedar_policy::EntityUid;
+use cedar_policy_core::FromNormalizedStr;
+use cedar_policy_core::ast::{self, Context, Literal, Name, RestrictedExpr, Value, ValueKind};
+use cedar_policy_core::evaluator::RestrictedEvaluator;
+use cedar_policy_core::extensions::Extensions;
+
+/// What the server itself knows about a request: the context without `approvals`, which the engine adds.
+pub type Facts = Record;
+
+/// Named values: the facts of a request, a record inside them, or the attributes of an entity.
+#[derive(Clone, Debug)]
+pub struct Record(Context);
+
+impl Default for Record {
+    fn default() -> Self {
+        Self(Context::empty())
+    }
+}
+
+impl Record {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn bool(self, name: &str, value: bool) -> Self {
+        self.with(name, Value::from(value))
+    }
+
+    #[must_use]
+    pub fn long(self, name: &str, value: i64) -> Self {
+        self.with(name, Value::from(value))
+    }
+
+    #[must_use]
+    pub fn string(self, name: &str, value: &str) -> Self {
+        self.with(name, Value::from(value))
+    }
+
+    /// A reference to an entity.
+    #[must_use]
+    pub fn entity(self, name: &str, uid: &EntityUid) -> Self {
+        self.with(name, reference(uid.as_ref()))
+    }
+
+    /// A set of references.
+    #[must_use]
+    pub fn entities<'a>(self, name: &str, uids: impl IntoIterator<Item = &'a EntityUid>) -> Self {
+        self.with(name, Value::set(uids.into_iter().map(|uid| reference(uid.as_ref())), None))
+    }
+
+    #[must_use]
+    pub fn strings<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> Self {
+        self.with(name, Value::set(values.into_iter().map(Value::from), None))
+    }
+
+    #[must_use]
+    pub fn record(self, name: &str, value: Record) -> Self {
+        match value.0 {
+            Context::Value(pairs) => self.with(name, Value::record_arc(pairs, None)),
+            Context::RestrictedResidual(_) => self,
+        }
+    }
+
+    /// A Cedar `datetime`, from milliseconds since 1970.
+    #[must_use]
+    pub fn datetime(self, name: &str, unix_millis: i64) -> Self {
+        match instant(unix_millis) {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    pub(super) fn with(mut self, name: &str, value: Value) -> Self {
+        if let Context::Value(pairs) = &mut self.0 {
+            Arc::make_mut(pairs).insert(name.into(), value);
+        }
+        self
+    }
+
+    pub(super) fn context(self) -> Context {
+        self.0
+    }
+
+    /// The values by name.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let pairs = match &self.0 {
+            Context::Value(pairs) => Some(pairs),
+            Context::RestrictedResidual(_) => None,
+        };
+        pairs.into_iter().flat_map(|pairs| pairs.iter()).map(|(name, value)| (name.as_str(), value))
+    }
+}
+
+/// A value that refers to an entity.
+pub(super) fn reference(uid: &ast::EntityUID) -> Value {
+    Value::new(Literal::EntityUID(Arc::new(uid.clone())), None)
+}
+
+/// Calls `told` with each entity that a value refers to, however deep.
+pub(super) fn references<'a>(value: &'a Value, told: &mut impl FnMut(&'a ast::EntityUID)) {
+    match value.value_kind() {
+        ValueKind::Lit(Literal::EntityUID(uid)) => told(uid),
+        ValueKind::Set(set) => set.iter().for_each(|item| references(item, told)),
+        ValueKind::Record(pairs) => pairs.values().for_each(|item| references(item, told)),
+        ValueKind::Lit(_) | ValueKind::ExtensionValue(_) => {}
+    }
+}
+
+/// Cedar offers no constructor but text, so an instant is the epoch moved by a duration.
+fn instant(unix_millis: i64) -> Option<Value> {
+    let call = |name: &str, arguments: Vec<RestrictedExpr>| {
+        Name::from_normalized_str(name).map(|name| RestrictedExpr::call_extension_fn(name, arguments)).ok()
+    };
+    let epoch = call("datetime", vec![RestrictedExpr::val("1970-01-01")])?;
+    let since = call("duration", vec![RestrictedExpr::val(format!("{unix_millis}ms"))])?;
+    let expression = call("offset", vec![epoch, since])?;
+    RestrictedEvaluator::new(Extensions::all_available()).interpret(expression.as_borrowed()).ok()
+}
