@@ -26,7 +26,8 @@ pub(super) fn admit(
             Err(refusal) => return Err(failed(limiter, presented, refusal, now)),
         },
         Credential::Holder(actor) => Who::Holder(holder(world, actor)?),
-        Credential::Server => Who::Server,
+        Credential::Server if spec.route.by_server => Who::Server,
+        Credential::Server => return Err(unauthorized("the server itself does not do this")),
     };
     let caller = Caller { who, channel: presented.channel };
     reaches(&caller, spec)?;

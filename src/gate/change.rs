@@ -79,6 +79,7 @@ impl Writer {
         let outcome = match work {
             Work::Change(changing) => self.change(changing, now),
             Work::Refused(refused) => self.refused(&refused, now),
+            Work::Stop => Err(Fault::Broken("stopping".into()).into()),
         };
         match outcome {
             Ok(reply) => Ok(Ok(reply)),

@@ -61,6 +61,8 @@ pub struct Route {
     pub open: bool,
     /// The server itself may perform it, as `Ok::Server`.
     pub by_server: bool,
+    /// Not served over HTTP: for whoever holds the state file.
+    pub local: bool,
     /// May take long: it runs where it delays nobody.
     pub slow: bool,
     /// A field of the answer that is shown once and stored nowhere.
@@ -68,7 +70,7 @@ pub struct Route {
 }
 
 const fn route(method: Method, path: &'static str) -> Route {
-    Route { method, path, status: 200, media: Media::Json, open: false, by_server: false, slow: false, secret: None }
+    Route { method, path, status: 200, media: Media::Json, open: false, by_server: false, local: false, slow: false, secret: None }
 }
 
 pub const fn get(path: &'static str) -> Route {
@@ -96,6 +98,9 @@ impl Route {
     }
     pub const fn by_server(self) -> Route {
         Route { by_server: true, ..self }
+    }
+    pub const fn local(self) -> Route {
+        Route { local: true, ..self }
     }
     pub const fn slow(self) -> Route {
         Route { slow: true, ..self }
@@ -159,7 +164,7 @@ pub struct Entry {
     pub effect: Effect,
     pub input: fn(&mut SchemaGenerator) -> Schema,
     pub output: fn(&mut SchemaGenerator) -> Schema,
-    prepare: fn(Value) -> Result<Call, String>,
+    prepare: fn(Value) -> Result<Call, BadInput>,
 }
 
 /// A parsed call of one operation.
@@ -225,11 +230,20 @@ impl<O: Change> Act for Acting<O> {
     }
 }
 
+/// Why an input was not understood.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}{what}", field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default())]
+pub struct BadInput {
+    pub field: Option<String>,
+    pub what: String,
+}
+
 /// Reads an input; the error names the field.
-fn parse<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
-        "." | "?" => error.inner().to_string(),
-        path => format!("{path}: {}", error.inner()),
+fn parse<T: DeserializeOwned>(value: Value) -> Result<T, BadInput> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let field = (path != "." && path != "?").then_some(path);
+        BadInput { field, what: error.into_inner().to_string() }
     })
 }
 
@@ -254,8 +268,8 @@ impl Entry {
         }
     }
 
-    /// Parses an input; the error is one sentence that names the field.
-    pub fn prepare(&'static self, value: Value) -> Result<Prepared, String> {
+    /// Parses an input.
+    pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
         let call = (self.prepare)(value.clone())?;
         Ok(Prepared { entry: self, value, call })
     }

@@ -114,6 +114,10 @@ impl<'a> Reader<'a> {
         self.world.kills.get(scope)
     }
 
+    pub fn dev_auth(&self) -> bool {
+        self.world.dev_auth
+    }
+
     pub fn policy_stamp(&self) -> (i64, &str) {
         (self.world.stamp.seq, &self.world.stamp.hash)
     }

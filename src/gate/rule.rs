@@ -83,19 +83,22 @@ impl Entities<'_> {
     fn event(&mut self, kind: &str, actor: Option<&ActorId>, subjects: &[ActorId]) -> Record {
         let known = |id: &&ActorId| self.world.card(id).is_some();
         let actor = actor.filter(known);
-        let (teams, subjects): (Vec<&ActorId>, Vec<&ActorId>) =
-            subjects.iter().filter(known).partition(|id| id.is_team());
-        let everyone: Vec<&ActorId> = actor.into_iter().chain(subjects.iter().copied()).collect();
-        let cards = everyone.iter().filter_map(|id| self.world.card(id));
-        let teams: BTreeSet<ActorId> =
-            cards.flat_map(|card| card.teams.clone()).chain(teams.into_iter().cloned()).collect();
-        everyone.iter().for_each(|id| self.add(id));
-        teams.iter().for_each(|id| self.add(id));
+        let (teams, subjects): (Vec<&ActorId>, Vec<&ActorId>) = subjects.iter().filter(known).partition(|id| id.is_team());
+        let leads = self.leads(actor.iter().chain(&subjects).copied(), &teams);
+        actor.iter().chain(&subjects).copied().chain(&leads).for_each(|id| self.add(id));
+        let uids = |ids: &mut dyn Iterator<Item = &ActorId>| ids.map(actor_uid).collect::<Vec<_>>();
         let facts = Record::new()
             .string("kind", kind)
-            .entities("subjects", &subjects.iter().map(|id| actor_uid(id)).collect::<Vec<_>>())
-            .entities("teams", &teams.iter().map(actor_uid).collect::<Vec<_>>());
+            .entities("subjects", &uids(&mut subjects.iter().copied()))
+            .entities("leads", &uids(&mut leads.iter()));
         actor.iter().fold(facts, |facts, id| facts.entity("actor", &actor_uid(id)))
+    }
+
+    /// Who leads these teams, or a team of these actors.
+    fn leads<'b>(&self, actors: impl Iterator<Item = &'b ActorId>, teams: &[&ActorId]) -> BTreeSet<ActorId> {
+        let of_actors = actors.filter_map(|id| self.world.card(id)).flat_map(|card| card.teams.iter());
+        let cards = of_actors.chain(teams.iter().copied()).filter_map(|team| self.world.card(team));
+        cards.filter_map(|card| card.actor.lead.clone()).filter(|lead| self.world.card(lead).is_some()).collect()
     }
 
     fn kill_switch(&mut self, scope: &KillScope, engage: bool) -> Record {

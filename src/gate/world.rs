@@ -42,6 +42,7 @@ pub struct World {
     /// The head as answers carry it: `<origin> <size> <root prefix>`.
     pub(super) stamped: Arc<str>,
     pub(super) instance: Arc<Instance>,
+    pub(super) dev_auth: bool,
 }
 
 impl World {
@@ -51,6 +52,7 @@ impl World {
         policy: Arc<Snapshot>,
         head: Head,
         instance: Instance,
+        dev_auth: bool,
     ) -> Result<World, Fault> {
         let mut world = World {
             actors: HashTrieMapSync::new_sync(),
@@ -61,6 +63,7 @@ impl World {
             stamped: stamped(&head),
             head: Arc::new(head),
             instance: Arc::new(instance),
+            dev_auth,
         };
         let rows: BTreeMap<ActorId, Actor> = actors::all(conn)?.into_iter().map(|row| (row.id.clone(), row)).collect();
         for actor in rows.values() {

@@ -29,6 +29,8 @@ pub(super) enum Work {
     Change(Changing),
     /// Record that a query was refused.
     Refused(Refused),
+    /// Finish and give the file up.
+    Stop,
 }
 
 pub(super) struct Writer {
@@ -52,8 +54,13 @@ impl Writer {
             match jobs.recv_timeout(IDLE) {
                 Ok(first) => {
                     let more = jobs.try_iter().take(BATCH - 1);
-                    let batch = std::iter::once(first).chain(more).filter(|job| job.turn.take()).collect();
+                    let batch: Vec<Job> = std::iter::once(first).chain(more).filter(|job| job.turn.take()).collect();
+                    let (stops, batch): (Vec<Job>, Vec<Job>) =
+                        batch.into_iter().partition(|job| matches!(job.work, Work::Stop));
                     self.batch(batch);
+                    if !stops.is_empty() {
+                        break;
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => self.idle(),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -134,7 +141,7 @@ impl Writer {
         }
         let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
         let policy = Arc::clone(&self.world.policy);
-        self.world = World::load(&conn, policy, head, (*self.world.instance).clone())?;
+        self.world = World::load(&conn, policy, head, (*self.world.instance).clone(), self.world.dev_auth)?;
         self.conn = conn;
         self.tail = tail;
         self.healthy = true;

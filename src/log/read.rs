@@ -31,6 +31,8 @@ pub struct Logged {
     pub kind: String,
     pub refs: Vec<String>,
     pub decision: Decision,
+    /// Base64 of the hash of the leaf before.
+    pub prev: String,
     /// The event with its `type`; `None` once erased.
     pub event: Option<Value>,
 }
@@ -50,6 +52,7 @@ const CHUNK: i64 = 512;
 struct LeafView {
     actor: String,
     decision: Decision,
+    prev: String,
     refs: Vec<String>,
     ts: i64,
     r#type: String,
@@ -139,6 +142,7 @@ pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
         kind: leaf.r#type,
         refs: leaf.refs,
         decision: leaf.decision,
+        prev: leaf.prev,
         event,
     })
 }

@@ -12,7 +12,7 @@ pub mod policies;
 pub mod tokens;
 
 /// The tables' migrations, oldest first.
-pub const SCHEMA: &[&str] = &[include_str!("schema/001.sql")];
+pub const SCHEMA: &str = include_str!("schema/001.sql");
 
 /// A position in a list that is ordered newest first, then by id.
 #[derive(Clone, Debug)]

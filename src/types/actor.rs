@@ -12,6 +12,7 @@ macro_rules! named {
     ($(#[$doc:meta])* $type:ident, $what:literal, { $($(#[$vdoc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        #[serde(try_from = "String")]
         pub enum $type { $($(#[$vdoc])* #[serde(rename = $name)] $variant,)* }
         impl $type {
             pub const ALL: &[$type] = &[$($type::$variant,)*];
@@ -19,6 +20,10 @@ macro_rules! named {
         }
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.name()) }
+        }
+        impl TryFrom<String> for $type {
+            type Error = String;
+            fn try_from(text: String) -> Result<Self, String> { text.parse() }
         }
         impl FromStr for $type {
             type Err = String;

@@ -118,9 +118,11 @@ impl Event {
         let sorted: std::collections::BTreeSet<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();
         sorted.into_iter().collect()
     }
+}
 
-    /// Whether the tables would lose something if this event's content were erased.
-    pub const fn is_forgettable(&self) -> bool {
-        matches!(self, Event::Denied { .. } | Event::ApprovalExpired { .. })
+impl EventKind {
+    /// Whether the content can be erased without the tables losing anything.
+    pub const fn is_forgettable(self) -> bool {
+        matches!(self, EventKind::Denied | EventKind::ApprovalExpired)
     }
 }

@@ -1,0 +1,66 @@
+//! The owner lock: one process writes a state file. It is an advisory lock on a file beside it (flock, so closing another
+//! descriptor does not drop it), held for life; its content tells others where to ask instead.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Who holds the lock, as it says itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    pub pid: u32,
+    /// The admin socket of a server; a command has none.
+    pub socket: Option<PathBuf>,
+}
+
+/// The lock, as long as it lives.
+pub struct Lock {
+    file: File,
+}
+
+/// What came of trying.
+pub enum Tried {
+    Ours(Lock),
+    Held(Holder),
+}
+
+/// `state.db` → `state.db.<suffix>`
+pub fn beside(state: &Path, suffix: &str) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}
+
+/// Takes the lock of a state file, or tells who has it.
+pub fn take(state: &Path) -> std::io::Result<Tried> {
+    let path = beside(state, "lock");
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    match file.try_lock() {
+        Ok(()) => {
+            let mut lock = Lock { file };
+            lock.tell(None)?;
+            Ok(Tried::Ours(lock))
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            file.read_to_string(&mut text)?;
+            Ok(Tried::Held(serde_json::from_str(&text).unwrap_or_default()))
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+impl Lock {
+    /// Writes who holds it, and where its socket is.
+    pub fn tell(&mut self, socket: Option<PathBuf>) -> std::io::Result<()> {
+        let holder = Holder { pid: std::process::id(), socket };
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(serde_json::to_string(&holder)?.as_bytes())?;
+        self.file.sync_data()
+    }
+}

@@ -1,0 +1,279 @@
+//! Opening a company: lock, file, key, log, tables, policy, writer. A folder without a state file becomes a new, empty
+//! company; nothing in it is allowed to anybody until `ok init` names the first admin.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+
+use arc_swap::ArcSwap;
+use r2d2::Pool;
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use super::limiter::Limiter;
+use super::lock::{self, Holder, Lock, Tried};
+use super::operation::Entry;
+use super::perform::Gate;
+use super::queue::{self, Queue};
+use super::schema::schema;
+use super::world::World;
+use super::writer::{Work, Writer};
+use crate::log::append::{self, Tail};
+use crate::log::checkpoint::Signer;
+use crate::log::record::{Decision, Entry as LogEntry, GateNote, PolicyStamp};
+use crate::policy::{Bundle, Finding, Snapshot};
+use crate::store::company::{self, Instance};
+use crate::store::fold::fold;
+use crate::store::open::{self as file, Mode, OpenError};
+use crate::store::policies;
+use crate::types::entropy::Entropy;
+use crate::types::event::Event;
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+use crate::types::time::{Clock, Monotone, Time};
+
+/// Where a log's name begins; the company's ULID and the generation follow.
+const HOST: &str = "ok.local";
+const READERS: u32 = 8;
+
+/// What a company is opened with.
+#[derive(Clone)]
+pub struct Options {
+    pub path: PathBuf,
+    pub entries: &'static [Entry],
+    /// The default policies of this version.
+    pub policies: Bundle,
+    /// Shown by `/health`; allows plain http to loopback addresses.
+    pub dev_auth: bool,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CannotOpen {
+    #[error(transparent)]
+    File(#[from] OpenError),
+    /// Another process owns the file.
+    #[error("the state file is in use by process {}", .0.pid)]
+    Held(Holder),
+    #[error("cannot lock {0}: {1}")]
+    Lock(PathBuf, std::io::Error),
+    #[error("the audit key {0} {1}")]
+    Key(PathBuf, String),
+    #[error("the policies do not load: {0}")]
+    Policies(String),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl From<rusqlite::Error> for CannotOpen {
+    fn from(error: rusqlite::Error) -> CannotOpen {
+        CannotOpen::Fault(error.into())
+    }
+}
+
+/// An open company. Close it, or its last checkpoint is not published.
+pub struct Company {
+    pub gate: Arc<Gate>,
+    pub lock: Lock,
+    writer: JoinHandle<()>,
+}
+
+impl Company {
+    /// Stops the writer after what it has taken, publishes the last checkpoint and gives the file up.
+    pub async fn close(self) {
+        let _ = self.gate.queue.submit(Work::Stop).await;
+        let _ = tokio::task::spawn_blocking(move || self.writer.join()).await;
+    }
+}
+
+/// The file's migrations, oldest first.
+pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMA];
+
+/// Opens a company, or makes one.
+pub fn open(options: &Options) -> Result<Company, CannotOpen> {
+    make_folder(&options.path)?;
+    let lock = match lock::take(&options.path) {
+        Ok(Tried::Ours(lock)) => lock,
+        Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
+        Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
+    };
+    let mut conn = file::connect(&options.path, Mode::Write)?;
+    file::prepare(&mut conn, &options.path, SCHEMAS)?;
+    let (instance, tail, policy) = match company::instance(&conn)? {
+        Some(instance) => resume(&mut conn, options, instance)?,
+        None => create(&mut conn, options)?,
+    };
+    let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+    let world = World::load(&conn, Arc::new(policy), head, instance, options.dev_auth)?;
+    start(options, conn, tail, world, lock)
+}
+
+fn start(
+    options: &Options,
+    conn: Connection,
+    tail: Tail,
+    world: World,
+    lock: Lock,
+) -> Result<Company, CannotOpen> {
+    let clock = Arc::new(Monotone::new(Arc::clone(&options.clock), tail.ts()));
+    let published = Arc::new(ArcSwap::from_pointee(world.clone()));
+    let (grown, growing) = watch::channel(tail.size() as i64);
+    let (sender, jobs) = sync_channel(queue::LENGTH);
+    let writer = Writer {
+        conn,
+        tail,
+        published: Arc::clone(&published),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&options.entropy),
+        grown,
+        reopen: reopener(options.path.clone(), world.instance.ulid.clone()),
+        healthy: true,
+        world,
+    };
+    let thread = std::thread::Builder::new().name("writer".into()).stack_size(8 << 20);
+    let writer = thread.spawn(move || writer.serve(&jobs)).map_err(|error| Fault::Broken(error.to_string()))?;
+    let gate = Gate {
+        entries: options.entries,
+        world: published,
+        readers: readers(&options.path)?,
+        queue: Queue(sender),
+        limiter: Limiter::default(),
+        clock,
+        grown: growing,
+    };
+    Ok(Company { gate: Arc::new(gate), lock, writer })
+}
+
+fn make_folder(path: &Path) -> Result<(), OpenError> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => {
+            std::fs::create_dir_all(folder).map_err(|error| OpenError::Folder(folder.into(), error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn readers(path: &Path) -> Result<super::reader::Readers, Fault> {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let manager = SqliteConnectionManager::file(path).with_flags(flags).with_init(|conn| {
+        conn.set_prepared_statement_cache_capacity(128);
+        conn.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 2000; PRAGMA trusted_schema = OFF")
+    });
+    let pool = Pool::builder().max_size(READERS).min_idle(Some(1)).test_on_check_out(false);
+    Ok(pool.connection_timeout(queue::PATIENCE).build(manager)?)
+}
+
+fn reopener(path: PathBuf, ulid: String) -> Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send> {
+    Box::new(move || {
+        let broken = |error: &dyn std::fmt::Display| Fault::Broken(error.to_string());
+        let conn = file::connect(&path, Mode::Write).map_err(|error| broken(&error))?;
+        let tail = Tail::resume(&conn, signer(&path, &ulid).map_err(|error| broken(&error))?)?;
+        Ok((conn, tail))
+    })
+}
+
+fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
+    let path = lock::beside(path, "key");
+    let bad = |what: &str| CannotOpen::Key(path.clone(), what.to_owned());
+    let text = std::fs::read_to_string(&path).map_err(|error| bad(&format!("cannot be read: {error}")))?;
+    let mut secret = [0; 32];
+    hex::decode_to_slice(text.trim(), &mut secret).map_err(|_| bad("is not a key: 64 hex digits are expected"))?;
+    Ok(Signer::new(format!("{HOST}/{ulid}/1"), &secret))
+}
+
+fn make_key(path: &Path, secret: &[u8; 32]) -> Result<(), CannotOpen> {
+    let path = lock::beside(path, "key");
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+        writeln!(file, "{}", hex::encode(secret))?;
+        file.sync_all()
+    };
+    write().map_err(|error: std::io::Error| CannotOpen::Key(path.clone(), format!("cannot be written: {error}")))
+}
+
+/// Findings as one text.
+fn told(findings: Vec<Finding>) -> CannotOpen {
+    CannotOpen::Policies(findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
+fn create(conn: &mut Connection, options: &Options) -> Result<(Instance, Tail, Snapshot), CannotOpen> {
+    let now = options.clock.now();
+    let policy = Snapshot::load(&schema(options.entries), &options.policies, 1).map_err(told)?;
+    let ulid = ulid::Ulid::from_parts(u64::try_from(now.0).unwrap_or(0), options.entropy.bits128()).to_string();
+    let instance = Instance { ulid, sealing: options.entropy.bytes32() };
+    make_key(&options.path, &options.entropy.bytes32())?;
+    let signer = signer(&options.path, &instance.ulid)?;
+    let tx = conn.transaction()?;
+    company::make_instance(&tx, &instance)?;
+    let mut tail = Tail::create(&tx, signer, now)?;
+    let stamp = PolicyStamp { hash: String::new(), seq: 0 };
+    let created = Event::CompanyCreated { name: "Company".into() };
+    log_by_system(&tx, &mut tail, created, stamp.clone(), options, now)?;
+    log_by_system(&tx, &mut tail, applied(&policy, &options.policies), stamp, options, now)?;
+    tail.seal(&tx, now)?;
+    tx.commit()?;
+    Ok((instance, tail, policy))
+}
+
+fn resume(
+    conn: &mut Connection,
+    options: &Options,
+    instance: Instance,
+) -> Result<(Instance, Tail, Snapshot), CannotOpen> {
+    let signer = signer(&options.path, &instance.ulid)?;
+    let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let mut tail = Tail::resume(&tx, signer)?;
+    tail.take_over(&tx)?;
+    let applied_now = policies::applied(&tx)?.ok_or_else(|| Fault::Broken("no policy was ever applied".into()))?;
+    let schema = schema(options.entries);
+    let newer = applied_now.source == BUILT_IN && applied_now.hash != options.policies.hash().as_str();
+    let policy = if newer {
+        // A new version of ok brings new defaults to a company that has never changed them.
+        let version = applied_now.version as u64 + 1;
+        let policy = Snapshot::load(&schema, &options.policies, version).map_err(told)?;
+        let stamp = PolicyStamp { hash: applied_now.hash, seq: applied_now.version };
+        let now = options.clock.now().max(tail.ts());
+        log_by_system(&tx, &mut tail, applied(&policy, &options.policies), stamp, options, now)?;
+        tail.seal(&tx, now)?;
+        policy
+    } else {
+        let bundle = Bundle { files: policies::files(&tx)? };
+        Snapshot::load(&schema, &bundle, applied_now.version as u64).map_err(told)?
+    };
+    tx.commit()?;
+    Ok((instance, tail, policy))
+}
+
+/// The source of policies that came with the binary.
+const BUILT_IN: &str = "built-in";
+
+fn applied(policy: &Snapshot, bundle: &Bundle) -> Event {
+    Event::PolicyApplied {
+        version: policy.version() as i64,
+        hash: policy.hash().to_owned(),
+        source: BUILT_IN.into(),
+        files: bundle.files.clone(),
+    }
+}
+
+fn log_by_system(
+    conn: &Connection,
+    tail: &mut Tail,
+    event: Event,
+    policy: PolicyStamp,
+    options: &Options,
+    now: Time,
+) -> Result<(), CannotOpen> {
+    let actor = ActorId::system();
+    fold(conn, now, &actor, &event)?;
+    let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), policies: Vec::new() };
+    let entry = LogEntry { actor, event, decision: Decision::System, policy, idem: None, gate };
+    tail.append(conn, &entry, now, options.entropy.bytes32())?;
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! The Cedar schema: the company as policies see it, and one action for each operation. It is generated, so a policy
+//! cannot name an operation that does not exist, nor an operation exist that no policy can name.
+
+use super::operation::{Effect, Entry};
+
+const PRELUDE: &str = include_str!("prelude.cedarschema");
+
+/// The schema of these operations.
+pub fn schema(entries: &[Entry]) -> String {
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_by_key(|entry| entry.spec.name);
+    let mut text = PRELUDE.to_owned();
+    for noun in nouns(&sorted) {
+        text.push_str(&format!("  action \"{noun}.*\";\n"));
+    }
+    for entry in sorted {
+        text.push_str(&action(entry));
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// The part of an operation's name before the dot.
+fn noun(name: &str) -> Option<&str> {
+    name.split_once('.').map(|(noun, _)| noun)
+}
+
+fn nouns<'a>(entries: &[&'a Entry]) -> Vec<&'a str> {
+    let mut nouns: Vec<&str> = entries.iter().filter_map(|entry| noun(entry.spec.name)).collect();
+    nouns.dedup();
+    nouns
+}
+
+fn action(entry: &Entry) -> String {
+    let spec = &entry.spec;
+    let effect = match entry.effect {
+        Effect::Query => "query",
+        Effect::Change => "change",
+    };
+    let groups = match noun(spec.name) {
+        Some(noun) => format!("\"{effect}\", \"{noun}.*\""),
+        None => format!("\"{effect}\""),
+    };
+    let mut principals = vec!["Actor"];
+    principals.extend(spec.route.by_server.then_some("Server"));
+    principals.extend(spec.route.open.then_some("Visitor"));
+    let resources: Vec<&str> = spec.about.iter().map(|kind| kind.name()).collect();
+    format!(
+        "\n  // {}\n  action \"{}\" in [{groups}] appliesTo {{\n    principal: [{}],\n    resource: [{}],\n    context: Facts,\n  }};\n",
+        spec.doc,
+        spec.name,
+        principals.join(", "),
+        resources.join(", "),
+    )
+}
