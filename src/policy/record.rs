@@ -57,11 +57,6 @@ impl Record {
     }
 
     #[must_use]
-    pub fn strings<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> Self {
-        self.with(name, Value::set(values.into_iter().map(Value::from), None))
-    }
-
-    #[must_use]
     pub fn record(self, name: &str, value: Record) -> Self {
         match value.0 {
             Context::Value(pairs) => self.with(name, Value::record_arc(pairs, None)),
