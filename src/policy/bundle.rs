@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -44,10 +44,10 @@ impl std::fmt::Display for Hash {
 pub enum BundleError {
     #[error("cannot read `{}`: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("`{}` is a symbolic link; a bundle holds plain files only", .0.display())]
-    Link(PathBuf),
-    #[error("`{}` is {bytes} bytes long; a policy file holds at most {MAX_BYTES}", path.display())]
-    TooLarge { path: PathBuf, bytes: u64 },
+    #[error("`{}` is a link or a special file; a bundle holds plain files only", .0.display())]
+    NotPlain(PathBuf),
+    #[error("`{}` holds more than {MAX_BYTES} bytes", .0.display())]
+    TooLarge(PathBuf),
     #[error("`{}` holds more than {MAX_FILES} policy files", .0.display())]
     TooMany(PathBuf),
     #[error("`{}` lies more than {MAX_DEPTH} folders deep", .0.display())]
@@ -91,11 +91,12 @@ impl Bundle {
                 continue;
             }
             let kind = fs::symlink_metadata(&path).map_err(at(&path))?.file_type();
-            match (kind.is_dir(), is_policy(&path)) {
-                _ if kind.is_symlink() => return Err(BundleError::Link(path)),
-                (true, _) => self.read_folder(root, &path, depth + 1)?,
-                (false, true) => self.read_file(root, &path)?,
-                (false, false) => {}
+            if kind.is_dir() {
+                self.read_folder(root, &path, depth + 1)?;
+            } else if !kind.is_file() {
+                return Err(BundleError::NotPlain(path));
+            } else if is_policy(&path) {
+                self.read_file(root, &path)?;
             }
         }
         Ok(())
@@ -105,11 +106,12 @@ impl Bundle {
         if self.files.len() >= MAX_FILES {
             return Err(BundleError::TooMany(root.to_owned()));
         }
-        let bytes = fs::symlink_metadata(path).map_err(at(path))?.len();
-        if bytes > MAX_BYTES {
-            return Err(BundleError::TooLarge { path: path.to_owned(), bytes });
+        let mut text = String::new();
+        let file = fs::File::open(path).map_err(at(path))?;
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(at(path))?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(BundleError::TooLarge(path.to_owned()));
         }
-        let text = fs::read_to_string(path).map_err(at(path))?;
         self.files.insert(relative(root, path)?, text);
         Ok(())
     }

@@ -17,7 +17,7 @@ pub struct Finding {
     pub line: usize,
     /// Bytes of the file: where it starts, and how long it is.
     pub span: (usize, usize),
-    /// Stable: see `Code`.
+    /// One of [`code`].
     pub code: &'static str,
     pub message: String,
     pub help: Option<String>,

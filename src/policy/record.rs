@@ -57,11 +57,6 @@ impl Record {
     }
 
     #[must_use]
-    pub fn strings<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> Self {
-        self.with(name, Value::set(values.into_iter().map(Value::from), None))
-    }
-
-    #[must_use]
     pub fn record(self, name: &str, value: Record) -> Self {
         match value.0 {
             Context::Value(pairs) => self.with(name, Value::record_arc(pairs, None)),
@@ -104,13 +99,13 @@ pub(super) fn reference(uid: &ast::EntityUID) -> Value {
     Value::new(Literal::EntityUID(Arc::new(uid.clone())), None)
 }
 
-/// Calls `told` with each entity that a value refers to, however deep.
+/// Calls `told` with each entity that a policy could open through this value. Cedar offers no way to a member of a set:
+/// sets are only compared and searched.
 pub(super) fn references<'a>(value: &'a Value, told: &mut impl FnMut(&'a ast::EntityUID)) {
     match value.value_kind() {
         ValueKind::Lit(Literal::EntityUID(uid)) => told(uid),
-        ValueKind::Set(set) => set.iter().for_each(|item| references(item, told)),
         ValueKind::Record(pairs) => pairs.values().for_each(|item| references(item, told)),
-        ValueKind::Lit(_) | ValueKind::ExtensionValue(_) => {}
+        ValueKind::Lit(_) | ValueKind::Set(_) | ValueKind::ExtensionValue(_) => {}
     }
 }
 

@@ -21,10 +21,10 @@ fn links_and_large_files_are_refused_by_name() {
     let file = folder.path().join("a.cedar");
     fs::write(&file, vec![b' '; (1 << 20) + 1]).expect("a file");
     let error = Bundle::from_dir(folder.path()).expect_err("too large");
-    assert!(matches!(&error, BundleError::TooLarge { bytes: 1_048_577, .. }) && error.to_string().contains("a.cedar"));
+    assert!(matches!(&error, BundleError::TooLarge(_)) && error.to_string().contains("a.cedar"));
     fs::remove_file(&file).expect("removed");
     std::os::unix::fs::symlink("/etc/hostname", &file).expect("a link");
-    assert!(matches!(Bundle::from_dir(folder.path()), Err(BundleError::Link(path)) if path == file));
+    assert!(matches!(Bundle::from_dir(folder.path()), Err(BundleError::NotPlain(path)) if path == file));
     assert!(matches!(Bundle::from_dir(&folder.path().join("none")), Err(BundleError::Read { .. })));
 }
 

@@ -116,6 +116,34 @@ fn entities_gathered_for_another_action_are_a_fault() {
 }
 
 #[test]
+fn members_of_a_set_cannot_be_opened_so_they_need_not_be_there() {
+    let text = r#"@id("about-me") permit (principal, action == Ok::Action::"event.show", resource)
+        when { resource.subjects.contains(principal) || principal in resource.subjects };"#;
+    let snapshot = snapshot(text);
+    let (mia, event, show) = (actor_uid("mia"), uid("Ok::Event::\"1\""), action("event.show"));
+    let facts = facts();
+    let asked = |actor: Option<&str>| {
+        let subjects = ["mia", "gone"].map(actor_uid);
+        let attributes = Record::new().string("kind", "k").entities("subjects", &subjects);
+        let attributes = actor.into_iter().fold(attributes, |record, name| record.entity("actor", &actor_uid(name)));
+        let entities = company().into_iter().chain([Closed::new(&event, [], &attributes)]);
+        let slice = Slice::new(&snapshot, &show, entities);
+        let ends = Question {
+            principal: &mia,
+            action: &show,
+            resource: &event,
+            entities: &slice,
+            facts: &facts,
+            approvals: &[],
+        };
+        snapshot.decide(&ends)
+    };
+    assert!(asked(None).is_allowed());
+    assert!(asked(Some("bob")).is_allowed());
+    fault(&asked(Some("gone")));
+}
+
+#[test]
 fn a_visitor_is_an_entity_too() {
     let snapshot = with("");
     let (visitor, bob, show) = (uid("Ok::Visitor::\"-\""), actor_uid("bob"), action("actor.show"));

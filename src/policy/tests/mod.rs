@@ -28,6 +28,7 @@ namespace Ok {
   action "token.revoke" in ["change"] appliesTo { principal: [Actor], resource: [Token], context: Facts };
   action "actor.offboard" in ["change"] appliesTo { principal: [Actor], resource: [Actor], context: Facts };
   action "actor.show" in ["query"] appliesTo { principal: [Actor, Visitor], resource: [Actor], context: Facts };
+  action "event.show" in ["query"] appliesTo { principal: [Actor], resource: [Event], context: Facts };
 }
 "#;
 

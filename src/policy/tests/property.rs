@@ -161,6 +161,11 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
     #[test]
     fn the_engine_is_never_looser_than_cedar(text in policies(), entities in entities()) {
         let snapshot = loaded(&text);
