@@ -1,1 +1,3 @@
 //! `ok`: the gate that everything in an AI-run company passes.
+
+pub mod log;

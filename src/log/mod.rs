@@ -1,0 +1,3 @@
+//! The tamper-evident log.
+
+pub mod verify;
