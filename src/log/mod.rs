@@ -8,3 +8,4 @@ pub mod proof;
 pub mod read;
 pub mod record;
 pub mod tree;
+pub mod verify;
