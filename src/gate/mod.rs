@@ -9,6 +9,7 @@ pub mod hold;
 pub mod limiter;
 pub mod lock;
 pub mod open;
+pub mod openapi;
 pub mod operation;
 pub mod perform;
 pub mod permit;

@@ -99,9 +99,9 @@ impl Route {
     pub const fn by_server(self) -> Route {
         Route { by_server: true, ..self }
     }
-    pub const fn local(self) -> Route {
-        Route { local: true, ..self }
-    }
+    /// No address at all.
+    pub const LOCAL: Route = Route { local: true, ..post("") };
+
     pub const fn slow(self) -> Route {
         Route { slow: true, ..self }
     }
@@ -159,6 +159,7 @@ pub enum Effect {
 }
 
 /// One operation, with its types erased.
+#[derive(Clone, Copy)]
 pub struct Entry {
     pub spec: Spec,
     pub effect: Effect,
@@ -280,5 +281,15 @@ impl Entry {
             .with(|settings| settings.inline_subschemas = true)
             .into_generator();
         (self.input)(&mut generator)
+    }
+}
+
+impl Prepared {
+    /// What this call would be about.
+    pub fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
+        match &self.call {
+            Call::Query(query) => query.target(read),
+            Call::Change(act) => act.target(read),
+        }
     }
 }

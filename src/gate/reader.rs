@@ -23,8 +23,8 @@ use crate::store::{Position, actors, approvals, company, tokens};
 use crate::types::actor::KillScope;
 use crate::types::caller::Caller;
 use crate::types::id::ActorId;
-use crate::types::page::Sealer;
-use crate::types::refusal::{Fault, Refusal};
+use crate::types::page::{Page, PageQuery, Sealer};
+use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
 
 pub(super) type Readers = Pool<SqliteConnectionManager>;
@@ -77,14 +77,60 @@ impl<'a> Reader<'a> {
         self.ruling(self.caller, operation, target).is_allowed()
     }
 
+    /// Whether the target exists as far as the caller can tell.
+    pub fn sees(&self, target: &Target) -> bool {
+        target.sight().is_none_or(|sight| self.may(sight, target))
+    }
+
+    /// The same company at the same moment, as somebody else.
+    pub fn acting_as<'b>(&'b self, caller: &'b Caller) -> Reader<'b> {
+        let source = match &self.source {
+            Source::Held(conn) => Source::Held(conn),
+            Source::Pool(pool, _) => Source::Pool(pool, OnceCell::new()),
+        };
+        Reader { source, world: self.world, caller, now: self.now }
+    }
+
     /// The gate's answer for any caller, without doing or recording anything.
     pub fn ruling(&self, caller: &Caller, operation: &str, target: &Target) -> Ruling {
         rule::decide(self.world, caller, operation, target, &[], self.now)
     }
 
-    /// Seals the cursors of a list; `what` names the route and all that shapes the list.
-    pub fn sealer(&self, what: String) -> Sealer<'_> {
-        Sealer { key: &self.world.instance.sealing, what }
+    /// One page of a list: rows are read in chunks until enough of them are visible.
+    pub fn page<T>(
+        &self,
+        query: &PageQuery,
+        what: String,
+        fetch: impl Fn(&Position, usize) -> Result<Vec<T>, Fault>,
+        visible: impl Fn(&T) -> bool,
+        position: impl Fn(&T) -> Position,
+    ) -> Result<Page<T>, Stop> {
+        let limit = query.limit()?;
+        let sealer = Sealer { key: &self.world.instance.sealing, what };
+        let invalid = || Refusal::bad_request("invalid cursor");
+        let mut from = match &query.cursor {
+            None => Position::start(),
+            Some(cursor) => Position::parse(&sealer.open(cursor)?).ok_or_else(invalid)?,
+        };
+        let mut rows: Vec<T> = Vec::new();
+        loop {
+            let chunk = fetch(&from, limit + 1)?;
+            let whole = chunk.len() <= limit;
+            for row in chunk {
+                from = position(&row);
+                if !visible(&row) {
+                    continue;
+                }
+                if rows.len() == limit {
+                    let next = rows.last().and_then(|last| sealer.seal(&position(last).to_string()));
+                    return Ok(Page { rows, next });
+                }
+                rows.push(row);
+            }
+            if whole {
+                return Ok(Page { rows, next: None });
+            }
+        }
     }
 
     // The directory.
@@ -188,7 +234,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Walks the whole log with the verifier, which trusts nothing of this program.
-    pub fn verify(&self, asked: &verify::Asked) -> Result<verify::Report, Fault> {
-        verify::sqlite::walk(self.conn()?, asked).map_err(|error| Fault::Broken(error.to_string()))
+    pub fn verify(&self, ask: &verify::Ask<'_>) -> Result<verify::Report, Stop> {
+        use verify::Unreadable;
+        verify::verify_sqlite(self.conn()?, ask).map_err(|why| match why {
+            Unreadable::GivenKey(_) | Unreadable::GivenCheckpoint(_) => Refusal::field("checkpoint", why).into(),
+            Unreadable::File { .. } | Unreadable::Tables(_) => Stop::Failed(Fault::Broken(why.to_string())),
+        })
     }
 }

@@ -30,6 +30,13 @@ pub struct Card {
     pub(super) teams: Vec<ActorId>,
 }
 
+impl Card {
+    /// The teams that it is in, near and far.
+    pub fn teams(&self) -> &[ActorId] {
+        &self.teams
+    }
+}
+
 /// The state of one company, as of one log position.
 #[derive(Clone)]
 pub struct World {
@@ -116,8 +123,7 @@ impl World {
 
     /// How many people with the role admin may act.
     pub fn admins(&self) -> usize {
-        let counts = |card: &&Arc<Card>| card.actor.admin && card.actor.status == Status::Active;
-        self.actors.values().filter(counts).count()
+        self.actors.values().filter(|card| card.actor.is_active_admin()).count()
     }
 }
 

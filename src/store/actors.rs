@@ -39,6 +39,12 @@ pub struct Actor {
     pub created_at: Time,
 }
 
+impl Actor {
+    pub fn is_active_admin(&self) -> bool {
+        self.admin && self.status == Status::Active
+    }
+}
+
 const COLUMNS: &str = "id, kind, name, role, team, lead, owner, skills, trust, status, created_at";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Actor> {

@@ -100,6 +100,11 @@ impl Id {
         Id(format!("{}{ulid}", kind.prefix()))
     }
 
+    /// An id that comes from our own tables.
+    pub fn stored(text: &str) -> Id {
+        Id(text.to_owned())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,0 +1,185 @@
+//! The OpenAPI 3.1 document, from the list of operations alone: a route cannot exist and be undocumented.
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::operation::{Effect, Entry, Media, Method, Spec};
+use crate::types::refusal::Code;
+use crate::types::scope::{Reach, Scope};
+
+/// Describes every operation that is served over HTTP.
+pub fn document(entries: &[Entry]) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let mut paths: Map<String, Value> = Map::new();
+    for entry in entries.iter().filter(|entry| !entry.spec.route.local) {
+        let input = (entry.input)(&mut generator).to_value();
+        let output = (entry.output)(&mut generator).to_value();
+        let path = format!("/api{}", entry.spec.route.path);
+        let item = paths.entry(path).or_insert_with(|| json!({}));
+        item[method(entry.spec.route.method)] = operation(entry, &resolve(&generator, &input), &input, &output);
+    }
+    let mut schemas: Map<String, Value> = generator.take_definitions(true);
+    schemas.insert("Error".into(), error_schema());
+    paths.sort_keys();
+    schemas.sort_keys();
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "ok", "version": env!("CARGO_PKG_VERSION"), "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" } },
+        "servers": [{ "url": "/" }],
+        "security": [{ "bearer": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
+        },
+    })
+}
+
+fn method(method: Method) -> &'static str {
+    match method {
+        Method::Get => "get",
+        Method::Post => "post",
+        Method::Put => "put",
+        Method::Patch => "patch",
+        Method::Delete => "delete",
+    }
+}
+
+/// The schema behind a reference.
+fn resolve(generator: &schemars::SchemaGenerator, schema: &Value) -> Value {
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+    name.and_then(|name| generator.definitions().get(name)).unwrap_or(schema).clone()
+}
+
+fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) -> Value {
+    let spec = &entry.spec;
+    let in_path = |name: &str| spec.route.path.contains(&format!("{{{name}}}"));
+    let in_query = matches!(spec.route.method, Method::Get | Method::Delete);
+    let properties = input.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let required = input.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let parameters: Vec<Value> = properties
+        .iter()
+        .filter(|(name, _)| in_path(name) || in_query)
+        .map(|(name, schema)| parameter(name, schema, in_path(name), required.iter().any(|one| one == name)))
+        .chain(idempotency(entry))
+        .collect();
+    let mut value = json!({
+        "operationId": spec.name,
+        "summary": spec.doc,
+        "tags": [spec.name.split('.').next()],
+        "x-scope": reach(spec.scope),
+        "x-events": spec.events.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
+        "parameters": parameters,
+        "responses": responses(spec, output),
+    });
+    if spec.route.open {
+        value["security"] = json!([]);
+    }
+    if !in_query && properties.keys().any(|name| !in_path(name)) {
+        let schema = body_schema(input, reference, &in_path);
+        value["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    }
+    value
+}
+
+/// The input without what stands in the path.
+fn body_schema(input: &Value, reference: &Value, in_path: &dyn Fn(&str) -> bool) -> Value {
+    let mut schema = input.clone();
+    let names = input.get("properties").and_then(Value::as_object).map(|fields| fields.keys().cloned().collect::<Vec<_>>());
+    if !names.unwrap_or_default().iter().any(|name| in_path(name)) {
+        return reference.clone();
+    }
+    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        fields.retain(|name, _| !in_path(name));
+    }
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| !name.as_str().is_some_and(in_path));
+    }
+    schema
+}
+
+fn parameter(name: &str, schema: &Value, in_path: bool, required: bool) -> Value {
+    let mut schema = schema.clone();
+    let description = schema.as_object_mut().and_then(|fields| fields.remove("description"));
+    let mut value = json!({
+        "name": name,
+        "in": if in_path { "path" } else { "query" },
+        "required": in_path || required,
+        "schema": schema,
+    });
+    if let Some(description) = description {
+        value["description"] = description;
+    }
+    if schema.get("type").is_some_and(|kind| kind == "array") {
+        value["style"] = json!("form");
+        value["explode"] = json!(false);
+    }
+    value
+}
+
+fn idempotency(entry: &Entry) -> Option<Value> {
+    (entry.effect == Effect::Change).then(|| {
+        json!({
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "A request that is sent again with the same key within a day takes effect once.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
+        })
+    })
+}
+
+fn reach(reach: Reach) -> Vec<&'static str> {
+    match reach {
+        Reach::Full => Vec::new(),
+        Reach::Scopes(scopes) => scopes.iter().copied().map(Scope::name).collect(),
+    }
+}
+
+fn responses(spec: &Spec, output: &Value) -> Value {
+    let content = match spec.route.media {
+        Media::Json => json!({ "application/json": { "schema": output } }),
+        Media::Text => json!({ "text/plain": { "schema": { "type": "string" } } }),
+        Media::Events => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
+    };
+    let mut done = json!({ "description": "Done", "content": content });
+    if output.get("type").is_some_and(|kind| kind == "array") {
+        done["headers"] = json!({ "x-next-cursor": {
+            "description": "The cursor of the next page; absent on the last.", "schema": { "type": "string" },
+        } });
+    }
+    let error = |what: &str| {
+        json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } })
+    };
+    let mut responses = json!({ spec.route.status.to_string(): done });
+    responses["400"] = error("`bad_request`: a bad value in path, query or body");
+    if !spec.route.open {
+        responses["401"] = error("`unauthorized`: no token, or a bad one");
+        responses["403"] = error("`denied` by policy, or `token_scope`: out of the token's reach");
+        responses["404"] = error("`not_found`: it does not exist, or the caller may not see it");
+        responses["429"] = error("`rate_limited`");
+        responses["503"] = error("`audit_unavailable`: the log cannot be written; nothing was done");
+    }
+    if !spec.events.is_empty() {
+        responses["202"] = error("`needs_approval`: it waits for people");
+        responses["409"] = error("`conflict`: it is in the wrong state");
+        responses["422"] = error("`invalid`: well formed but not acceptable");
+    }
+    responses
+}
+
+fn error_schema() -> Value {
+    let codes: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+    json!({
+        "type": "object",
+        "required": ["error", "message"],
+        "properties": {
+            "error": { "type": "string", "enum": codes },
+            "message": { "type": "string" },
+            "problems": { "type": "array", "items": { "type": "string" }, "description": "Only with `invalid`." },
+            "approval": { "type": "string", "description": "Only with `needs_approval`." },
+        },
+    })
+}

@@ -1,0 +1,221 @@
+//! The company: its settings, and its first admin.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Nothing;
+use super::token::{IssuedToken, issue};
+use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Route, Spec, Target, get, put};
+use crate::store::company::Company;
+use crate::types::actor::{ActorKind, Role, Trust};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::{Reach, Scopes};
+use crate::types::time::DAY;
+
+pub const ALL: &[Entry] = &[Entry::query::<Read>(), Entry::change::<Update>(), Entry::change::<Init>()];
+
+/// A company's settings.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Settings {
+    /// 1 to 100 characters.
+    pub name: String,
+    /// An IANA time zone, such as `Europe/Berlin`.
+    pub timezone: String,
+    /// A language tag, such as `en` or `de-CH`.
+    pub locale: String,
+    /// Working hours, in the company's time zone.
+    pub hours: Hours,
+    /// How many days content is kept; 0 keeps it for good.
+    pub retention_days: u32,
+    pub approvals: ApprovalSettings,
+    /// What agents may spend in a month, in cents; absent for no limit.
+    pub budget_cents_month: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Hours {
+    /// `HH:MM`
+    pub from: String,
+    /// `HH:MM`
+    pub to: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalSettings {
+    /// Hours after which an undecided approval expires: 1 to 720.
+    pub default_ttl_h: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            name: "Company".into(),
+            timezone: "UTC".into(),
+            locale: "en".into(),
+            hours: Hours { from: "09:00".into(), to: "17:00".into() },
+            retention_days: 0,
+            approvals: ApprovalSettings { default_ttl_h: 72 },
+            budget_cents_month: None,
+        }
+    }
+}
+
+impl Settings {
+    fn stored(company: &Company) -> Result<Settings, Stop> {
+        let mut settings: Settings = serde_json::from_value(company.settings.clone())?;
+        settings.name.clone_from(&company.name);
+        Ok(settings)
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut check = |fine: bool, problem: &str| {
+            if !fine {
+                problems.push(problem.to_owned());
+            }
+        };
+        let language = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let time = |text: &str| text.len() == 5 && text.parse::<jiff::civil::Time>().is_ok();
+        check((1..=100).contains(&self.name.chars().count()), "name: must have 1 to 100 characters");
+        check(
+            jiff::tz::TimeZone::get(&self.timezone).is_ok(),
+            "timezone: must be an IANA time zone, such as Europe/Berlin",
+        );
+        check(
+            (2..=35).contains(&self.locale.len()) && self.locale.chars().all(language),
+            "locale: must be a language tag, such as en or de-CH",
+        );
+        check(time(&self.hours.from), "hours.from: must be HH:MM");
+        check(time(&self.hours.to), "hours.to: must be HH:MM");
+        check((1..=720).contains(&self.approvals.default_ttl_h), "approvals.default_ttl_h: must be 1 to 720");
+        check(self.retention_days <= 36_500, "retention_days: must be at most 36500");
+        problems
+    }
+}
+
+/// A company's settings with their version.
+#[derive(Serialize, JsonSchema)]
+pub struct CompanyAnswer {
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// Grows with each change; send it back to be refused when somebody else changed the settings meanwhile.
+    pub version: i64,
+}
+
+/// The settings.
+pub enum Read {}
+
+impl Query for Read {
+    const SPEC: Spec = Spec {
+        name: "company.read",
+        doc: "Read the company's settings.",
+        scope: Reach::READ,
+        route: get("/company"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = CompanyAnswer;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<CompanyAnswer, Stop> {
+        let company = read.company()?;
+        Ok(CompanyAnswer { settings: Settings::stored(&company)?, version: company.version })
+    }
+}
+
+/// New settings. A field that is left out gets its default.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewSettings {
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// The version that the change was made from.
+    pub version: Option<i64>,
+}
+
+/// Change the settings.
+pub enum Update {}
+
+impl Change for Update {
+    const SPEC: Spec = Spec {
+        name: "company.update",
+        doc: "Replace the company's settings.",
+        scope: Reach::Full,
+        route: put("/company"),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::CompanyUpdated],
+    };
+    type Input = NewSettings;
+    type Output = CompanyAnswer;
+
+    fn target(_: &NewSettings, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: NewSettings, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
+        let problems = input.settings.problems();
+        if !problems.is_empty() {
+            return Err(Refusal::invalid(problems).into());
+        }
+        let current = draft.read().company()?.version;
+        if input.version.is_some_and(|version| version != current) {
+            return Err(Refusal::conflict(format!("version: the settings are at version {current} by now")).into());
+        }
+        let version = current + 1;
+        draft.record(Event::CompanyUpdated { version, settings: serde_json::to_value(&input.settings)? })?;
+        Ok(CompanyAnswer { settings: input.settings, version })
+    }
+}
+
+/// Who the first admin will be.
+#[derive(Deserialize, JsonSchema)]
+pub struct FirstAdmin {
+    pub id: ActorId,
+}
+
+/// Name the first admin.
+pub enum Init {}
+
+impl Change for Init {
+    const SPEC: Spec = Spec {
+        name: "company.init",
+        doc: "Name the first admin of a company that has none, and issue a first token. Only for whoever holds the state file.",
+        scope: Reach::Full,
+        route: Route::LOCAL.by_server().secret("token"),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::ActorAdded, EventKind::TokenIssued],
+    };
+    type Input = FirstAdmin;
+    type Output = IssuedToken;
+
+    fn target(_: &FirstAdmin, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: FirstAdmin, draft: &mut Draft<'_>) -> Result<IssuedToken, Stop> {
+        if draft.read().admins() > 0 {
+            return Err(Refusal::new(Code::Conflict, "the company has an admin already").into());
+        }
+        if input.id.is_team() || draft.read().card(&input.id).is_some() {
+            return Err(Refusal::field("admin", format!("{} cannot become the first admin", input.id)).into());
+        }
+        draft.record(Event::ActorAdded {
+            id: input.id.clone(),
+            kind: ActorKind::Person,
+            name: input.id.to_string(),
+            role: Role::Admin,
+            team: None,
+            lead: None,
+            owner: None,
+            skills: Vec::new(),
+            trust: Trust::Autonomous,
+        })?;
+        issue(draft, input.id, "first token".into(), Scopes::new(), 30 * DAY)
+    }
+}

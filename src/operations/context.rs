@@ -1,0 +1,75 @@
+//! Erasing content. The log keeps every entry and says which contents were erased, by whom and why.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::types::event::{Event, EventKind};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[Entry::change::<Forget>()];
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Forgotten {
+    /// The numbers of the events whose content is erased, at most 100. Only records of refusals and of expiries: what
+    /// the state of the company rests on cannot be erased.
+    pub events: Vec<i64>,
+    /// Why; at most 1000 characters.
+    pub reason: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Count {
+    /// How many contents were erased.
+    pub forgotten: u64,
+}
+
+/// Erase the content of events.
+pub enum Forget {}
+
+impl Change for Forget {
+    const SPEC: Spec = Spec {
+        name: "context.forget",
+        doc: "Erase the content of events; the entries stay, and the log still verifies.",
+        scope: Reach::Full,
+        route: post("/context/forget"),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::ContextForgotten],
+    };
+    type Input = Forgotten;
+    type Output = Count;
+
+    fn target(_: &Forgotten, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, mut input: Forgotten, draft: &mut Draft<'_>) -> Result<Count, Stop> {
+        super::actor::reason(&input.reason)?;
+        input.events.sort_unstable();
+        input.events.dedup();
+        if input.events.is_empty() || input.events.len() > 100 {
+            return Err(Refusal::field("events", "name 1 to 100 event numbers").into());
+        }
+        let mut problems = Vec::new();
+        for seq in &input.events {
+            problems.extend(problem(*seq, draft.read())?);
+        }
+        if !problems.is_empty() {
+            return Err(Refusal::invalid(problems).into());
+        }
+        let forgotten = input.events.len() as u64;
+        draft.record(Event::ContextForgotten { events: input.events, reason: input.reason })?;
+        Ok(Count { forgotten })
+    }
+}
+
+fn problem(seq: i64, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    let Some(logged) = read.event(seq)? else { return Ok(Some(format!("events: there is no event {seq}"))) };
+    let forgettable = EventKind::ALL.iter().any(|kind| kind.name() == logged.kind && kind.is_forgettable());
+    Ok(match logged.event {
+        None => Some(format!("events: the content of {seq} is erased already")),
+        Some(_) if !forgettable => Some(format!("events: the state of the company rests on {seq}, a {}", logged.kind)),
+        Some(_) => None,
+    })
+}

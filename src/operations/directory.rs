@@ -1,0 +1,151 @@
+//! Who can do something.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::store::actors::{self, Actor, Status};
+use crate::types::actor::{ActorKind, Trust};
+use crate::types::id::ActorId;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[Entry::query::<Find>(), Entry::query::<Cards>()];
+
+/// Who is sought.
+#[derive(Deserialize, JsonSchema)]
+pub struct Sought {
+    /// Skills, separated by commas; whoever has any of them is found, those with more of them first.
+    #[serde(default)]
+    pub skills: Vec<String>,
+    /// Only people.
+    #[serde(default)]
+    pub humans: bool,
+    /// Part of an id or a name, in any case.
+    pub text: Option<String>,
+    /// How many at most: 1 to 1000, 200 unless given.
+    pub limit: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Found {
+    pub actor: ActorId,
+    pub name: String,
+    pub kind: ActorKind,
+    pub team: Option<ActorId>,
+    /// The skills asked for that it has.
+    pub matched: Vec<String>,
+    pub trust: Trust,
+    /// Why it was found.
+    pub why: String,
+}
+
+/// Find actors by what they can do.
+pub enum Find {}
+
+impl Query for Find {
+    const SPEC: Spec = Spec {
+        name: "directory.find",
+        doc: "Find people and agents by skill or name, the best match first.",
+        scope: Reach::READ,
+        route: get("/directory/find"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Sought;
+    type Output = Vec<Found>;
+
+    fn target(_: &Sought, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Vec<Found>, Stop> {
+        let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
+        let actors = read.cards().map(|card| &card.actor).filter(|actor| actor.status == Status::Active);
+        let mut found: Vec<Found> = actors.filter_map(|actor| input.matches(actor)).collect();
+        found.retain(|one| read.may("actor.read", &Target::Actor(one.actor.clone())));
+        found.sort_by(|a, b| b.matched.len().cmp(&a.matched.len()).then_with(|| a.actor.cmp(&b.actor)));
+        found.truncate(limit);
+        Ok(found)
+    }
+}
+
+impl Sought {
+    fn matches(&self, actor: &Actor) -> Option<Found> {
+        let kind = actor.kind == ActorKind::Person || (actor.kind == ActorKind::Agent && !self.humans);
+        let has = |skill: &&String| actor.skills.iter().any(|own| own.eq_ignore_ascii_case(skill));
+        let matched: Vec<String> = self.skills.iter().filter(has).cloned().collect();
+        let text = self.text.as_ref().map(|text| text.to_lowercase());
+        let named = |text: &String| actor.id.as_str().contains(text.as_str()) || actor.name.to_lowercase().contains(text);
+        let by_text = text.as_ref().is_none_or(named);
+        let by_skill = self.skills.is_empty() || !matched.is_empty();
+        (kind && by_text && by_skill).then(|| Found {
+            actor: actor.id.clone(),
+            name: actor.name.clone(),
+            kind: actor.kind,
+            team: actor.team.clone(),
+            why: why(&matched, text.as_deref()),
+            matched,
+            trust: actor.trust,
+        })
+    }
+}
+
+fn why(matched: &[String], text: Option<&str>) -> String {
+    let skills = (!matched.is_empty()).then(|| format!("can {}", matched.join(", ")));
+    let text = text.map(|text| format!("is called like `{text}`"));
+    let parts: Vec<String> = skills.into_iter().chain(text).collect();
+    if parts.is_empty() { "is active".into() } else { parts.join("; ") }
+}
+
+/// Cards of the company's agents.
+pub enum Cards {}
+
+impl Query for Cards {
+    const SPEC: Spec = Spec {
+        name: "directory.cards",
+        doc: "List the company's agents as A2A agent cards, newest first.",
+        scope: Reach::READ,
+        route: get("/directory/cards"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = PageQuery;
+    type Output = Page<Value>;
+
+    fn target(_: &PageQuery, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: PageQuery, read: &Reader<'_>) -> Result<Page<Value>, Stop> {
+        let shown = |actor: &Actor| {
+            actor.kind == ActorKind::Agent
+                && actor.status == Status::Active
+                && read.may("actor.read", &Target::Actor(actor.id.clone()))
+        };
+        let what = "directory.cards".to_owned();
+        let page = read.page(&input, what, |from, limit| read.actors_after(from, limit), shown, actors::position)?;
+        Ok(Page { rows: page.rows.iter().map(card).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<Value>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+/// An A2A 1.0 AgentCard.
+fn card(actor: &Actor) -> Value {
+    let skill = |skill: &String| json!({ "id": skill, "name": skill, "description": skill, "tags": [skill] });
+    json!({
+        "name": actor.id,
+        "description": actor.name,
+        "version": "1",
+        "supportedInterfaces": [],
+        "capabilities": { "streaming": false, "pushNotifications": false },
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": actor.skills.iter().map(skill).collect::<Vec<_>>(),
+    })
+}

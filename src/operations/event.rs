@@ -1,0 +1,195 @@
+//! The log as its readers see it: only events that the caller may see.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::log::read::{Filter, Logged, Order};
+use crate::log::record::Decision;
+use crate::types::event::EventKind;
+use crate::types::id::ActorId;
+use crate::types::page::PageQuery;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::query::<Stream>()];
+
+/// Which events.
+#[derive(Deserialize, JsonSchema)]
+pub struct Which {
+    /// Only events after this number, oldest first.
+    #[schemars(range(min = 0))]
+    pub since: Option<i64>,
+    /// How many at most: 1 to 1000, 200 unless given. Without `since`, the newest.
+    pub limit: Option<u32>,
+    /// Only these types, separated by commas.
+    #[serde(default)]
+    pub r#type: Vec<String>,
+    /// Only events of this run.
+    pub run: Option<String>,
+    /// Only events of this thread.
+    pub thread: Option<String>,
+    /// Only events of this task.
+    pub task: Option<String>,
+    /// Only what this actor did.
+    pub actor: Option<String>,
+}
+
+impl Which {
+    fn filter(&self) -> Result<Filter, Refusal> {
+        let kind = |name: &String| {
+            let unknown = || Refusal::bad_request(format!("type: there is no event type `{name}`"));
+            EventKind::ALL.iter().copied().find(|kind| kind.name() == name).ok_or_else(unknown)
+        };
+        let refs = [&self.run, &self.thread, &self.task].into_iter().flatten().cloned().collect();
+        Ok(Filter { kinds: self.r#type.iter().map(kind).collect::<Result<_, _>>()?, actor: self.actor.clone(), refs })
+    }
+
+    fn order(&self) -> Result<Order, Refusal> {
+        match self.since {
+            Some(since) if since < 0 => Err(Refusal::bad_request("since: must be an event number, 0 or more")),
+            Some(since) => Ok(Order::After(since)),
+            None => Ok(Order::Newest),
+        }
+    }
+}
+
+/// One event.
+#[derive(Serialize, JsonSchema)]
+pub struct EventRecord {
+    /// The event number.
+    pub seq: i64,
+    pub at: Time,
+    /// Who did it; `ok` is the server itself.
+    pub actor: String,
+    /// `allow`, `deny`, `needs_approval` or `system`.
+    #[schemars(with = "String")]
+    pub decision: Decision,
+    /// The event with its `type`; `erased` where its content was erased.
+    pub event: Value,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Events {
+    /// Oldest first.
+    pub events: Vec<EventRecord>,
+    /// The newest event number of the whole log.
+    pub last_seq: i64,
+}
+
+/// An event as readers see it: without what the log alone needs.
+fn shown(logged: Logged) -> EventRecord {
+    let hidden = EventKind::ALL.iter().find(|kind| kind.name() == logged.kind).and_then(|kind| kind.hidden());
+    let event = match logged.event {
+        None => json!({ "type": logged.kind, "erased": true }),
+        Some(mut event) => {
+            if let (Some(fields), Some(hidden)) = (event.as_object_mut(), hidden) {
+                fields.remove(hidden);
+            }
+            event
+        }
+    };
+    EventRecord { seq: logged.seq, at: logged.at, actor: logged.actor, decision: logged.decision, event }
+}
+
+/// Decides which events the caller sees. Events with the same type, actor and subjects read the same to every policy,
+/// so each such group is asked about once.
+struct Sight<'a> {
+    read: &'a Reader<'a>,
+    known: BTreeMap<(String, String, Vec<String>), bool>,
+}
+
+impl Sight<'_> {
+    fn sees(&mut self, logged: &Logged) -> bool {
+        let ids: Vec<String> = logged.refs.iter().filter(|id| id.parse::<ActorId>().is_ok()).cloned().collect();
+        let read = self.read;
+        *self.known.entry((logged.kind.clone(), logged.actor.clone(), ids)).or_insert_with_key(|(kind, actor, ids)| {
+            read.may(
+                "event.list",
+                &Target::Event {
+                    seq: logged.seq,
+                    kind: kind.clone(),
+                    actor: actor.parse().ok(),
+                    subjects: ids.iter().filter_map(|id| id.parse().ok()).collect(),
+                },
+            )
+        })
+    }
+}
+
+/// List events.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "event.list",
+        doc: "Read the event log, as far as the caller may see it.",
+        scope: Reach::READ,
+        route: get("/events"),
+        about: &[ResourceKind::Company, ResourceKind::Event],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Events;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
+        let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
+        let (filter, order) = (input.filter()?, input.order()?);
+        let mut sight = Sight { read, known: BTreeMap::new() };
+        let last_seq = read.last_seq()?;
+        let mut events = Vec::new();
+        read.scan(order, &filter, &mut |logged| {
+            // What came after `last_seq` was read belongs to the next question.
+            if logged.seq <= last_seq && sight.sees(&logged) {
+                events.push(shown(logged));
+            }
+            Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        if matches!(order, Order::Newest) {
+            events.reverse();
+        }
+        Ok(Events { events, last_seq })
+    }
+}
+
+/// Where a stream begins.
+#[derive(Serialize, JsonSchema)]
+pub struct Begun {
+    /// Events after this number follow.
+    pub since: i64,
+}
+
+/// Follow events as they happen.
+pub enum Stream {}
+
+impl Query for Stream {
+    const SPEC: Spec = Spec {
+        name: "event.stream",
+        doc: "Follow the event log as server-sent events, from the newest event or from `since`.",
+        scope: Reach::READ,
+        route: get("/events/stream").stream(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Begun;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Begun, Stop> {
+        input.filter()?;
+        input.order()?;
+        Ok(Begun { since: input.since.map_or_else(|| read.last_seq(), Ok)? })
+    }
+}

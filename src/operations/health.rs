@@ -1,0 +1,67 @@
+//! What can be asked without a token: whether the server is up, and the description of the API.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Nothing;
+use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, openapi};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[Entry::query::<Health>(), Entry::query::<OpenApi>()];
+
+/// Whether the server is up.
+pub enum Health {}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Healthy {
+    /// The server answers.
+    pub ok: bool,
+    /// Development mode: plain http to loopback addresses is allowed.
+    pub dev_auth: bool,
+}
+
+impl Query for Health {
+    const SPEC: Spec = Spec {
+        name: "health.read",
+        doc: "Tell whether the server is up. Needs no token.",
+        scope: Reach::READ,
+        route: get("/health").open(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = Healthy;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Healthy, Stop> {
+        Ok(Healthy { ok: true, dev_auth: read.dev_auth() })
+    }
+}
+
+/// The OpenAPI document.
+pub enum OpenApi {}
+
+impl Query for OpenApi {
+    const SPEC: Spec = Spec {
+        name: "openapi.read",
+        doc: "Describe every route as an OpenAPI 3.1 document. Needs no token.",
+        scope: Reach::READ,
+        route: get("/openapi.json").open(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = serde_json::Value;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, _: &Reader<'_>) -> Result<serde_json::Value, Stop> {
+        Ok(openapi::document(&super::ALL))
+    }
+}

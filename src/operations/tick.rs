@@ -1,0 +1,72 @@
+//! What time brings about, once for each thing that is due: the ends of tokens and of approvals.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::Id;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+pub const ALL: &[Entry] = &[Entry::change::<Tick>()];
+
+/// How much one tick does; the next goes on.
+const MOST: usize = 1_000;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct When {
+    /// The time to advance to; the present unless given.
+    pub now: Option<Time>,
+}
+
+/// What came due.
+#[derive(Serialize, JsonSchema)]
+pub struct Ticked {
+    pub now: Time,
+    /// Ids of the tokens and approvals that ended.
+    pub expired: Vec<String>,
+    /// More is due; tick again.
+    pub more: bool,
+}
+
+/// Advance the clock once.
+pub enum Tick {}
+
+impl Change for Tick {
+    const SPEC: Spec = Spec {
+        name: "tick",
+        doc: "Advance the clock once: end the tokens and approvals whose time is over.",
+        scope: Reach::Full,
+        route: post("/tick").by_server(),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::TokenExpired, EventKind::ApprovalExpired],
+    };
+    type Input = When;
+    type Output = Ticked;
+
+    fn target(_: &When, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(permit: Permit<Self>, input: When, draft: &mut Draft<'_>) -> Result<Ticked, Stop> {
+        let now = input.now.unwrap_or_else(|| permit.now());
+        if now < permit.now() {
+            return Err(Refusal::field("now", format!("must not be before {}", permit.now())).into());
+        }
+        let tokens = draft.read().overdue_tokens(now, MOST)?;
+        let approvals = draft.read().overdue_approvals(now, MOST)?;
+        let more = tokens.len() == MOST || approvals.len() == MOST;
+        let mut expired = Vec::new();
+        for token in tokens {
+            draft.record(Event::TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
+            expired.push(token.id);
+        }
+        for id in approvals {
+            draft.record(Event::ApprovalExpired { id: Id::stored(&id) })?;
+            expired.push(id);
+        }
+        Ok(Ticked { now, expired, more })
+    }
+}
