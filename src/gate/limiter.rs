@@ -37,7 +37,7 @@ impl Limiter {
             return Ok(());
         }
         let left = window.start.0 + WINDOW - now.0;
-        Err(u64::try_from(left.div_ceil(SECOND)).unwrap_or(1).max(1))
+        Err(u64::try_from((left + SECOND - 1) / SECOND).unwrap_or(1).max(1))
     }
 }
 

@@ -114,13 +114,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     start(options, conn, tail, world, lock)
 }
 
-fn start(
-    options: &Options,
-    conn: Connection,
-    tail: Tail,
-    world: World,
-    lock: Lock,
-) -> Result<Company, CannotOpen> {
+fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lock) -> Result<Company, CannotOpen> {
     let clock = Arc::new(Monotone::new(Arc::clone(&options.clock), tail.ts()));
     let published = Arc::new(ArcSwap::from_pointee(world.clone()));
     let (grown, growing) = watch::channel(tail.size() as i64);

@@ -89,7 +89,8 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
 /// The input without what stands in the path.
 fn body_schema(input: &Value, reference: &Value, in_path: &dyn Fn(&str) -> bool) -> Value {
     let mut schema = input.clone();
-    let names = input.get("properties").and_then(Value::as_object).map(|fields| fields.keys().cloned().collect::<Vec<_>>());
+    let names =
+        input.get("properties").and_then(Value::as_object).map(|fields| fields.keys().cloned().collect::<Vec<_>>());
     if !names.unwrap_or_default().iter().any(|name| in_path(name)) {
         return reference.clone();
     }
@@ -150,9 +151,7 @@ fn responses(spec: &Spec, output: &Value) -> Value {
             "description": "The cursor of the next page; absent on the last.", "schema": { "type": "string" },
         } });
     }
-    let error = |what: &str| {
-        json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } })
-    };
+    let error = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } });
     let mut responses = json!({ spec.route.status.to_string(): done });
     responses["400"] = error("`bad_request`: a bad value in path, query or body");
     if !spec.route.open {

@@ -70,7 +70,17 @@ pub struct Route {
 }
 
 const fn route(method: Method, path: &'static str) -> Route {
-    Route { method, path, status: 200, media: Media::Json, open: false, by_server: false, local: false, slow: false, secret: None }
+    Route {
+        method,
+        path,
+        status: 200,
+        media: Media::Json,
+        open: false,
+        by_server: false,
+        local: false,
+        slow: false,
+        secret: None,
+    }
 }
 
 pub const fn get(path: &'static str) -> Route {

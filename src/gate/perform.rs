@@ -7,8 +7,8 @@ use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
 use super::admit;
-use super::limiter::Limiter;
 use super::change::{Changing, Refused};
+use super::limiter::Limiter;
 use super::operation::{Ask, Call, Done, Entry, Prepared, Spec};
 use super::permit::Grant;
 use super::queue::Queue;
@@ -129,12 +129,7 @@ enum Asked {
 }
 
 /// The target, if the caller may know that it exists. Absent and invisible read the same.
-pub(super) fn seen(
-    world: &World,
-    caller: &Caller,
-    target: Result<Target, Stop>,
-    now: Time,
-) -> Result<Target, Stop> {
+pub(super) fn seen(world: &World, caller: &Caller, target: Result<Target, Stop>, now: Time) -> Result<Target, Stop> {
     let target = target?;
     let visible = target.sight().is_none_or(|sight| rule::decide(world, caller, sight, &target, &[], now).is_allowed());
     if visible { Ok(target) } else { Err(Refusal::not_found().into()) }

@@ -50,9 +50,10 @@ impl Queue {
         let turn = Turn(Arc::new(AtomicU8::new(WAITING)));
         let job = Job { work, turn: turn.clone(), answer };
         self.0.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => {
-                Refusal { retry_after: Some(1), ..Refusal::new(Code::Unavailable, "too many changes at once; try again") }
-            }
+            TrySendError::Full(_) => Refusal {
+                retry_after: Some(1),
+                ..Refusal::new(Code::Unavailable, "too many changes at once; try again")
+            },
             TrySendError::Disconnected(_) => Refusal::audit_unavailable("the server is stopping"),
         })?;
         let mut outcome = std::pin::pin!(outcome);
@@ -65,7 +66,8 @@ impl Queue {
         match tokio::time::timeout(PATIENCE / 4, outcome).await {
             Ok(done) => done.unwrap_or_else(|_| Err(gone())),
             Err(_) => {
-                let message = "the disk does not answer and the outcome is not known; ask again with the same Idempotency-Key";
+                let message =
+                    "the disk does not answer and the outcome is not known; ask again with the same Idempotency-Key";
                 Err(Refusal::audit_unavailable(message).into())
             }
         }

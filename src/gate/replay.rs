@@ -1,8 +1,8 @@
 //! The same `Idempotency-Key` again: the stored answer, and no second effect. Kept are answers with a record behind
 //! them: done, denied, waiting. Anything else had no effect and is simply asked again.
 
-use rusqlite::Connection;
 use hmac::{Hmac, KeyInit, Mac};
+use rusqlite::Connection;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

@@ -83,7 +83,8 @@ impl Entities<'_> {
     fn event(&mut self, kind: &str, actor: Option<&ActorId>, subjects: &[ActorId]) -> Record {
         let known = |id: &&ActorId| self.world.card(id).is_some();
         let actor = actor.filter(known);
-        let (teams, subjects): (Vec<&ActorId>, Vec<&ActorId>) = subjects.iter().filter(known).partition(|id| id.is_team());
+        let (teams, subjects): (Vec<&ActorId>, Vec<&ActorId>) =
+            subjects.iter().filter(known).partition(|id| id.is_team());
         let leads = self.leads(actor.iter().chain(&subjects).copied(), &teams);
         actor.iter().chain(&subjects).copied().chain(&leads).for_each(|id| self.add(id));
         let uids = |ids: &mut dyn Iterator<Item = &ActorId>| ids.map(actor_uid).collect::<Vec<_>>();

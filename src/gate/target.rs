@@ -104,7 +104,8 @@ fn type_name(kind: &'static str) -> EntityTypeName {
         static NAMES: RefCell<BTreeMap<&'static str, EntityTypeName>> = const { RefCell::new(BTreeMap::new()) };
     }
     NAMES.with_borrow_mut(|names| {
-        let parse = || EntityTypeName::from_str(&format!("Ok::{kind}")).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let parse =
+            || EntityTypeName::from_str(&format!("Ok::{kind}")).unwrap_or_else(|error| panic!("{kind}: {error}"));
         names.entry(kind).or_insert_with(parse).clone()
     })
 }

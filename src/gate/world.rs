@@ -112,11 +112,6 @@ impl World {
         self.head = Arc::new(head);
     }
 
-    pub(super) fn apply(&mut self, policy: Arc<Snapshot>) {
-        self.stamp = stamp(&policy);
-        self.policy = policy;
-    }
-
     pub fn card(&self, id: &ActorId) -> Option<&Arc<Card>> {
         self.actors.get(id)
     }

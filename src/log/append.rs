@@ -40,8 +40,7 @@ pub struct Tail {
 impl Tail {
     /// Begins a log.
     pub fn create(conn: &Connection, signer: Signer, now: Time) -> Result<Tail, Fault> {
-        let mut tail =
-            Tail { signer, tree: Tree::default(), prev: [0; 32], ts: now, epoch: 0, published: (0, now) };
+        let mut tail = Tail { signer, tree: Tree::default(), prev: [0; 32], ts: now, epoch: 0, published: (0, now) };
         tail.take_over(conn)?;
         Ok(tail)
     }
@@ -114,8 +113,11 @@ impl Tail {
         let place = Place { origin: self.signer.origin(), seq, prev: self.prev, ts: self.ts, salt };
         let sealed = record::seal(entry, &place)?;
         conn.prepare_cached("INSERT INTO log_entry (seq, leaf) VALUES (?, ?)")?.execute(params![seq, sealed.leaf])?;
-        conn.prepare_cached("INSERT INTO log_payload (seq, salt, body) VALUES (?, ?, ?)")?
-            .execute(params![seq, salt, sealed.payload])?;
+        conn.prepare_cached("INSERT INTO log_payload (seq, salt, body) VALUES (?, ?, ?)")?.execute(params![
+            seq,
+            salt,
+            sealed.payload
+        ])?;
         for key in read::keys(entry.event.kind().name(), entry.actor.as_str(), &entry.event.subjects()) {
             conn.prepare_cached("INSERT INTO log_index (key, seq) VALUES (?, ?)")?.execute(params![key, seq])?;
         }

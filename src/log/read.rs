@@ -166,7 +166,12 @@ pub fn checkpoints(conn: &Connection, before: u64, limit: usize) -> Result<Vec<P
         .prepare_cached("SELECT size, root, ts, note FROM log_checkpoint WHERE size < ? ORDER BY size DESC LIMIT ?")?;
     let before = i64::try_from(before).unwrap_or(i64::MAX);
     let rows = statement.query_map([before, limit as i64], |row| {
-        Ok(Published { size: row.get::<_, i64>(0)? as u64, root: row.get(1)?, at: Time(row.get(2)?), note: row.get(3)? })
+        Ok(Published {
+            size: row.get::<_, i64>(0)? as u64,
+            root: row.get(1)?,
+            at: Time(row.get(2)?),
+            note: row.get(3)?,
+        })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

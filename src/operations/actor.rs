@@ -206,7 +206,10 @@ impl NewActor {
         check(self.lead.is_none() || team, "lead: only a team has a lead");
         check(self.owner.is_none() || self.kind == ActorKind::Agent, "owner: only an agent has an owner");
         let skill = |skill: &String| (1..=64).contains(&skill.chars().count());
-        check(self.skills.len() <= 50 && self.skills.iter().all(skill), "skills: at most 50, of 1 to 64 characters each");
+        check(
+            self.skills.len() <= 50 && self.skills.iter().all(skill),
+            "skills: at most 50, of 1 to 64 characters each",
+        );
         problems
     }
 }
@@ -304,7 +307,9 @@ impl Change for SetTrust {
     fn run(_: Permit<Self>, input: NewTrust, draft: &mut Draft<'_>) -> Result<Actor, Stop> {
         let actor = draft.read().actor(&input.id)?.actor.clone();
         if actor.kind != ActorKind::Agent {
-            return Err(Refusal::field("id", format!("{} is not an agent; only agents have a trust tier", actor.id)).into());
+            return Err(
+                Refusal::field("id", format!("{} is not an agent; only agents have a trust tier", actor.id)).into()
+            );
         }
         reason(&input.reason)?;
         draft.record(Event::TrustChanged { id: input.id, from: actor.trust, to: input.tier, reason: input.reason })?;

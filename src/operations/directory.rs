@@ -78,7 +78,8 @@ impl Sought {
         let has = |skill: &&String| actor.skills.iter().any(|own| own.eq_ignore_ascii_case(skill));
         let matched: Vec<String> = self.skills.iter().filter(has).cloned().collect();
         let text = self.text.as_ref().map(|text| text.to_lowercase());
-        let named = |text: &String| actor.id.as_str().contains(text.as_str()) || actor.name.to_lowercase().contains(text);
+        let named =
+            |text: &String| actor.id.as_str().contains(text.as_str()) || actor.name.to_lowercase().contains(text);
         let by_text = text.as_ref().is_none_or(named);
         let by_skill = self.skills.is_empty() || !matched.is_empty();
         (kind && by_text && by_skill).then(|| Found {

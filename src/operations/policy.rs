@@ -188,5 +188,6 @@ fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
         return Ok(Target::Actor(actor));
     }
     let kinds: Vec<&str> = entry.spec.about.iter().map(|kind| kind.name()).collect();
-    Err(Refusal::field("target", format!("{} is about {}, and `{id}` is none", entry.spec.name, kinds.join(" or "))).into())
+    Err(Refusal::field("target", format!("{} is about {}, and `{id}` is none", entry.spec.name, kinds.join(" or ")))
+        .into())
 }

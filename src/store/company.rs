@@ -20,7 +20,10 @@ pub fn instance(conn: &Connection) -> rusqlite::Result<Option<Instance>> {
 }
 
 pub fn make_instance(conn: &Connection, instance: &Instance) -> rusqlite::Result<()> {
-    conn.execute("INSERT INTO instance (id, ulid, sealing) VALUES (1, ?, ?)", params![instance.ulid, instance.sealing])?;
+    conn.execute(
+        "INSERT INTO instance (id, ulid, sealing) VALUES (1, ?, ?)",
+        params![instance.ulid, instance.sealing],
+    )?;
     Ok(())
 }
 

@@ -131,7 +131,8 @@ pub fn name(path: &Path, error: rusqlite::Error) -> OpenError {
 /// migrations of all tables, oldest first.
 pub fn prepare(conn: &mut Connection, path: &Path, schemas: &[&str]) -> Result<(), OpenError> {
     let named = |error| name(path, error);
-    let pragma = |conn: &Connection, name: &str| conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    let pragma =
+        |conn: &Connection, name: &str| conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(named)?;
     let application = pragma(conn, "application_id").map_err(named)?;
     if tables == 0 && application == 0 {

@@ -60,7 +60,11 @@ pub enum Who {
     /// Nobody in particular: only open operations.
     Visitor,
     /// An actor by token: the token is looked at again when a change is made.
-    Token { actor: ActorId, hash: TokenHash, scopes: Scopes },
+    Token {
+        actor: ActorId,
+        hash: TokenHash,
+        scopes: Scopes,
+    },
     /// An actor on the word of whoever holds the state file.
     Holder(ActorId),
     Server,

@@ -97,9 +97,11 @@ impl Event {
     pub fn subjects(&self) -> Vec<String> {
         let ids: Vec<String> = match self {
             Event::CompanyCreated { .. } | Event::CompanyUpdated { .. } | Event::PolicyApplied { .. } => Vec::new(),
-            Event::ActorAdded { id, team, lead, owner, .. } => {
-                [Some(id), team.as_ref(), lead.as_ref(), owner.as_ref()].into_iter().flatten().map(ActorId::to_string).collect()
-            }
+            Event::ActorAdded { id, team, lead, owner, .. } => [Some(id), team.as_ref(), lead.as_ref(), owner.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(ActorId::to_string)
+                .collect(),
             Event::TrustChanged { id, .. } => vec![id.to_string()],
             Event::TokenIssued { id, holder, .. }
             | Event::TokenRevoked { id, holder }

@@ -33,7 +33,9 @@ impl ActorId {
 
 /// Why a text is not an id.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("`{0}` is not an actor id: use a-z, 0-9, `.`, `_`, `-`, at most 63 characters, beginning with a letter or digit; a team's id begins with `team:`")]
+#[error(
+    "`{0}` is not an actor id: use a-z, 0-9, `.`, `_`, `-`, at most 63 characters, beginning with a letter or digit; a team's id begins with `team:`"
+)]
 pub struct BadId(String);
 
 fn is_slug(text: &str) -> bool {

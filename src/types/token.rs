@@ -35,8 +35,7 @@ const SECRET: usize = 43;
 const CHECKSUM: usize = 6;
 
 /// SHA-256 of a whole token: what is stored, and what a token is found by.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TokenHash(pub [u8; 32]);
 
 /// A plain token. It has no `Debug`, is wiped when dropped, and leaves through [`Plain::reveal`] alone.
