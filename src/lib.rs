@@ -12,3 +12,5 @@ pub mod store;
 pub mod gate;
 
 pub mod operations;
+
+pub mod http;

@@ -1,1 +1,14 @@
-fn main() {}
+//! Every check from outside: through the router, through the real binary, and on the written files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::too_many_lines,
+    reason = "a test that cannot go on should stop right there"
+)]
+
+mod api;
+mod harness;

@@ -1,0 +1,117 @@
+//! One function for every route: who calls, what is asked, what the gate says.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{RawPathParams, Request};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
+use tokio_util::sync::CancellationToken;
+
+use super::gather::{self, ParamKind, Rejected};
+use super::limits::Limits;
+use super::{reply, stream};
+use crate::gate::operation::{Effect, Media};
+use crate::gate::perform::Idem;
+use crate::gate::{Entry, Gate, Request as Asked};
+use crate::types::caller::{Channel, Credential, Presented};
+use crate::types::refusal::{Refusal, Stop};
+
+/// The peer's address, put into a request by the connection that it came over.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// One route, with what is known about it before any request.
+pub(super) struct Face {
+    pub entry: &'static Entry,
+    pub params: BTreeMap<String, ParamKind>,
+    pub gate: Arc<Gate>,
+    pub limits: Limits,
+    pub stop: CancellationToken,
+}
+
+impl Face {
+    pub fn new(entry: &'static Entry, gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Face {
+        Face { entry, params: gather::params(&entry.input_schema()), gate, limits, stop }
+    }
+
+    pub fn in_path(&self, name: &str) -> bool {
+        self.entry.spec.route.path.contains(&format!("{{{name}}}"))
+    }
+}
+
+/// Why no answer came of a request.
+pub(super) enum Failed {
+    Stop(Stop),
+    /// One of the answers that are not in the error shape.
+    Rejected(Rejected),
+}
+
+impl<S: Into<Stop>> From<S> for Failed {
+    fn from(stop: S) -> Failed {
+        Failed::Stop(stop.into())
+    }
+}
+
+pub(super) async fn dispatch(face: Arc<Face>, params: RawPathParams, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let id = reply::request_id(&parts);
+    let name = face.entry.spec.name;
+    match answer(face, &params, parts, body).await {
+        Ok(response) => response,
+        Err(Failed::Rejected(rejected)) => rejected.into_response(),
+        Err(Failed::Stop(Stop::Refused(refusal))) => reply::refusal(&refusal),
+        Err(Failed::Stop(Stop::Failed(fault))) => {
+            tracing::error!(request = id, operation = name, "{fault}");
+            reply::internal(Some(&id))
+        }
+    }
+}
+
+async fn answer(
+    face: Arc<Face>,
+    params: &RawPathParams,
+    parts: Parts,
+    body: axum::body::Body,
+) -> Result<Response, Failed> {
+    let presented = presented(&face, &parts);
+    // Who is calling comes first: a stranger learns nothing about what a right request would look like.
+    let caller = face.gate.admit(&presented, &face.entry.spec)?;
+    let idem = idempotency(&face, &parts)?;
+    let input = gather::input(&face, params, &parts, body).await?;
+    let streaming = (face.entry.spec.route.media == Media::Events).then(|| input.clone());
+    let call = gather::prepare(&face, input)?;
+    let reply = face.gate.perform(Asked { caller, call, idem }).await?;
+    match streaming {
+        Some(filter) => Ok(stream::follow(&face, presented, filter, &reply)),
+        None => Ok(reply::done(face.entry, reply)),
+    }
+}
+
+fn presented(face: &Face, parts: &Parts) -> Presented {
+    let header = parts.headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default().to_owned());
+    // The stream's token may stand in the address, because browsers cannot send a header with an EventSource.
+    let in_address = || match face.entry.spec.route.media {
+        Media::Events => gather::query_value(parts, "token").map(|token| format!("Bearer {token}")),
+        Media::Json | Media::Text => None,
+    };
+    let credential = header.or_else(in_address).map_or(Credential::Nothing, Credential::Header);
+    let address = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+    Presented { credential, channel: Channel::Http, address }
+}
+
+/// `Idempotency-Key`: a quoted string as in draft-ietf-httpapi-idempotency-key-header, or the bare text.
+fn idempotency(face: &Face, parts: &Parts) -> Result<Option<Idem>, Refusal> {
+    let Some(value) = parts.headers.get("idempotency-key").filter(|_| face.entry.effect == Effect::Change) else {
+        return Ok(None);
+    };
+    let bad = || Refusal::bad_request("Idempotency-Key: must have 1 to 255 visible ASCII characters");
+    let text = value.to_str().map_err(|_| bad())?.trim();
+    let key = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    if key.is_empty() || key.len() > 255 {
+        return Err(bad());
+    }
+    Ok(Some(Idem { key: key.to_owned(), path: parts.uri.path().to_owned() }))
+}

@@ -1,0 +1,16 @@
+//! The HTTP face: a router made from the list of operations, one dispatcher for all of them, and the limits that keep
+//! one client from hurting another. It decides nothing; the gate does.
+
+mod dispatch;
+mod gather;
+mod limits;
+mod pace;
+mod page;
+mod reply;
+mod router;
+mod serve;
+mod stream;
+
+pub use limits::Limits;
+pub use router::router;
+pub use serve::serve;

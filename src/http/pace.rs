@@ -1,0 +1,84 @@
+//! A connection that must keep pace: a request's head has to arrive in time once it has begun, and the first one as soon
+//! as the connection is open. hyper's own timer cannot tell a slow head from a quiet connection; it bounds both together.
+
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep};
+
+/// Whether a request is being answered: its head has arrived, and its body has timers of its own.
+#[derive(Clone, Default)]
+pub(super) struct Answering(Arc<AtomicBool>);
+
+impl Answering {
+    pub fn begin(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+    pub fn end(&self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+pub(super) struct Paced {
+    stream: TcpStream,
+    answering: Answering,
+    limit: Duration,
+    /// Runs while a head is arriving.
+    head: Option<Pin<Box<Sleep>>>,
+}
+
+impl Paced {
+    pub fn new(stream: TcpStream, limit: Duration, answering: Answering) -> Paced {
+        Paced { stream, answering, limit, head: Some(Box::pin(tokio::time::sleep(limit))) }
+    }
+
+    fn late(&mut self, cx: &mut Context<'_>) -> bool {
+        self.head.as_mut().is_some_and(|head| head.as_mut().poll(cx).is_ready())
+    }
+}
+
+impl AsyncRead for Paced {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.answering.0.load(Ordering::Acquire) {
+            self.head = None;
+        } else if self.late(cx) {
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "a request's head took too long")));
+        }
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let begins = buf.filled().len() > before && self.head.is_none();
+        if begins && !self.answering.0.load(Ordering::Acquire) {
+            self.head = Some(Box::pin(tokio::time::sleep_until(Instant::now() + self.limit)));
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Paced {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

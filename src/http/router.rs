@@ -1,0 +1,58 @@
+//! Every route, from the list of operations. Nothing is served under `/api` that is not in that list.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{RawPathParams, Request};
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter};
+use tokio_util::sync::CancellationToken;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::dispatch::{Face, dispatch};
+use super::limits::Limits;
+use super::{page, reply};
+use crate::gate::operation::Method;
+use crate::gate::{Entry, Gate};
+use crate::types::refusal::{Code, Refusal};
+
+/// The whole service. Streams end when `stop` is cancelled.
+pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Router {
+    let mut paths: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
+    for entry in gate.entries().iter().filter(|entry| !entry.spec.route.local) {
+        let face = Arc::new(Face::new(entry, Arc::clone(&gate), limits, stop.clone()));
+        let methods = paths.remove(entry.spec.route.path).unwrap_or_default();
+        paths.insert(
+            entry.spec.route.path,
+            methods.on(filter(entry), move |params: RawPathParams, request: Request| {
+                dispatch(Arc::clone(&face), params, request)
+            }),
+        );
+    }
+    let api = paths.into_iter().fold(Router::new(), |api, (path, methods)| api.route(path, methods));
+    Router::new()
+        .nest("/api", api.fallback(no_such_route))
+        .fallback(page::serve)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(axum::middleware::from_fn(reply::finish))
+}
+
+fn filter(entry: &Entry) -> MethodFilter {
+    match entry.spec.route.method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+        Method::Put => MethodFilter::PUT,
+        Method::Patch => MethodFilter::PATCH,
+        Method::Delete => MethodFilter::DELETE,
+    }
+}
+
+async fn no_such_route() -> Response {
+    reply::refusal(&Refusal::new(Code::NotFound, "no such API route"))
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    tracing::error!("a request panicked");
+    reply::internal(None)
+}

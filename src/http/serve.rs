@@ -1,0 +1,137 @@
+//! The loop that accepts connections. hyper is driven here directly, because its limits need a timer and
+//! `axum::serve` sets none.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use super::dispatch::Peer;
+use super::limits::Limits;
+use super::pace::{Answering, Paced};
+use super::router::router;
+use crate::gate::Gate;
+
+/// Serves until `stop` is cancelled, then lets open requests finish.
+pub async fn serve(
+    gate: Arc<Gate>,
+    listener: TcpListener,
+    limits: Limits,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    let app = router(gate, limits, stop.clone());
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    let addresses = Arc::new(Addresses { most: limits.per_address, open: Mutex::default() });
+    let graceful = GracefulShutdown::new();
+    loop {
+        let slot = tokio::select! {
+            () = stop.cancelled() => break,
+            slot = Arc::clone(&slots).acquire_owned() => slot.map_err(std::io::Error::other)?,
+        };
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                if let Some(place) = Addresses::enter(&addresses, peer.ip()) {
+                    connection(&app, &limits, stream, peer, &graceful, (slot, place));
+                }
+            }
+            Err(error) => {
+                // Out of descriptors, most likely: others will end first.
+                tracing::warn!("a connection could not be accepted: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    drop(listener);
+    if tokio::time::timeout(limits.stopping, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests did not finish in time");
+    }
+    Ok(())
+}
+
+fn connection(
+    app: &Router,
+    limits: &Limits,
+    stream: TcpStream,
+    peer: SocketAddr,
+    graceful: &GracefulShutdown,
+    held: (OwnedSemaphorePermit, Place),
+) {
+    let _ = stream.set_nodelay(true);
+    let app = app.clone();
+    let answering = Answering::default();
+    let paced = Paced::new(stream, limits.head, answering.clone());
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(peer));
+        let (app, answering) = (app.clone(), answering.clone());
+        answering.begin();
+        async move {
+            let response = app.oneshot(request).await.unwrap_or_else(|never| match never {});
+            answering.end();
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.idle + limits.head)
+        .max_buf_size(limits.head_bytes)
+        .max_headers(limits.headers)
+        .serve_connection(TokioIo::new(paced), service);
+    let watched = graceful.watch(connection);
+    tokio::spawn(async move {
+        let _held = held;
+        if let Err(error) = watched.await {
+            tracing::debug!(%peer, "a connection broke off: {error}");
+        }
+    });
+}
+
+/// Open connections by address.
+struct Addresses {
+    most: usize,
+    open: Mutex<BTreeMap<IpAddr, usize>>,
+}
+
+/// One connection's place among those of its address.
+struct Place(Arc<Addresses>, IpAddr);
+
+impl Addresses {
+    fn enter(all: &Arc<Addresses>, from: IpAddr) -> Option<Place> {
+        let mut open = all.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let count = open.entry(from).or_default();
+        if *count >= all.most && !from.is_loopback() {
+            return None;
+        }
+        *count += 1;
+        Some(Place(Arc::clone(all), from))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.0.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(count) = open.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.1);
+            }
+        }
+    }
+}

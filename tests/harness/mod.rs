@@ -1,0 +1,195 @@
+//! A company in a folder of its own, with a clock that stands still and seeded randomness, so that what it says can be
+//! compared to the letter.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use ok::gate::open::{Company, Options, open};
+use ok::gate::{self};
+use ok::policy::Bundle;
+use ok::types::caller::{Channel, Credential, Presented};
+use ok::types::entropy::Entropy;
+use ok::types::id::ActorId;
+use ok::types::time::{Clock, Time};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+/// 2026-11-20T09:00:00Z
+pub const START: i64 = 1_795_165_200_000;
+
+/// A clock that moves only when told to.
+pub struct TestClock(AtomicI64);
+
+impl TestClock {
+    pub fn advance(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Time {
+        Time(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Bytes that repeat from run to run.
+pub struct TestEntropy(AtomicU64);
+
+impl Entropy for TestEntropy {
+    fn bytes32(&self) -> [u8; 32] {
+        use sha2::Digest as _;
+        sha2::Sha256::digest(self.0.fetch_add(1, Ordering::SeqCst).to_be_bytes()).into()
+    }
+}
+
+pub struct Test {
+    pub dir: TempDir,
+    pub clock: Arc<TestClock>,
+    pub company: Company,
+    app: axum::Router,
+    pub admin: String,
+}
+
+/// An answer.
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.text()))
+    }
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+    /// Status, code and message of an error.
+    pub fn error(&self) -> String {
+        let body = self.json();
+        format!("{} {} {}", self.status.as_u16(), body["error"].as_str().unwrap(), body["message"].as_str().unwrap())
+    }
+}
+
+pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
+    Options {
+        path,
+        entries: &ok::operations::ALL,
+        policies: Bundle::built_in(),
+        dev_auth: false,
+        clock,
+        entropy: Arc::new(TestEntropy(AtomicU64::new(seed << 32))),
+    }
+}
+
+impl Test {
+    /// A new company whose first admin is `ana`.
+    pub async fn new() -> Test {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(TestClock(AtomicI64::new(START)));
+        let company = open(&options(dir.path().join("state.db"), clock.clone(), 1)).unwrap();
+        let mut test = Test { app: router(&company), dir, clock, company, admin: String::new() };
+        let first = test.local(Credential::Server, "company.init", json!({ "id": "ana" })).await;
+        test.admin = first["token"].as_str().unwrap().to_owned();
+        test
+    }
+
+    /// The same company after its server was stopped and started again.
+    pub async fn reopened(self) -> Test {
+        let Test { dir, clock, company, admin, .. } = self;
+        company.close().await;
+        let company = open(&options(dir.path().join("state.db"), clock.clone(), 2)).unwrap();
+        Test { app: router(&company), dir, clock, company, admin }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().join("state.db")
+    }
+
+    /// Performs an operation as the holder of the state file would.
+    pub async fn local(&self, credential: Credential, operation: &str, input: Value) -> Value {
+        let gate = &self.company.gate;
+        let entry = gate.entry(operation).unwrap();
+        let presented = Presented { credential, channel: Channel::Cli, address: None };
+        let caller = gate.admit(&presented, &entry.spec).unwrap();
+        let call = entry.prepare(input).unwrap();
+        let reply = gate.perform(gate::Request { caller, call, idem: None }).await.unwrap();
+        serde_json::from_slice(&reply.body).unwrap()
+    }
+
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    pub async fn call(&self, method: &str, path: &str, token: &str, body: Option<Value>) -> Answer {
+        let mut request = Request::builder().method(method).uri(format!("/api{path}"));
+        if !token.is_empty() {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let body = match body {
+            Some(value) => {
+                request = request.header("content-type", "application/json");
+                Body::from(value.to_string())
+            }
+            None => Body::empty(),
+        };
+        self.send(request.body(body).unwrap()).await
+    }
+
+    pub async fn get(&self, path: &str, token: &str) -> Answer {
+        self.call("GET", path, token, None).await
+    }
+
+    pub async fn post(&self, path: &str, token: &str, body: Value) -> Answer {
+        self.call("POST", path, token, Some(body)).await
+    }
+
+    /// Adds an actor and, unless it is a team, gives it a token.
+    pub async fn add(&self, id: &str, kind: &str, more: Value) -> String {
+        let mut body = json!({ "id": id, "kind": kind });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let added = self.post("/actors", &self.admin, body).await;
+        assert_eq!(added.status, 201, "{}", added.text());
+        if kind == "team" { String::new() } else { self.token(id, json!({})).await }
+    }
+
+    /// A new token for somebody.
+    pub async fn token(&self, id: &str, more: Value) -> String {
+        let mut body = json!({ "for": id });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let issued = self.post("/tokens", &self.admin, body).await;
+        assert_eq!(issued.status, 201, "{}", issued.text());
+        issued.json()["token"].as_str().unwrap().to_owned()
+    }
+
+    /// The types of the newest events, oldest first.
+    pub async fn newest(&self, count: usize) -> Vec<String> {
+        let events = self.get(&format!("/events?limit={count}"), &self.admin).await.json();
+        let kind = |event: &Value| event["event"]["type"].as_str().unwrap().to_owned();
+        events["events"].as_array().unwrap().iter().map(kind).collect()
+    }
+
+    pub async fn last_seq(&self) -> i64 {
+        self.get("/events?limit=1", &self.admin).await.json()["last_seq"].as_i64().unwrap()
+    }
+}
+
+fn router(company: &Company) -> axum::Router {
+    ok::http::router(company.gate.clone(), ok::http::Limits::default(), CancellationToken::new())
+}
+
+pub fn actor(id: &str) -> Credential {
+    Credential::Holder(id.parse::<ActorId>().unwrap())
+}
