@@ -176,6 +176,9 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         self.compare_sizes(size);
         self.marks.finish(size, &self.trust, &mut self.findings);
         self.payloads.finish(&mut self.findings);
+        if let Some(tiles) = &self.tiles {
+            tiles.finish(&mut self.findings);
+        }
         let problems = self.findings.into_problems();
         Report {
             ok: problems.is_empty(),
