@@ -47,6 +47,9 @@ impl Signed {
 pub trait Tiles {
     /// The hashes of a tile, if it is stored.
     fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, String>;
+
+    /// How many tiles are stored that a log of this size does not have.
+    fn extra(&self, size: u64) -> Result<u64, String>;
 }
 
 /// What `read` gives, up to the end or the first error, which is the last item.

@@ -15,6 +15,7 @@ const ENTRIES: &str = "SELECT e.seq, e.leaf, p.salt, p.body FROM log_entry e \
                        LEFT JOIN log_payload p ON p.seq = e.seq ORDER BY e.seq";
 const ORPHAN: &str = "SELECT min(seq) FROM log_payload p \
                       WHERE NOT EXISTS (SELECT 1 FROM log_entry e WHERE e.seq = p.seq)";
+const LAST: &str = "SELECT max(seq) FROM log_entry";
 const PUBLISHED: &str = "SELECT size, root, note FROM log_checkpoint ORDER BY size";
 const TILE: &str = "SELECT hashes FROM log_tile WHERE level = ?1 AND idx = ?2";
 const TILE_NAMES: &str = "SELECT level, idx FROM log_tile ORDER BY level, idx";
@@ -30,9 +31,9 @@ pub fn verify_sqlite(db: &Connection, ask: &Ask<'_>) -> Result<Report, Unreadabl
 fn verify(db: &Connection, ask: &Ask<'_>) -> Result<Report, Unreadable> {
     let mut findings = Findings::default();
     let (head, vkey) = head(db, &mut findings)?;
-    let signed_size = head.note.as_ref().ok().map(|note| note.size).or(head.size);
-    if let Err(why) = find_extra(db, signed_size.unwrap_or(0), &mut findings) {
-        findings.add(None, format!("the tables cannot be read to their end: {why}"));
+    let orphan = db.query_row(ORPHAN, (), |row| row.get::<_, Option<i64>>(0));
+    if let Some(seq) = orphan.unwrap_or_default() {
+        findings.add(u64::try_from(seq).ok(), "there is a payload, but no entry");
     }
     let (mut entries, mut published) = (db.prepare(ENTRIES)?, db.prepare(PUBLISHED)?);
     let published = each(published.query(())?, |row| Ok(signed(row)));
@@ -80,8 +81,8 @@ fn head(db: &Connection, findings: &mut Findings) -> Result<(Signed, Result<Stri
     let mut select = db.prepare(HEAD)?;
     let mut rows = select.query(())?;
     let Some(row) = rows.next()? else {
-        let missing = "there is none".to_string();
-        return Ok((Signed::unreadable(missing.clone()), Err(missing)));
+        let size = db.query_row(LAST, (), |row| row.get(0)).ok().and_then(|seq: i64| u64::try_from(seq).ok());
+        return Ok((Signed { size, note: Err("there is none".into()), flaw: None }, Err("there is none".into())));
     };
     let (mut head, vkey) = (signed(row), text(row, 3, "vkey"));
     let origin = text(row, 4, "origin");
@@ -93,25 +94,6 @@ fn head(db: &Connection, findings: &mut Findings) -> Result<(Signed, Result<Stri
         findings.add(head.size, "there is more than one newest checkpoint");
     }
     Ok((head, vkey))
-}
-
-/// Reports tiles that the size does not imply, and payloads without an entry. What must be there, the walk looks for.
-fn find_extra(db: &Connection, size: u64, findings: &mut Findings) -> rusqlite::Result<()> {
-    if let Some(seq) = db.query_row(ORPHAN, (), |row| row.get::<_, Option<i64>>(0))? {
-        findings.add(u64::try_from(seq).ok(), "there is a payload, but no entry");
-    }
-    let mut select = db.prepare(TILE_NAMES)?;
-    let mut rows = select.query(())?;
-    let mut before = None;
-    while let Some(row) = rows.next()? {
-        let name = tile_name(row);
-        let is_due = name.is_some_and(|(level, index)| index < size >> (8 * (level + 1)));
-        if !is_due || name == before {
-            findings.add(Some(size), "the stored tree has a tile that does not belong to it");
-        }
-        before = name;
-    }
-    Ok(())
 }
 
 /// The level and index of a tile, if a log can have it.
@@ -129,6 +111,21 @@ impl Tiles for Connection {
             rows.next()?.map(|row| Ok(blob(row, 0, "hashes"))).transpose()
         };
         read().map_err(|why: rusqlite::Error| format!("cannot be read: {why}"))?.transpose()
+    }
+    fn extra(&self, size: u64) -> Result<u64, String> {
+        let count = || {
+            let mut select = self.prepare(TILE_NAMES)?;
+            let mut rows = select.query(())?;
+            let (mut extra, mut before) = (0, None);
+            while let Some(row) = rows.next()? {
+                let name = tile_name(row);
+                let is_due = name.is_some_and(|(level, index)| index < size >> (8 * (level + 1)));
+                extra += u64::from(!is_due || name == before);
+                before = name;
+            }
+            Ok(extra)
+        };
+        count().map_err(|why: rusqlite::Error| format!("cannot be read: {why}"))
     }
 }
 

@@ -69,6 +69,15 @@ impl<'a> TileCheck<'a> {
         hashes.as_chunks::<32>().0.get(usize::try_from(slot).ok()?).copied()
     }
 
+    /// Reports tiles that the size does not imply.
+    pub fn finish(&self, findings: &mut Findings) {
+        match self.store.extra(self.size) {
+            Ok(0) => {}
+            Ok(count) => findings.add(Some(self.size), format!("the stored tree has {count} tiles too many")),
+            Err(why) => findings.add(None, format!("the names of the stored tiles {why}")),
+        }
+    }
+
     fn fetch(&self, level: u32, index: u64) -> Result<Vec<u8>, String> {
         match self.store.tile(level, index)? {
             Some(hashes) if hashes.len() == TILE_BYTES => Ok(hashes),

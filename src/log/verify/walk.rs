@@ -176,6 +176,10 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         self.compare_sizes(size);
         self.marks.finish(size, &self.trust, &mut self.findings);
         self.payloads.finish(&mut self.findings);
+        if let Some(tiles) = &self.tiles {
+            tiles.finish(&mut self.findings);
+        }
+        let first_bad_seq = self.findings.first_bad();
         let problems = self.findings.into_problems();
         Report {
             ok: problems.is_empty(),
@@ -183,7 +187,7 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
             size,
             root: STANDARD.encode(self.tree.root()),
             vouched: self.vouched,
-            first_bad_seq: problems.iter().find_map(|problem| problem.seq),
+            first_bad_seq,
             problems,
             redacted: self.payloads.redacted,
         }

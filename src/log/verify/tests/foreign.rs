@@ -1,0 +1,55 @@
+//! The Python verifier, which shares nothing with this one, comes to the same verdicts.
+
+use super::sample::{Event, Pieces, key, note};
+use crate::log::verify::{Ask, verify_export};
+use std::process::Command;
+
+fn assert_both_say(pieces: &Pieces, since: Option<&str>) {
+    let dir = tempfile::tempdir().unwrap();
+    pieces.export(dir.path());
+    let mut python = Command::new("python3");
+    python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign/verify.py")).arg(dir.path());
+    if let Some(since) = since {
+        let file = dir.path().join("held");
+        std::fs::write(&file, since).unwrap();
+        python.arg("--since").arg(file);
+    }
+    let report = verify_export(dir.path(), &Ask { since, ..Ask::default() }).unwrap();
+    let verdict = match report.first_bad_seq {
+        Some(seq) => format!("bad {seq} "),
+        None => format!("ok {} {}\n", report.size, report.root),
+    };
+    let Ok(output) = python.output() else { return eprintln!("SKIPPED: there is no python3 here") };
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with(&verdict), "{verdict:?} or {said:?}");
+    assert_eq!(output.status.code(), Some(i32::from(!report.ok)));
+}
+
+#[test]
+fn the_python_verifier_agrees() {
+    let events: Vec<Event> = (1..=40).map(Event::new).collect();
+    let fresh = || Pieces::of(&events, 16);
+    assert_both_say(&Pieces::plain(0, 16), None);
+    assert_both_say(&fresh(), None);
+    for seq in [1, 17, 39, 40] {
+        let mut edited = fresh();
+        let leaf = edited.leaf(seq);
+        *leaf = String::from_utf8(leaf.clone()).unwrap().replace("run_started", "run_stopped").into_bytes();
+        assert_both_say(&edited, None);
+        let mut deleted = fresh();
+        deleted.entries.remove(seq as usize - 1);
+        deleted.payloads.remove(seq as usize - 1);
+        deleted.renumber();
+        assert_both_say(&deleted, None);
+    }
+    for kind in ["context_forgotten", "context_kept"] {
+        let mut erased = events.clone();
+        (erased[4].salt, erased[4].body) = (None, None);
+        (erased[20].kind, erased[20].refs) = (kind, vec!["event:5".into()]);
+        assert_both_say(&Pieces::of(&erased, 16), None);
+    }
+    let root: [u8; 32] = fresh().head.root.try_into().unwrap();
+    assert_both_say(&fresh(), Some(&note(&key(), 40, &root)));
+    assert_both_say(&fresh(), Some(&note(&key(), 30, &root)));
+    assert_both_say(&fresh(), Some(&note(&key(), 41, &root)));
+}

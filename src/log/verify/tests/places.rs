@@ -1,0 +1,153 @@
+//! State files and exports that are not what they should be, and what the auditor brings along.
+
+use super::sample::{Pieces, note, vkey};
+use crate::log::verify::{Ask, Report, Unreadable, verify_export, verify_sqlite};
+use rusqlite::Connection;
+
+const NOTHING: Ask<'static> = Ask { vkey: None, since: None, from: None, to: None };
+
+fn after(sql: &str) -> Report {
+    let db = Pieces::plain(300, 100).sqlite();
+    db.execute_batch(sql).unwrap();
+    verify_sqlite(&db, &NOTHING).unwrap()
+}
+
+#[test]
+fn values_of_another_type_are_findings() {
+    let cases = [
+        ("UPDATE log_entry SET leaf = NULL WHERE seq = 20", Some(20)),
+        ("UPDATE log_entry SET leaf = CAST(leaf AS TEXT) WHERE seq = 20", Some(20)),
+        ("UPDATE log_entry SET leaf = 1.5 WHERE seq = 20", Some(20)),
+        ("UPDATE log_entry SET seq = -20 WHERE seq = 20", Some(1)),
+        ("UPDATE log_entry SET seq = 9223372036854775807 WHERE seq = 20", Some(20)),
+        ("DELETE FROM log_entry", Some(1)),
+        ("UPDATE log_payload SET salt = NULL WHERE seq = 20", Some(20)),
+        ("UPDATE log_payload SET body = 7 WHERE seq = 20", Some(20)),
+        ("UPDATE log_payload SET salt = zeroblob(31) WHERE seq = 20", Some(20)),
+        ("DELETE FROM log_payload WHERE seq = 20", Some(20)),
+        ("UPDATE log_payload SET seq = 301 WHERE seq = 20", Some(20)),
+        ("INSERT INTO log_payload VALUES (301, NULL, NULL)", Some(301)),
+        ("UPDATE log_tile SET hashes = NULL", Some(1)),
+        ("UPDATE log_tile SET hashes = substr(hashes, 1, 8191)", Some(1)),
+        ("UPDATE log_tile SET idx = 1", Some(1)),
+        ("DELETE FROM log_tile", Some(1)),
+        ("INSERT INTO log_tile VALUES (0, 1, zeroblob(8192))", Some(300)),
+        ("INSERT INTO log_tile VALUES ('x', NULL, 1)", Some(300)),
+        ("UPDATE log_head SET size = 299", Some(300)),
+        ("UPDATE log_head SET size = 'x', root = 3", Some(300)),
+        ("UPDATE log_head SET origin = NULL", Some(300)),
+        ("UPDATE log_head SET note = NULL", Some(300)),
+        ("UPDATE log_head SET vkey = 5", Some(100)),
+        ("DELETE FROM log_head", Some(100)),
+        ("INSERT INTO log_head SELECT 2, origin, vkey, size, root, ts, note, epoch FROM log_head", Some(300)),
+        ("UPDATE log_checkpoint SET size = 150 WHERE size = 100", Some(150)),
+        ("UPDATE log_checkpoint SET root = NULL WHERE size = 100", Some(100)),
+        ("UPDATE log_checkpoint SET note = 5 WHERE size = 100", Some(100)),
+    ];
+    for (sql, seq) in cases {
+        let report = after(sql);
+        assert!(!report.ok, "{sql}");
+        assert_eq!(report.first_bad_seq, seq, "{sql}: {report:#?}");
+    }
+}
+
+#[test]
+fn problems_are_capped_and_in_order() {
+    let report = after("UPDATE log_payload SET salt = NULL, body = NULL");
+    assert_eq!((report.problems.len(), report.first_bad_seq), (100, Some(1)));
+    assert!(report.problems.is_sorted());
+}
+
+#[test]
+fn a_range_limits_which_payloads_are_checked() {
+    let db = Pieces::plain(300, 100).sqlite();
+    db.execute_batch("UPDATE log_payload SET body = x'00' WHERE seq = 20").unwrap();
+    let check = |from, to| {
+        let report = verify_sqlite(&db, &Ask { from: Some(from), to: Some(to), ..NOTHING }).unwrap();
+        (report.ok, report.checked, report.size)
+    };
+    assert_eq!(check(20, 20), (false, 1, 300));
+    assert_eq!(check(21, 300), (true, 280, 300));
+    assert_eq!(check(1, 19), (true, 19, 300));
+    db.execute_batch("UPDATE log_entry SET leaf = x'00' WHERE seq = 5").unwrap();
+    assert!(!check(21, 300).0);
+}
+
+#[test]
+fn a_damaged_page_is_a_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.db");
+    Pieces::plain(300, 100).sqlite().execute("VACUUM INTO ?", [path.to_str().unwrap()]).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.windows(9).position(|window| window == b"\"seq\":200").unwrap() / 4096 * 4096;
+    bytes[middle..middle + 100].fill(0xee);
+    std::fs::write(&path, bytes).unwrap();
+    let db = Connection::open_in_memory().unwrap();
+    db.execute("ATTACH ? AS damaged", [path.to_str().unwrap()]).unwrap();
+    let report = verify_sqlite(&db, &NOTHING).unwrap();
+    assert!(!report.ok);
+    assert!(report.first_bad_seq.is_some_and(|seq| (150..=200).contains(&seq)), "{report:#?}");
+    assert!(matches!(verify_sqlite(&Connection::open_in_memory().unwrap(), &NOTHING), Err(Unreadable::Tables(_))));
+}
+
+#[test]
+fn verification_works_within_a_transaction_of_the_caller() {
+    let db = Pieces::plain(3, 1).sqlite();
+    db.execute_batch("BEGIN").unwrap();
+    assert!(verify_sqlite(&db, &NOTHING).unwrap().ok);
+    db.execute_batch("COMMIT").unwrap();
+}
+
+#[test]
+fn a_foreign_key_or_checkpoint_is_found() {
+    let db = Pieces::plain(30, 10).sqlite();
+    let stranger = ed25519_dalek::SigningKey::from_bytes(&[8; 32]);
+    let report = verify_sqlite(&db, &Ask { vkey: Some(&vkey(&stranger)), ..NOTHING }).unwrap();
+    assert!(!report.ok && report.vouched == 0);
+    let foreign = note(&stranger, 10, &[1; 32]);
+    let report = verify_sqlite(&db, &Ask { since: Some(&foreign), ..NOTHING }).unwrap();
+    assert_eq!((report.ok, report.first_bad_seq), (false, Some(10)));
+    let unusable = |ask: Ask<'_>| verify_sqlite(&db, &ask).unwrap_err();
+    assert!(matches!(unusable(Ask { vkey: Some("x"), ..NOTHING }), Unreadable::GivenKey(_)));
+    assert!(matches!(unusable(Ask { since: Some("x"), ..NOTHING }), Unreadable::GivenCheckpoint(_)));
+}
+
+/// The verdict on an export of which one file was changed.
+fn export_with(name: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Report {
+    let dir = tempfile::tempdir().unwrap();
+    Pieces::plain(30, 10).export(dir.path());
+    std::fs::write(dir.path().join("README"), "ignored").unwrap();
+    let path = dir.path().join(name);
+    std::fs::write(&path, change(std::fs::read(&path).unwrap())).unwrap();
+    verify_export(dir.path(), &NOTHING).unwrap()
+}
+
+#[test]
+fn broken_export_files_are_findings() {
+    let add = |text: &'static [u8]| move |bytes: Vec<u8>| [&bytes, text].concat();
+    let shorten = |by: usize| move |bytes: Vec<u8>| bytes[..bytes.len() - by].to_vec();
+    assert!(export_with("vkey", add(b"")).ok);
+    let bad = [
+        (export_with("leaves.jsonl", add(b"\n")), Some(31)),
+        (export_with("leaves.jsonl", shorten(1)), Some(30)),
+        (export_with("leaves.jsonl", |_| vec![b'x'; 70_000]), Some(1)),
+        (export_with("leaves.jsonl", |_| vec![]), Some(1)),
+        (export_with("payloads.jsonl", add(b"{\"seq\":31}\n")), Some(31)),
+        (export_with("payloads.jsonl", shorten(1)), Some(30)),
+        (export_with("payloads.jsonl", |_| b"{}\n\xff\n{\"seq\":3,\"x\":1}\n".to_vec()), Some(1)),
+        (export_with("checkpoint", add(b"\xff")), None),
+        (export_with("checkpoint", shorten(1)), Some(30)),
+        (export_with("checkpoints", add(b"--\n")), None),
+        (export_with("checkpoints", shorten(3)), None),
+        (export_with("checkpoints", |bytes| bytes.repeat(2)), Some(10)),
+        (export_with("checkpoints", |_| vec![b'\n'; 100_000]), None),
+        (export_with("vkey", add(b"\n")), Some(10)),
+        (export_with("vkey", |_| vec![b'x'; 70_000]), Some(10)),
+    ];
+    for (case, (report, seq)) in bad.iter().enumerate() {
+        assert!(!report.ok, "case {case}");
+        assert_eq!(report.first_bad_seq, *seq, "case {case}: {report:#?}");
+    }
+    let missing = verify_export(tempfile::tempdir().unwrap().path(), &NOTHING).unwrap_err();
+    assert!(matches!(missing, Unreadable::File { .. }));
+}
