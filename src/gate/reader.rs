@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
 
     /// The gate's answer for any caller, without doing or recording anything.
     pub fn ruling(&self, caller: &Caller, operation: &str, target: &Target) -> Ruling {
-        rule::decide(self.world, caller, operation, target, &[], self.now)
+        rule::decide(self.world, caller, operation, target, self.now)
     }
 
     /// One page of a list: rows are read in chunks until enough of them are visible.

@@ -38,7 +38,7 @@ pub(super) fn answer(world: &World, caller: &Caller, kept: Kept, asked: &[u8; 32
         let message = "this Idempotency-Key was used for another request";
         return Err(Refusal::new(Code::IdempotencyMismatch, message).into());
     }
-    let reading = rule::decide(world, caller, "me.read", &Target::Actor(caller.actor()), &[], now);
+    let reading = rule::decide(world, caller, "me.read", &Target::Actor(caller.actor()), now);
     if !reading.is_allowed() {
         return Err(denial("me.read", &reading).into());
     }
