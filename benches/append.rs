@@ -1,6 +1,7 @@
 //! Durable events a second through the whole gate, beside bare group commits of rows of the same size.
 //!
-//! Both sides use the same pragmas, the same bounded queue, one writer thread and batches of at most 256. A change here is
+//! All three use the same pragmas, the same bounded queue, one writer thread and the same grouping. `log` is the log alone,
+//! `gate` is everything: a change here is
 //! `actor.trust`: admitted, decided by policy, folded into a table, hashed, signed, committed with an fsync, answered.
 //!
 //! `cargo bench --bench append [-- <seconds per line>]`
@@ -18,24 +19,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use ok::gate::writer::gather;
 use ok::gate::{Gate, Request};
 use ok::store::open::{Mode, connect};
 use ok::types::caller::Credential;
+use rusqlite::Connection;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-const BATCH: usize = 256;
 const LEAF: usize = 480;
 const PAYLOAD: usize = 260;
 
 fn main() {
     let length = Duration::from_secs_f64(support::argument(3.0));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    println!("clients  gate events/s  bare events/s  ratio");
+    println!("clients  bare rows/s  log events/s  ratio  gate events/s  ratio");
     for clients in [1, 8, 64] {
-        let gate = runtime.block_on(through_the_gate(clients, length));
         let bare = runtime.block_on(bare(clients, length));
-        println!("{clients:>7}  {gate:>13.0}  {bare:>13.0}  {:>5.2}", gate / bare);
+        let log = runtime.block_on(through_the_log(clients, length));
+        let gate = runtime.block_on(through_the_gate(clients, length));
+        println!("{clients:>7}  {bare:>11.0}  {log:>12.0}  {:>5.2}  {gate:>13.0}  {:>5.2}", log / bare, gate / bare);
     }
     support::conditions();
 }
@@ -64,22 +67,45 @@ async fn change(gate: Arc<Gate>) {
     gate.perform(Request { caller, call, idem: None }).await.expect("allowed");
 }
 
-/// A writer thread that inserts a row for each job and commits what it finds in its queue.
+/// A writer thread that inserts a row for each job.
 async fn bare(clients: usize, length: Duration) -> f64 {
     let dir = support::folder();
     let conn = connect(&dir.path().join("bare.db"), Mode::Write).unwrap();
     conn.execute_batch("CREATE TABLE entry (seq INTEGER PRIMARY KEY, leaf BLOB NOT NULL, body BLOB NOT NULL) STRICT")
         .unwrap();
+    let (leaf, body) = (vec![7_u8; LEAF], vec![9_u8; PAYLOAD]);
+    let insert = move |conn: &Connection, count: usize| {
+        for _ in 0..count {
+            let mut insert = conn.prepare_cached("INSERT INTO entry (leaf, body) VALUES (?, ?)").unwrap();
+            insert.execute((&leaf, &body)).unwrap();
+        }
+    };
+    group_commit(conn, clients, length, insert).await
+}
+
+/// A writer thread that appends an event for each job: leaf, payload, index, tree, signed head.
+async fn through_the_log(clients: usize, length: Duration) -> f64 {
+    let dir = support::folder();
+    support::company(dir.path()).await.close().await;
+    let conn = connect(&dir.path().join("state.db"), Mode::Write).unwrap();
+    let mut log = support::Log::open(&conn, dir.path());
+    let append = move |conn: &Connection, count: usize| log.append(conn, count);
+    group_commit(conn, clients, length, append).await
+}
+
+async fn group_commit(
+    conn: Connection,
+    clients: usize,
+    length: Duration,
+    mut write: impl FnMut(&Connection, usize) + Send + 'static,
+) -> f64 {
     let (sender, jobs) = sync_channel::<oneshot::Sender<()>>(1024);
     let writer = std::thread::spawn(move || {
-        let (leaf, body) = (vec![7_u8; LEAF], vec![9_u8; PAYLOAD]);
+        let mut expected = 1;
         while let Ok(first) = jobs.recv() {
-            let batch: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(BATCH - 1)).collect();
+            let batch = gather(&jobs, first, &mut expected);
             conn.execute_batch("BEGIN IMMEDIATE").unwrap();
-            for _ in &batch {
-                let mut insert = conn.prepare_cached("INSERT INTO entry (leaf, body) VALUES (?, ?)").unwrap();
-                insert.execute((&leaf, &body)).unwrap();
-            }
+            write(&conn, batch.len());
             conn.execute_batch("COMMIT").unwrap();
             batch.into_iter().for_each(|answer| {
                 let _ = answer.send(());

@@ -14,13 +14,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use ok::gate::open::open;
-use ok::log::append::Tail;
-use ok::log::checkpoint::Signer;
-use ok::log::record::{Decision, Entry, GateNote, PolicyStamp};
 use ok::log::verify::{Ask, verify_sqlite};
 use ok::store::open::{Mode, connect};
-use ok::types::event::Event;
-use ok::types::time::Time;
 use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
 
@@ -30,7 +25,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async { support::company(dir.path()).await.close().await });
     let path = dir.path().join("state.db");
-    grow(&path, events);
+    grow(dir.path(), events);
 
     let start = Instant::now();
     let company = open(&support::options(dir.path())).unwrap();
@@ -60,47 +55,20 @@ fn main() {
     support::conditions();
 }
 
-/// Appends refusals, as the gate records them, in large transactions.
-fn grow(path: &Path, events: u64) {
-    let conn = connect(path, Mode::Write).unwrap();
-    let secret = std::fs::read_to_string(path.with_extension("db.key")).unwrap();
-    let mut key = [0; 32];
-    hex::decode_to_slice(secret.trim(), &mut key).unwrap();
-    let origin: String = conn.query_row("SELECT origin FROM log_head", [], |row| row.get(0)).unwrap();
-    let mut tail = Tail::resume(&conn, Signer::new(origin, &key)).unwrap();
-    let stamp = PolicyStamp { hash: hex::encode([7; 32]), seq: 1 };
-    let gate = GateNote { operation: "tick".into(), channel: "http".into(), policies: vec!["tick-by-admins".into()] };
-    let mut salt = [0; 32];
-    while tail.size() < events {
+/// Appends in large transactions.
+fn grow(dir: &Path, events: u64) {
+    let conn = connect(&dir.join("state.db"), Mode::Write).unwrap();
+    let mut log = support::Log::open(&conn, dir);
+    while log.size() < events {
         conn.execute_batch("BEGIN IMMEDIATE").unwrap();
-        for _ in 0..10_000.min(events - tail.size()) {
-            salt = Sha256::digest(salt).into();
-            let event = Event::Denied {
-                operation: "tick".into(),
-                target: "company".into(),
-                reason: "admins only".into(),
-                fault: None,
-            };
-            let entry = Entry {
-                actor: "ana".parse().unwrap(),
-                event,
-                decision: Decision::Deny,
-                policy: stamp.clone(),
-                idem: None,
-                gate: gate.clone(),
-            };
-            let now = Time(tail.ts().0 + 10);
-            tail.append(&conn, &entry, now, salt).unwrap();
-        }
-        tail.seal(&conn, tail.ts()).unwrap();
+        log.append(&conn, 10_000.min((events - log.size()) as usize));
         conn.execute_batch("COMMIT").unwrap();
     }
 }
 
 /// Hashes every leaf and payload once, and does nothing else.
 fn hash_all(conn: &Connection) -> usize {
-    let mut statement =
-        conn.prepare("SELECT leaf, salt, body FROM log_entry JOIN log_payload USING (seq) ORDER BY seq").unwrap();
+    let mut statement = conn.prepare("SELECT leaf, salt, body FROM log_entry ORDER BY seq").unwrap();
     let mut rows = statement.query([]).unwrap();
     let (mut bytes, mut check) = (0, 0_u8);
     while let Some(row) = rows.next().unwrap() {

@@ -6,11 +6,17 @@ use std::sync::Arc;
 
 use ok::gate::open::{Company, Options, open};
 use ok::gate::{Entry, Gate, Request};
+use ok::log::append::Tail;
+use ok::log::checkpoint::Signer;
+use ok::log::record::{Decision, Entry as LogEntry, GateNote, PolicyStamp};
 use ok::policy::Bundle;
 use ok::types::caller::{Caller, Channel, Credential, Presented};
 use ok::types::entropy::SystemEntropy;
-use ok::types::time::SystemClock;
+use ok::types::event::Event;
+use ok::types::time::{SystemClock, Time};
+use rusqlite::Connection;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 /// The first number on the command line.
 pub fn argument(default: f64) -> f64 {
@@ -59,4 +65,50 @@ pub fn conditions() {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     println!("\n{cores} cores; load average {}", load.trim());
+}
+
+/// The log of a company, to be appended to without the gate.
+pub struct Log {
+    tail: Tail,
+    entry: LogEntry,
+    salt: [u8; 32],
+}
+
+impl Log {
+    pub fn open(conn: &Connection, dir: &Path) -> Log {
+        let secret = std::fs::read_to_string(dir.join("state.db.key")).unwrap();
+        let mut key = [0; 32];
+        hex::decode_to_slice(secret.trim(), &mut key).unwrap();
+        let origin: String = conn.query_row("SELECT origin FROM log_head", [], |row| row.get(0)).unwrap();
+        let tail = Tail::resume(conn, Signer::new(origin, &key)).unwrap();
+        let policies = vec!["tick-by-admins".into()];
+        let entry = LogEntry {
+            actor: "ana".parse().unwrap(),
+            event: Event::Denied {
+                operation: "tick".into(),
+                target: "company".into(),
+                reason: "admins only".into(),
+                fault: None,
+            },
+            decision: Decision::Deny,
+            policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
+            idem: None,
+            gate: GateNote { operation: "tick".into(), channel: "http".into(), policies },
+        };
+        Log { tail, entry, salt: [0; 32] }
+    }
+
+    pub fn size(&self) -> u64 {
+        self.tail.size()
+    }
+
+    /// Appends refusals, as the gate records them, and seals the head.
+    pub fn append(&mut self, conn: &Connection, count: usize) {
+        for _ in 0..count {
+            self.salt = Sha256::digest(self.salt).into();
+            let now = Time(self.tail.ts().0 + 10);
+            self.tail.append(conn, &self.entry, now, self.salt).unwrap();
+        }
+        self.tail.seal(conn, self.tail.ts()).unwrap();
+    }
 }
