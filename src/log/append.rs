@@ -120,15 +120,16 @@ impl Tail {
     pub fn append(&mut self, conn: &Connection, entry: &Entry, now: Time, salt: [u8; 32]) -> Result<i64, Fault> {
         let seq = self.size() as i64 + 1;
         self.ts = self.ts.max(now);
+        let refs = entry.event.subjects();
         let place = Place { origin: self.signer.origin(), seq, prev: self.prev, ts: self.ts, salt };
-        let sealed = record::seal(entry, &place)?;
+        let sealed = record::seal(entry, &refs, &place)?;
         conn.prepare_cached("INSERT INTO log_entry (seq, leaf, salt, body) VALUES (?, ?, ?, ?)")?.execute(params![
             seq,
             sealed.leaf,
             salt,
             sealed.payload
         ])?;
-        self.unindexed.push(seq, entry.event.kind().name(), entry.actor.as_str(), &entry.event.subjects());
+        self.unindexed.push(seq, entry.event.kind().name(), entry.actor.as_str(), &refs);
         self.prev = leaf_hash(&sealed.leaf);
         let full = self.tree.push(self.prev);
         if !full.is_empty() {
