@@ -12,3 +12,10 @@ pub mod store;
 pub mod gate;
 
 pub mod operations;
+
+pub mod engine;
+
+pub mod config;
+pub mod http;
+
+pub mod cli;
