@@ -22,7 +22,7 @@ use crate::types::time::SystemClock;
 /// How long a command waits for another one to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server may take to answer; its own patience is shorter.
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who has the state file.

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::exit::{Exit, Failure};
 use super::{Context, event};
 
-/// Print everything that the log holds about a run, a task or a thread, or that an actor did
+/// Print what the log holds about a run, task or thread, or what an actor did
 #[derive(clap::Args)]
 pub struct Replay {
     #[command(flatten)]
