@@ -1,6 +1,7 @@
 //! Every setting, once: its flag, its variable, its default and what it is for. Nothing else in the program reads the
 //! environment; `docs/reference/config.md` is written from this table.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ pub const TENANTS_DIR: Setting = Setting {
     variable: "OK_TENANTS_DIR",
     flag: Some("tenants-dir"),
     default: "none",
-    doc: "The folder of several organizations; the state file is <DIR>/<TENANT>/state.db",
+    doc: "The folder of several organizations; the state file is DIR/TENANT/state.db",
 };
 pub const DEV_ECHO_TOOLS: Setting = Setting {
     variable: "OK_DEV_ECHO_TOOLS",
@@ -114,10 +115,14 @@ const fn provider(variable: &'static str, doc: &'static str) -> Setting {
 }
 
 impl Setting {
-    /// Its value in the environment. An empty one is none.
-    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    /// Its value in the environment.
     pub fn value(&self) -> Option<String> {
-        std::env::var(self.variable).ok().filter(|value| !value.is_empty())
+        Some(variable(self.variable)?.to_string_lossy().into_owned())
+    }
+
+    /// Its value in the environment as a path, whatever its bytes.
+    pub fn path(&self) -> Option<PathBuf> {
+        variable(self.variable).map(PathBuf::from)
     }
 
     /// Whether it is switched on.
@@ -126,10 +131,15 @@ impl Setting {
     }
 }
 
-/// The computer's name for whoever runs this.
+/// A variable of the environment. An empty one is none.
 #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The computer's name for whoever runs this.
 pub fn login_name() -> Option<String> {
-    let told = |variable| std::env::var(variable).ok().filter(|name: &String| !name.is_empty());
+    let told = |name| Some(variable(name)?.to_string_lossy().into_owned());
     let known = || Some(nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok()??.name);
     told("LOGNAME").or_else(|| told("USER")).or_else(known)
 }
@@ -147,7 +157,7 @@ pub fn reference() -> String {
     );
     for Setting { variable, flag, default, doc } in ALL {
         let flag = flag.map(|flag| format!("`--{flag}`")).unwrap_or_default();
-        let _ = writeln!(text, "| `{variable}` | {flag} | {default} | {} |", doc.replace('|', "\\|"));
+        let _ = writeln!(text, "| `{variable}` | {flag} | {default} | {} |", doc);
     }
     text
 }

@@ -2,16 +2,18 @@
 //! is not left behind.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
 
 use super::exit::{Exit, Failure};
 use super::{Context, file, show};
 use crate::gate::lock::beside;
+use crate::gate::open::CannotOpen;
 use crate::store::backup;
 
 /// Copy the state file and its key, safely also while a server runs
@@ -28,11 +30,12 @@ impl Backup {
         let conn = file::open(context)?;
         let (copy, key) = (self.path.clone(), beside(&self.path, "key"));
         let cannot = |path: &Path, error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+        let secret = read_key(&beside(&context.state, "key"))?;
         let mut made = Made::default();
         made.file(&copy).map_err(|error| cannot(&copy, error))?;
         let mut key_copy = made.file(&key).map_err(|error| cannot(&key, error))?;
         backup::copy(&conn, &copy)?;
-        copy_key(&beside(&context.state, "key"), &mut key_copy).map_err(|error| cannot(&key, error))?;
+        key_copy.write_all(&secret).and_then(|()| key_copy.sync_all()).map_err(|error| cannot(&key, error))?;
         let (bytes, sha256) = settle(&copy).map_err(|error| cannot(&copy, error))?;
         made.keep();
         let answer = json!({ "path": copy, "bytes": bytes, "sha256": sha256 });
@@ -40,9 +43,9 @@ impl Backup {
     }
 }
 
-fn copy_key(from: &Path, to: &mut File) -> io::Result<()> {
-    io::copy(&mut File::open(from)?, to)?;
-    to.sync_all()
+fn read_key(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let key = std::fs::read(path);
+    key.map(Zeroizing::new).map_err(|error| CannotOpen::Key(path.into(), format!("cannot be read: {error}")).into())
 }
 
 /// Makes the copy durable and tells its size and SHA-256.

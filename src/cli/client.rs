@@ -15,8 +15,10 @@ use crate::gate::lock::Holder;
 use crate::gate::open::{self, CannotOpen, Company, Options};
 use crate::operations;
 use crate::policy::Bundle;
+use crate::store::open::name;
 use crate::types::entropy::SystemEntropy;
 use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::types::refusal::Fault;
 use crate::types::time::SystemClock;
 
 /// How long a command waits for another one to end.
@@ -40,6 +42,7 @@ pub async fn open(context: &Context) -> Result<Opened, Failure> {
         let holder = match open::open(&options) {
             Ok(company) => return Ok(Opened::Ours(Box::new(company))),
             Err(CannotOpen::Held(holder)) => holder,
+            Err(CannotOpen::Fault(Fault::Sqlite(error))) => return Err(name(&context.state, error).into()),
             Err(error) => return Err(error.into()),
         };
         // What a dead owner wrote may still be there: a socket counts only if somebody is behind it.

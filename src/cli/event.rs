@@ -104,7 +104,9 @@ fn lines(events: &[Value]) -> String {
 fn details(event: &Value) -> String {
     let fields = event.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
     let said = fields.map(|(name, value)| (name, show::cell(Some(value)))).filter(|(_, value)| value != show::NOTHING);
-    said.map(|(name, value)| if value.contains(' ') { format!("{name}={value:?}") } else { format!("{name}={value}") })
-        .collect::<Vec<_>>()
-        .join(" ")
+    said.map(
+        |(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") },
+    )
+    .collect::<Vec<_>>()
+    .join(" ")
 }

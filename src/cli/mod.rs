@@ -59,16 +59,15 @@ Examples:
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
-    #[arg(long, global = true, value_name = "PATH", env = config::STATE.variable, hide_env_values = true, help = help(&config::STATE))]
+    #[arg(long, global = true, value_name = "PATH", help = help(&config::STATE))]
     state: Option<PathBuf>,
-    #[arg(long = "as", global = true, value_name = "ID", env = config::AS.variable, hide_env_values = true, help = help(&config::AS))]
+    #[arg(long = "as", global = true, value_name = "ID", help = help(&config::AS))]
     acting: Option<String>,
-    #[arg(long, global = true, value_name = "NAME", env = config::TENANT.variable, hide_env_values = true, help = help(&config::TENANT))]
+    #[arg(long, global = true, value_name = "NAME", help = help(&config::TENANT))]
     tenant: Option<String>,
-    #[arg(long, global = true, value_name = "DIR", env = config::TENANTS_DIR.variable, hide_env_values = true, help = help(&config::TENANTS_DIR))]
+    #[arg(long, global = true, value_name = "DIR", help = help(&config::TENANTS_DIR))]
     tenants_dir: Option<PathBuf>,
-    #[arg(long, global = true, env = config::DEV_ECHO_TOOLS.variable, hide_env_values = true, help = help(&config::DEV_ECHO_TOOLS),
-          value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, global = true, help = help(&config::DEV_ECHO_TOOLS))]
     dev_echo_tools: bool,
     /// How answers are printed
     #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
@@ -76,7 +75,7 @@ struct Global {
 }
 
 fn help(setting: &config::Setting) -> String {
-    format!("{} [default: {}]", setting.doc, setting.default)
+    format!("{} [env: {}] [default: {}]", setting.doc, setting.variable, setting.default)
 }
 
 #[derive(Subcommand)]
@@ -126,16 +125,23 @@ impl Global {
     fn context(self) -> Result<Context, Failure> {
         let nobody = || Failure::Usage(format!("the login name is not known: give --as or {}", config::AS.variable));
         Ok(Context {
+            actor: self.acting.or_else(|| config::AS.value()).or_else(config::login_name).ok_or_else(nobody)?,
             state: state(self.state, self.tenant, self.tenants_dir)?,
-            actor: self.acting.or_else(config::login_name).ok_or_else(nobody)?,
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
         })
     }
 }
 
-/// The state file: named, a tenant's, or the default.
+/// The state file: named, a tenant's, or the default. What a flag says wins over the environment.
 fn state(named: Option<PathBuf>, tenant: Option<String>, folder: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let (named, tenant, folder) = match (named, tenant, folder) {
+        (Some(named), None, None) => return Ok(named),
+        (None, None, None) => (config::STATE.path(), config::TENANT.value(), config::TENANTS_DIR.path()),
+        (named, tenant, folder) => {
+            (named, tenant.or_else(|| config::TENANT.value()), folder.or_else(|| config::TENANTS_DIR.path()))
+        }
+    };
     match (named, tenant, folder) {
         (named, None, None) => Ok(named.unwrap_or_else(|| config::STATE.default.into())),
         (None, Some(tenant), Some(folder)) if is_tenant(&tenant) => Ok(folder.join(tenant).join("state.db")),
@@ -234,7 +240,7 @@ mod tests {
             let Some(flag) = setting.flag else { continue };
             let mut args = command.get_arguments().chain(serve.get_arguments());
             let arg = args.find(|arg| arg.get_long() == Some(flag)).expect(flag);
-            assert_eq!(arg.get_env(), Some(setting.variable.as_ref()));
+            assert_eq!(arg.get_help().map(ToString::to_string), Some(help(setting)));
         }
     }
 

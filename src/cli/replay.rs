@@ -31,16 +31,17 @@ impl Replay {
         let input = json!({ "run": run, "task": task, "thread": thread, "actor": actor });
         let found = event::read(context, input, Some(0), None).await?;
         if found.rows.is_empty() {
-            return Err(Failure::new(format!("the log holds nothing of {}", self.of.named())));
+            return Err(Failure::new(format!("the log holds nothing {}", self.of.named())));
         }
         found.show(context)
     }
 }
 
 impl Of {
+    /// `about run run_…`, `done by ana`
     fn named(&self) -> String {
-        let kinds = [("run", &self.run), ("task", &self.task), ("thread", &self.thread), ("actor", &self.actor)];
-        let named = kinds.into_iter().filter_map(|(kind, id)| Some(format!("{kind} {}", id.as_ref()?)));
-        named.collect()
+        let Of { run, task, thread, actor } = self;
+        let kinds = [("about run", run), ("about task", task), ("about thread", thread), ("done by", actor)];
+        kinds.into_iter().filter_map(|(kind, id)| Some(format!("{kind} {}", id.as_ref()?))).collect()
     }
 }

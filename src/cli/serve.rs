@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use super::client::{self, Opened};
 use super::exit::{Exit, Failure};
 use super::socket::Socket;
-use super::{Context, file, show};
+use super::{Context, file, help, show};
 use crate::gate::open::Company;
 use crate::store::kills;
 use crate::types::entropy::SystemEntropy;
@@ -18,14 +18,13 @@ use crate::{config, engine, http};
 /// Run the API and the admin socket
 #[derive(clap::Args)]
 pub struct Serve {
-    /// The address to listen on
-    #[arg(long, value_name = "ADDRESS", env = config::BIND.variable, hide_env_values = true, default_value = config::BIND.default)]
-    bind: String,
+    #[arg(long, value_name = "ADDRESS", help = help(&config::BIND))]
+    bind: Option<String>,
 }
 
 impl Serve {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut signals = Signals::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
+        let bind = self.bind.or_else(|| config::BIND.value()).unwrap_or_else(|| config::BIND.default.into());
         let mut company = match client::open(context).await? {
             Opened::Ours(company) => *company,
             Opened::Theirs(holder, _) => {
@@ -33,9 +32,10 @@ impl Serve {
                 return Err(Failure::busy(format!("another server (process {}) already serves {path}", holder.pid)));
             }
         };
+        let mut signals = Signals::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
         let stop = CancellationToken::new();
         let whole = async {
-            let served = serve(&self.bind, context, &mut company, &stop).await;
+            let served = serve(&bind, context, &mut company, &stop).await;
             company.close().await;
             served.map(|()| Exit::Done)
         };

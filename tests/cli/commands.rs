@@ -177,6 +177,9 @@ fn settings_come_from_the_environment_and_flags_win() {
         place.ok_with("--as ana actor list", &[("OK_AS", "nobody")]),
         place.ok_with("actor list", &[("OK_AS", "")]),
         place.ok_with("log", &[("OK_STATE", "named.db"), ("OK_DEV_ECHO_TOOLS", "1")]),
+        place.ok_with("--state named.db log", &[("OK_TENANT", "acme"), ("OK_TENANTS_DIR", "all")]),
+        place.ok_with("log", &[("OK_STATE", "named.db"), ("OK_TENANT", "acme"), ("OK_TENANTS_DIR", "all")]),
+        place.ok_with("--tenant acme log", &[("OK_STATE", "named.db"), ("OK_TENANTS_DIR", "all")]),
         place.ok_with("log", &[("OK_LOG", "ok=loud")]),
     ];
     assert!(state.is_file());
