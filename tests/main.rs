@@ -11,4 +11,5 @@
 )]
 
 mod api;
+mod cli;
 mod harness;
