@@ -12,4 +12,5 @@
 
 mod api;
 mod cli;
+mod crash;
 mod harness;

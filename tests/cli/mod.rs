@@ -174,6 +174,10 @@ impl Server {
         }
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn address(&self) -> &str {
         &self.address
     }
