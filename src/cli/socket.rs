@@ -18,7 +18,7 @@ use crate::config;
 use crate::gate::Gate;
 use crate::gate::lock::beside;
 use crate::types::entropy::Entropy;
-use crate::types::refusal::Refusal;
+use crate::types::refusal::{Code, Refusal};
 
 /// The longest question, in bytes.
 const MAX_ASK: u64 = 2 << 20;
@@ -110,7 +110,7 @@ async fn talk(peer: UnixStream, gate: Arc<Gate>, stop: CancellationToken) {
         let answer = match line {
             Ok(None) => return,
             Ok(Some(line)) => match serde_json::from_slice::<Ask>(&line) {
-                Ok(ask) => call::perform(&gate, ask).await,
+                Ok(ask) => answered(&gate, ask).await,
                 Err(error) => Refusal::bad_request(format!("not understood: {error}")).into(),
             },
             Err(error) => {
@@ -122,6 +122,15 @@ async fn talk(peer: UnixStream, gate: Arc<Gate>, stop: CancellationToken) {
             return;
         }
     }
+}
+
+async fn answered(gate: &Arc<Gate>, ask: Ask) -> Answer {
+    let op = ask.op.clone();
+    let answer = call::perform(gate, ask).await;
+    if let Some(error) = answer.error.as_ref().filter(|error| error.code == Code::Internal.name()) {
+        tracing::error!(op, error = error.message, "a command failed");
+    }
+    answer
 }
 
 /// A command's end.

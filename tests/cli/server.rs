@@ -152,3 +152,24 @@ fn a_deep_folder_has_its_socket_elsewhere() {
     assert_eq!(server.stop().code, 0);
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
+
+#[test]
+fn another_user_gets_no_answer() {
+    use std::os::unix::process::CommandExt as _;
+    if !nix::unistd::geteuid().is_root() {
+        return; // Nobody else can be played.
+    }
+    let place = Place::with_company();
+    let server = place.serve();
+    let open = |name: &str, mode| {
+        std::fs::set_permissions(place.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (name, mode) in [("", 0o755), (".ok", 0o777), (".ok/state.db.lock", 0o666), (".ok/state.db.sock", 0o666)] {
+        open(name, mode);
+    }
+    let mut command = place.command(&["--as", "ana", "kill", "actor:ana"]);
+    let output = command.uid(65_534).gid(65_534).output().unwrap();
+    let refused = super::ran("ok --as ana kill actor:ana".into(), &output);
+    assert_eq!(place.ok("log --type kill_switch").stdout, "");
+    assert_snapshot("another_user_gets_no_answer", session([refused, server.stop()]));
+}
