@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use super::{Place, Server, assert_snapshot, session};
 
@@ -82,6 +83,38 @@ fn interrupt_and_terminate_both_stop_a_server() {
         server.signal(signal);
         assert_eq!(server.ended().code, 0, "{signal}");
     }
+}
+
+/// A peer that asks much and reads nothing, so that the server is busy with it.
+fn greedy(place: &Place) -> UnixStream {
+    let mut talk = UnixStream::connect(place.path().join(".ok/state.db.sock")).unwrap();
+    let ask = r#"{"op":"openapi.read","input":{},"as":"ana"}"#;
+    talk.write_all(format!("{ask}\n").repeat(200).as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    talk
+}
+
+#[test]
+fn a_second_signal_does_not_wait() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let _greedy = greedy(&place);
+    server.signal("-TERM");
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    server.signal("-INT");
+    assert_eq!(server.ended().code, 130);
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert_eq!(place.ana("tick").code, 0);
+}
+
+#[test]
+fn a_peer_that_does_not_read_keeps_no_server_from_stopping() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let _greedy = greedy(&place);
+    assert_eq!(place.ana("tick").code, 0);
+    assert_eq!(server.stop().code, 0);
 }
 
 #[test]
