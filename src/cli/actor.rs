@@ -25,7 +25,10 @@ pub enum Actor {
         limit: Option<u32>,
     },
     /// Show one, with what hangs on it
-    Show { id: ActorId },
+    Show {
+        /// The person's, agent's or team's id
+        id: ActorId,
+    },
     /// Add a person
     AddHuman(NewHuman),
     /// Add a team; its id begins with `team:`
@@ -34,7 +37,9 @@ pub enum Actor {
     AddAgent(NewAgent),
     /// Set how far an agent is trusted
     Trust {
+        /// The agent's id
         id: ActorId,
+        /// How far, from proposing only to acting alone
         #[arg(value_parser = PossibleValuesParser::new(Trust::ALL.iter().map(|tier| tier.name())))]
         tier: String,
         /// Why
@@ -45,6 +50,7 @@ pub enum Actor {
 
 #[derive(clap::Args)]
 pub struct NewHuman {
+    /// The id for good
     id: ActorId,
     /// What the person may do by default
     #[arg(long, value_parser = PossibleValuesParser::new(human_roles()))]
@@ -62,6 +68,7 @@ pub struct NewHuman {
 
 #[derive(clap::Args)]
 pub struct NewTeam {
+    /// The id for good, such as team:ops
     id: ActorId,
     /// The person who leads it
     #[arg(long, value_name = "ID")]
@@ -76,6 +83,7 @@ pub struct NewTeam {
 
 #[derive(clap::Args)]
 pub struct NewAgent {
+    /// The id for good
     id: ActorId,
     /// The team to join
     #[arg(long)]

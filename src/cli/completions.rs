@@ -11,6 +11,7 @@ use super::{Cli, show};
 /// Example: `ok completions bash > /etc/bash_completion.d/ok`
 #[derive(clap::Args)]
 pub struct Completions {
+    /// The shell
     shell: Shell,
 }
 

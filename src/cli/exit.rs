@@ -12,18 +12,30 @@ use crate::types::refusal::{Code, Fault};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Done = 0,
-    /// It did not happen: refused, or something is broken.
     Failed = 1,
-    /// The command worked, and what it looked at is not as it should be.
     Findings = 2,
-    /// People must approve it first.
     Waits = 4,
-    /// The command was not understood.
     Usage = 64,
-    /// Another process has the state file; trying again may help.
     Busy = 75,
-    /// A second signal ended a server that was still stopping.
     Interrupted = 130,
+}
+
+impl Exit {
+    pub const ALL: &[Exit] =
+        &[Exit::Done, Exit::Failed, Exit::Findings, Exit::Waits, Exit::Usage, Exit::Busy, Exit::Interrupted];
+
+    /// For the reference.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Exit::Done => "It is done",
+            Exit::Failed => "It did not happen: it was refused, or something is broken",
+            Exit::Findings => "The command worked, and what it looked at is not as it should be",
+            Exit::Waits => "People must approve it first",
+            Exit::Usage => "The command was not understood",
+            Exit::Busy => "Another process has the state file; trying again may help",
+            Exit::Interrupted => "A second signal ended a server that was still stopping",
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -17,6 +17,7 @@ mod init;
 mod kill;
 mod log;
 mod policy;
+pub mod reference;
 mod replay;
 mod serve;
 mod show;

@@ -3,19 +3,24 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use super::client::Session;
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
+use crate::operations;
 use crate::types::id::ActorId;
+use crate::types::refusal::Code;
 
 /// Ask the gate why
 #[derive(Subcommand)]
 pub enum Policy {
     /// Explain what the gate would answer; nothing is done
     ///
+    /// Without an operation, every operation is asked about.
+    ///
     /// Example: `ok policy explain token.issue bob --actor ana`
     Explain {
-        /// The operation, such as token.issue
-        op: String,
+        /// The operation, such as token.issue [default: all]
+        op: Option<String>,
         /// What it would be about: an actor's or token's id, a kill switch [default: the company]
         target: Option<String>,
         /// Who would do it [default: the acting actor]
@@ -26,11 +31,37 @@ pub enum Policy {
 
 impl Policy {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let Policy::Explain { op, target, actor } = self;
-        let answer =
-            client::call(context, "policy.explain", json!({ "op": op, "target": target, "actor": actor })).await?;
-        context.show(&answer, || told(&answer))
+        match self {
+            Policy::Explain { op: Some(op), target, actor } => {
+                let input = json!({ "op": op, "target": target, "actor": actor });
+                let answer = client::call(context, "policy.explain", input).await?;
+                context.show(&answer, || told(&answer))
+            }
+            Policy::Explain { op: None, actor, .. } => {
+                let mut session = Session::open(context).await?;
+                let rows = every(&mut session, context, actor).await;
+                session.close().await;
+                let rows = rows?;
+                context.show(&rows.clone().into(), || show::table(&["operation", "decision", "reason"], &rows))
+            }
+        }
     }
+}
+
+/// The answer for each operation; one that needs a target has none.
+async fn every(session: &mut Session, context: &Context, actor: Option<ActorId>) -> Result<Vec<Value>, Failure> {
+    let mut rows = Vec::new();
+    for spec in operations::ALL.iter().map(|entry| entry.spec).filter(|spec| !spec.route.local) {
+        let input = json!({ "op": spec.name, "actor": actor });
+        rows.push(match session.call(context, "policy.explain", input).await? {
+            Ok(answer) => answer,
+            Err(refused) if refused.code == Code::Invalid.name() => {
+                json!({ "operation": spec.name, "decision": null, "reason": "it depends on the target; name one" })
+            }
+            Err(refused) => return Err(refused.into()),
+        });
+    }
+    Ok(rows)
 }
 
 fn told(answer: &Value) -> Result<(), Failure> {

@@ -15,12 +15,16 @@ pub struct Replay {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct Of {
+    /// What is about this run
     #[arg(long, value_name = "ID")]
     run: Option<String>,
+    /// What is about this task
     #[arg(long, value_name = "ID")]
     task: Option<String>,
+    /// What is about this thread
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
+    /// What this actor did
     #[arg(long, value_name = "ID")]
     actor: Option<String>,
 }

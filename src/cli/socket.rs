@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use nix::unistd::Uid;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -18,12 +19,14 @@ use crate::config;
 use crate::gate::Gate;
 use crate::gate::lock::beside;
 use crate::types::entropy::Entropy;
-use crate::types::refusal::Refusal;
+use crate::types::refusal::{Code, Refusal};
 
 /// The longest question, in bytes.
 const MAX_ASK: u64 = 2 << 20;
 /// The longest answer: a page of a thousand events is far below it.
 const MAX_ANSWER: u64 = 64 << 20;
+/// How long a peer may take to read an answer: one that never does must not keep a server from stopping.
+const READING: Duration = Duration::from_secs(5);
 /// The longest path that every system takes for a socket.
 const MAX_PATH: usize = 100;
 
@@ -67,7 +70,7 @@ impl Socket {
                 Ok(_) => tracing::warn!("another user tried the admin socket"),
                 Err(error) => {
                     tracing::warn!(%error, "the admin socket");
-                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                    tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }
         }
@@ -110,18 +113,31 @@ async fn talk(peer: UnixStream, gate: Arc<Gate>, stop: CancellationToken) {
         let answer = match line {
             Ok(None) => return,
             Ok(Some(line)) => match serde_json::from_slice::<Ask>(&line) {
-                Ok(ask) => call::perform(&gate, ask).await,
+                Ok(ask) => answered(&gate, ask).await,
                 Err(error) => Refusal::bad_request(format!("not understood: {error}")).into(),
             },
             Err(error) => {
-                let _ = write_line(&mut peer, &Answer::from(Refusal::bad_request(error.to_string()))).await;
+                let _ = reply(&mut peer, &Refusal::bad_request(error.to_string()).into()).await;
                 return;
             }
         };
-        if write_line(&mut peer, &answer).await.is_err() {
+        if reply(&mut peer, &answer).await.is_err() {
             return;
         }
     }
+}
+
+async fn reply(peer: &mut BufReader<UnixStream>, answer: &Answer) -> io::Result<()> {
+    tokio::time::timeout(READING, write_line(peer, answer)).await?
+}
+
+async fn answered(gate: &Arc<Gate>, ask: Ask) -> Answer {
+    let op = ask.op.clone();
+    let answer = call::perform(gate, ask).await;
+    if let Some(error) = answer.error.as_ref().filter(|error| error.code == Code::Internal.name()) {
+        tracing::error!(op, error = error.message, "a command failed");
+    }
+    answer
 }
 
 /// A command's end.

@@ -62,3 +62,57 @@ fn in_words(stop: Stop) -> String {
         Stop::Failed(fault) => fault.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+    use crate::gate::open::{Options, open};
+    use crate::operations;
+    use crate::policy::Bundle;
+    use crate::types::entropy::SystemEntropy;
+    use crate::types::time::{Clock, DAY, Time};
+
+    /// A clock that is set by hand.
+    struct ByHand(AtomicI64);
+
+    impl Clock for ByHand {
+        fn now(&self) -> Time {
+            Time(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    async fn name_an_admin(gate: &Arc<Gate>) {
+        let entry = gate.entry("company.init").unwrap();
+        let presented = Presented { credential: Credential::Server, channel: Channel::Cli, address: None };
+        let caller = gate.admit(&presented, &entry.spec).unwrap();
+        let call = entry.prepare(json!({ "id": "ana" })).unwrap();
+        gate.perform(Request { caller, call, idem: None }).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_token_ends_by_itself_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ByHand(AtomicI64::new(1_800_000_000_000)));
+        let options = Options {
+            path: folder.path().join("state.db"),
+            entries: &operations::ALL,
+            policies: Bundle::built_in(),
+            dev_auth: false,
+            clock: clock.clone(),
+            entropy: Arc::new(SystemEntropy),
+        };
+        let company = open(&options).unwrap();
+        name_an_admin(&company.gate).await;
+        let size = || *company.gate.grown().borrow();
+        let before = size();
+        all_due(&company.gate).await.unwrap();
+        assert_eq!(size(), before);
+        clock.0.fetch_add(31 * DAY, Ordering::Relaxed);
+        all_due(&company.gate).await.unwrap();
+        all_due(&company.gate).await.unwrap();
+        assert_eq!(size(), before + 1);
+        company.close().await;
+    }
+}

@@ -147,6 +147,8 @@ fn the_gate_explains_itself() {
     ];
     let mut runs: Vec<_> = lines.map(|line| place.ana(line)).into();
     runs.push(place.ok("--as bob policy explain tick --actor ana"));
+    runs.push(place.ok("--as bob policy explain"));
+    runs.push(place.ok("--as bob policy explain --actor ana"));
     assert_snapshot("the_gate_explains_itself", session(runs));
 }
 

@@ -155,23 +155,23 @@ pub struct Server {
     child: Child,
     pub told: Vec<String>,
     address: String,
-    stderr: Option<BufReader<std::process::ChildStderr>>,
+    stderr: BufReader<std::process::ChildStderr>,
 }
 
 impl Server {
     pub fn start(mut command: Command) -> Server {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut told = Vec::new();
-        loop {
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut server = Server { child, told: Vec::new(), address: String::new(), stderr };
+        while server.address.is_empty() {
             let mut line = String::new();
-            assert!(stderr.read_line(&mut line).unwrap() > 0, "the server did not start: {told:?}");
-            told.push(line.trim_end().to_owned());
+            assert!(server.stderr.read_line(&mut line).unwrap() > 0, "it did not start: {:?}", server.told);
             if let Some((_, address)) = line.split_once("listening on http://") {
-                let address = address.trim().to_owned();
-                return Server { child, told, address, stderr: Some(stderr) };
+                server.address = address.trim().to_owned();
             }
+            server.told.push(line.trim_end().to_owned());
         }
+        server
     }
 
     pub fn pid(&self) -> u32 {
@@ -196,7 +196,7 @@ impl Server {
         }
         let status = self.child.wait().unwrap();
         let mut stderr = Vec::new();
-        std::io::Read::read_to_end(&mut self.stderr.take().unwrap(), &mut stderr).unwrap();
+        std::io::Read::read_to_end(&mut self.stderr, &mut stderr).unwrap();
         ran("ok serve".into(), &Output { status, stdout: Vec::new(), stderr })
     }
 

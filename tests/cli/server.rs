@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use super::{Place, Server, assert_snapshot, session};
 
@@ -84,6 +85,38 @@ fn interrupt_and_terminate_both_stop_a_server() {
     }
 }
 
+/// A peer that asks much and reads nothing, so that the server is busy with it.
+fn greedy(place: &Place) -> UnixStream {
+    let mut talk = UnixStream::connect(place.path().join(".ok/state.db.sock")).unwrap();
+    let ask = r#"{"op":"openapi.read","input":{},"as":"ana"}"#;
+    talk.write_all(format!("{ask}\n").repeat(200).as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    talk
+}
+
+#[test]
+fn a_second_signal_does_not_wait() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let _greedy = greedy(&place);
+    server.signal("-TERM");
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    server.signal("-INT");
+    assert_eq!(server.ended().code, 130);
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert_eq!(place.ana("tick").code, 0);
+}
+
+#[test]
+fn a_peer_that_does_not_read_keeps_no_server_from_stopping() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let _greedy = greedy(&place);
+    assert_eq!(place.ana("tick").code, 0);
+    assert_eq!(server.stop().code, 0);
+}
+
 #[test]
 fn commands_wait_for_each_other() {
     let place = Place::with_company();
@@ -151,4 +184,25 @@ fn a_deep_folder_has_its_socket_elsewhere() {
     assert_eq!(place.ok(&format!("--state {deep} --as ana tick")).code, 0);
     assert_eq!(server.stop().code, 0);
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+#[test]
+fn another_user_gets_no_answer() {
+    use std::os::unix::process::CommandExt as _;
+    if !nix::unistd::geteuid().is_root() {
+        return; // Nobody else can be played.
+    }
+    let place = Place::with_company();
+    let server = place.serve();
+    let open = |name: &str, mode| {
+        std::fs::set_permissions(place.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (name, mode) in [("", 0o755), (".ok", 0o777), (".ok/state.db.lock", 0o666), (".ok/state.db.sock", 0o666)] {
+        open(name, mode);
+    }
+    let mut command = place.command(&["--as", "ana", "kill", "actor:ana"]);
+    let output = command.uid(65_534).gid(65_534).output().unwrap();
+    let refused = super::ran("ok --as ana kill actor:ana".into(), &output);
+    assert_eq!(place.ok("log --type kill_switch").stdout, "");
+    assert_snapshot("another_user_gets_no_answer", session([refused, server.stop()]));
 }
