@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::exit::{Exit, Failure};
 use super::{Context, file, show};
+use crate::gate::refold::{self, Difference};
 use crate::log::export::{self, ExportError};
 use crate::log::verify::{Ask, Report, verify_export, verify_sqlite};
 use crate::log::{proof, read};
@@ -86,13 +87,43 @@ impl Verify {
         }
         let since = self.checkpoint.as_deref().map(text_of).transpose()?;
         let ask = Ask { vkey: self.vkey.as_deref(), since: since.as_deref(), from: self.from, to: self.to };
-        let report = match &self.export {
-            Some(dir) => verify_export(dir, &ask)?,
-            None => verify_sqlite(&file::open(context)?, &ask)?,
-        };
-        context.show(&json(&report)?, || verdict(&report))?;
-        Ok(if report.ok { Exit::Done } else { Exit::Findings })
+        if let Some(dir) = &self.export {
+            let report = verify_export(dir, &ask)?;
+            context.show(&json(&report)?, || verdict(&report))?;
+            return Ok(if report.ok { Exit::Done } else { Exit::Findings });
+        }
+        let conn = file::open(context)?;
+        // One moment for both looks at the file, whatever a server appends meanwhile.
+        let moment = conn.unchecked_transaction()?;
+        let log = verify_sqlite(&moment, &ask)?;
+        // A log that is not whole says nothing about the tables.
+        let tables = if log.ok { refold::compare(&moment)? } else { Vec::new() };
+        let checked = Checked { ok: log.ok && tables.is_empty(), log, tables };
+        context.show(&json(&checked)?, || {
+            verdict(&checked.log)?;
+            if checked.log.ok { compared(&checked.tables) } else { Ok(()) }
+        })?;
+        Ok(if checked.ok { Exit::Done } else { Exit::Findings })
     }
+}
+
+/// The verdict on a state file: its log, and whether its tables are what the log makes of them.
+#[derive(Serialize)]
+struct Checked {
+    ok: bool,
+    log: Report,
+    tables: Vec<Difference>,
+}
+
+fn compared(tables: &[Difference]) -> Result<(), Failure> {
+    if tables.is_empty() {
+        return show::text("ok    the tables are what the log says");
+    }
+    for difference in tables {
+        let Difference { table, key, message } = difference;
+        show::text(&show::visible(&format!("FAIL  table {table}: {key} {message}")))?;
+    }
+    Ok(())
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
