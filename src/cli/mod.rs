@@ -2,6 +2,7 @@
 //! nothing itself. What works on the file alone (`backup`, `audit`, `doctor`) opens it for reading only. A file per noun.
 
 mod actor;
+mod approval;
 mod audit;
 mod backup;
 mod call;
@@ -91,6 +92,9 @@ enum Command {
     Directory(directory::Directory),
     #[command(subcommand)]
     Token(token::Token),
+    Approve(approval::Approve),
+    #[command(subcommand)]
+    Approval(approval::Approval),
     Tick(tick::Tick),
     Kill(kill::Kill),
     Log(log::Log),
@@ -192,6 +196,8 @@ impl Command {
             Command::Actor(command) => command.run(context).await,
             Command::Directory(command) => command.run(context).await,
             Command::Token(command) => command.run(context).await,
+            Command::Approve(command) => command.run(context).await,
+            Command::Approval(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,
             Command::Kill(command) => command.run(context).await,
             Command::Log(command) => command.run(context).await,

@@ -13,8 +13,10 @@ pub mod openapi;
 pub mod operation;
 pub mod perform;
 pub mod permit;
+pub mod pool;
 pub mod queue;
 pub mod reader;
+pub mod redeem;
 pub mod refold;
 pub mod replay;
 pub mod rule;
@@ -28,4 +30,5 @@ pub use operation::{Change, Entry, Query, Route, Spec, delete, get, patch, post,
 pub use perform::{Gate, Reply, Request};
 pub use permit::Permit;
 pub use reader::Reader;
+pub use redeem::Redeemed;
 pub use target::{ResourceKind, Target};

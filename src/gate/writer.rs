@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::change::{Changing, Refused};
+use super::operation::Entry;
 use super::perform::Reply;
 use super::queue::Job;
 use super::world::World;
@@ -54,6 +55,7 @@ pub(super) enum Work {
 
 pub(super) struct Writer {
     pub conn: Connection,
+    pub entries: &'static [Entry],
     pub tail: Tail,
     /// The state with what the open transaction has done.
     pub world: World,
