@@ -1,1 +1,13 @@
+//! The HTTP API, a file per noun.
+
+mod actors;
+mod audit;
+mod company;
+mod events;
+mod explain;
+mod forget;
+mod idempotency;
+mod kill;
+mod me;
+mod tick;
 mod tokens;
