@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::operation::{Act, Done, Spec};
-use super::perform::{Idem, Reply, denial, reply, seen};
+use super::perform::{Idem, Reply, denial, reply};
 use super::permit::Grant;
 use super::reader::Reader;
 use super::target::Target;
@@ -123,9 +123,8 @@ impl Writer {
         idem: Option<[u8; 32]>,
         now: Time,
     ) -> Result<Reply, Halt> {
-        let target = act.target(&Reader::held(&self.conn, &self.world, caller, now));
-        let target = seen(&self.world, caller, target, now)?;
-        let ruling = rule::decide(&self.world, caller, spec.name, &target, &[], now);
+        let target = act.target(&Reader::held(&self.conn, &self.world, caller, now))?;
+        let ruling = rule::decide_seen(&self.world, caller, spec.name, &target, now)?;
         match &ruling {
             Ruling::Allow { because } => {
                 let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::target::Target;
 use crate::policy::Ruling;
 use crate::types::caller::Caller;
+use crate::types::canonical;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Fault, Refusal};
@@ -42,7 +43,7 @@ fn digest(tenant: &str, caller: &Caller, call: &Asked<'_>, target: &Target) -> R
         resource: target.id(),
         tenant,
     };
-    Ok(hex::encode(Sha256::digest(serde_json_canonicalizer::to_vec(&exact)?)))
+    Ok(hex::encode(Sha256::digest(canonical::to_vec(&exact)?)))
 }
 
 /// The event that parks a call, and the answer to its caller.

@@ -15,6 +15,7 @@ pub mod perform;
 pub mod permit;
 pub mod queue;
 pub mod reader;
+pub mod refold;
 pub mod replay;
 pub mod rule;
 pub mod schema;

@@ -14,13 +14,12 @@ use super::permit::Grant;
 use super::queue::Queue;
 use super::reader::{Reader, Readers};
 use super::rule;
-use super::target::Target;
 use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
 use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::time::{Clock, Monotone, Time};
+use crate::types::time::{Clock, Monotone};
 
 /// One call, ready to be decided.
 pub struct Request {
@@ -111,8 +110,8 @@ impl Gate {
         let world = self.world.load();
         let now = self.clock.now();
         let read = Reader::pooled(&self.readers, &world, &caller, now);
-        let target = seen(&world, &caller, query.target(&read), now)?;
-        let ruling = rule::decide(&world, &caller, spec.name, &target, &[], now);
+        let target = query.target(&read)?;
+        let ruling = rule::decide_seen(&world, &caller, spec.name, &target, now)?;
         if let Ruling::Allow { because } = ruling {
             let done = query.run(Grant { caller: caller.clone(), now, because }, &read)?;
             return Ok(Asked::Done(reply(&world, spec, done)));
@@ -126,13 +125,6 @@ impl Gate {
 enum Asked {
     Done(Reply),
     Refused(Refused),
-}
-
-/// The target, if the caller may know that it exists. Absent and invisible read the same.
-pub(super) fn seen(world: &World, caller: &Caller, target: Result<Target, Stop>, now: Time) -> Result<Target, Stop> {
-    let target = target?;
-    let visible = target.sight().is_none_or(|sight| rule::decide(world, caller, sight, &target, &[], now).is_allowed());
-    if visible { Ok(target) } else { Err(Refusal::not_found().into()) }
 }
 
 /// «policy denied <operation>: <reason>»

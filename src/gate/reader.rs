@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
 
     /// The gate's answer for any caller, without doing or recording anything.
     pub fn ruling(&self, caller: &Caller, operation: &str, target: &Target) -> Ruling {
-        rule::decide(self.world, caller, operation, target, &[], self.now)
+        rule::decide(self.world, caller, operation, target, self.now)
     }
 
     /// One page of a list: rows are read in chunks until enough of them are visible.
@@ -229,8 +229,15 @@ impl<'a> Reader<'a> {
         proof::inclusion(self.conn()?, self.head(), seq)
     }
 
-    pub fn consistency_proof(&self, from: u64, to: u64) -> Result<String, Fault> {
-        proof::consistency(self.conn()?, self.head(), from, to)
+    /// That the tree of `to` leaves, which `note` is the checkpoint of, continues that of `from`.
+    pub fn consistency_proof(&self, from: u64, to: u64, note: &str) -> Result<String, Fault> {
+        proof::consistency(self.conn()?, from, to, note)
+    }
+
+    /// The published checkpoint of a tree of this size.
+    pub fn checkpoint_note(&self, size: u64) -> Result<Option<String>, Fault> {
+        let newest = read::checkpoints(self.conn()?, size + 1, 1)?.pop();
+        Ok(newest.filter(|published| published.size == size).map(|published| published.note))
     }
 
     /// Walks the whole log with the verifier, which trusts nothing of this program.

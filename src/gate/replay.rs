@@ -13,6 +13,7 @@ use super::target::Target;
 use super::world::World;
 use crate::store::idem::{self, Kept};
 use crate::types::caller::Caller;
+use crate::types::canonical;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::time::Time;
 
@@ -29,7 +30,7 @@ pub(super) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) 
 
 /// What a request asks, whatever the order of its fields.
 pub(super) fn fingerprint(value: &Value) -> Result<[u8; 32], Fault> {
-    Ok(Sha256::digest(serde_json_canonicalizer::to_vec(value)?).into())
+    Ok(Sha256::digest(canonical::to_vec(value)?).into())
 }
 
 /// The stored answer; for a caller who may still read at all, and only to the same question.
@@ -38,7 +39,7 @@ pub(super) fn answer(world: &World, caller: &Caller, kept: Kept, asked: &[u8; 32
         let message = "this Idempotency-Key was used for another request";
         return Err(Refusal::new(Code::IdempotencyMismatch, message).into());
     }
-    let reading = rule::decide(world, caller, "me.read", &Target::Actor(caller.actor()), &[], now);
+    let reading = rule::decide(world, caller, "me.read", &Target::Actor(caller.actor()), now);
     if !reading.is_allowed() {
         return Err(denial("me.read", &reading).into());
     }

@@ -12,33 +12,64 @@ use crate::policy::{Closed, Question, Record, Ruling, Slice};
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
+use crate::types::refusal::Refusal;
 use crate::types::time::Time;
 
-/// The gate's answer to one call. `granted` are the kinds of approval that were truly given.
-pub(super) fn decide(
+/// One caller and one target: several operations can be asked about, and what they share is gathered once.
+pub(super) struct Asker<'a> {
+    world: &'a World,
+    principal: EntityUid,
+    resource: EntityUid,
+    entities: Vec<Closed>,
+    facts: Record,
+}
+
+impl<'a> Asker<'a> {
+    pub fn new(world: &'a World, caller: &Caller, target: &Target, now: Time) -> Asker<'a> {
+        let resource = target.uid();
+        let mut entities = Entities { world, seen: BTreeSet::new(), found: Vec::new() };
+        entities.add_caller(caller);
+        entities.add_target(target, &resource);
+        let facts = facts::of(world, caller, now);
+        Asker { world, principal: principal(caller), resource, entities: entities.found, facts }
+    }
+
+    /// The gate's answer. `granted` are the kinds of approval that were truly given.
+    pub fn ask(&self, operation: &str, granted: &[String]) -> Ruling {
+        let action = uid("Action", operation);
+        let slice = Slice::new(&self.world.policy, &action, self.entities.iter().cloned());
+        let question = Question {
+            principal: &self.principal,
+            action: &action,
+            resource: &self.resource,
+            entities: &slice,
+            facts: &self.facts,
+            approvals: granted,
+        };
+        self.world.policy.decide(&question)
+    }
+}
+
+/// The gate's answer to one call, for which no approval was given.
+pub(super) fn decide(world: &World, caller: &Caller, operation: &str, target: &Target, now: Time) -> Ruling {
+    Asker::new(world, caller, target, now).ask(operation, &[])
+}
+
+/// The gate's answer to one call; `Err` where the caller may not know that the target exists. Absent and invisible read
+/// the same. That oneself exists is no secret.
+pub(super) fn decide_seen(
     world: &World,
     caller: &Caller,
     operation: &str,
     target: &Target,
-    granted: &[String],
     now: Time,
-) -> Ruling {
-    let action = uid("Action", operation);
-    let (principal, resource) = (principal(caller), target.uid());
-    let mut entities = Entities { world, seen: BTreeSet::new(), found: Vec::new() };
-    entities.add_caller(caller);
-    entities.add_target(target, &resource);
-    let slice = Slice::new(&world.policy, &action, entities.found);
-    let facts = facts::of(world, caller, now);
-    let question = Question {
-        principal: &principal,
-        action: &action,
-        resource: &resource,
-        entities: &slice,
-        facts: &facts,
-        approvals: granted,
-    };
-    world.policy.decide(&question)
+) -> Result<Ruling, Refusal> {
+    let asker = Asker::new(world, caller, target, now);
+    let oneself = matches!(target, Target::Actor(id) if *id == caller.actor());
+    match target.sight() {
+        Some(sight) if !oneself && !asker.ask(sight, &[]).is_allowed() => Err(Refusal::not_found()),
+        _ => Ok(asker.ask(operation, &[])),
+    }
 }
 
 fn principal(caller: &Caller) -> EntityUid {

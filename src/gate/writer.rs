@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use rusqlite::Connection;
@@ -23,6 +23,25 @@ use crate::types::time::{Clock, Monotone, Time};
 /// Jobs in one transaction.
 const BATCH: usize = 256;
 const IDLE: Duration = Duration::from_secs(1);
+
+/// How long the writer waits for those whom it has just answered to come back.
+const LINGER: Duration = Duration::from_micros(500);
+
+/// Jobs for one transaction: what is queued, and for a moment as many as came last time. One client alone never waits; many
+/// share one fsync instead of each paying for a few.
+pub fn gather<T>(jobs: &Receiver<T>, first: T, expected: &mut usize) -> Vec<T> {
+    let mut batch = vec![first];
+    batch.extend(jobs.try_iter().take(BATCH - 1));
+    let until = Instant::now() + LINGER;
+    while batch.len() < *expected {
+        match jobs.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(job) => batch.push(job),
+            Err(_) => break,
+        }
+    }
+    *expected = batch.len();
+    batch
+}
 
 /// What the writer is asked to do.
 pub(super) enum Work {
@@ -50,11 +69,12 @@ pub(super) struct Writer {
 impl Writer {
     /// Serves jobs until every sender is gone, then publishes the last checkpoint.
     pub fn serve(mut self, jobs: &Receiver<Job>) {
+        let mut expected = 1;
         loop {
             match jobs.recv_timeout(IDLE) {
                 Ok(first) => {
-                    let more = jobs.try_iter().take(BATCH - 1);
-                    let batch: Vec<Job> = std::iter::once(first).chain(more).filter(|job| job.turn.take()).collect();
+                    let batch = gather(jobs, first, &mut expected);
+                    let batch: Vec<Job> = batch.into_iter().filter(|job| job.turn.take()).collect();
                     let (stops, batch): (Vec<Job>, Vec<Job>) =
                         batch.into_iter().partition(|job| matches!(job.work, Work::Stop));
                     self.batch(batch);

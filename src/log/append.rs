@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::checkpoint::Signer;
-use super::read;
+use super::index::Unindexed;
 use super::record::{self, Entry, Place};
 use super::tree::{FullTile, Hash, Peaks, TILE, TILE_HEIGHT, Tree, leaf_hash};
 use crate::types::refusal::Fault;
@@ -31,6 +31,7 @@ pub struct Head {
 pub struct Tail {
     signer: Signer,
     tree: Tree,
+    unindexed: Unindexed,
     prev: Hash,
     ts: Time,
     epoch: i64,
@@ -40,7 +41,15 @@ pub struct Tail {
 impl Tail {
     /// Begins a log.
     pub fn create(conn: &Connection, signer: Signer, now: Time) -> Result<Tail, Fault> {
-        let mut tail = Tail { signer, tree: Tree::default(), prev: [0; 32], ts: now, epoch: 0, published: (0, now) };
+        let mut tail = Tail {
+            signer,
+            tree: Tree::default(),
+            unindexed: Unindexed::default(),
+            prev: [0; 32],
+            ts: now,
+            epoch: 0,
+            published: (0, now),
+        };
         tail.take_over(conn)?;
         Ok(tail)
     }
@@ -67,7 +76,8 @@ impl Tail {
             })
             .optional()?
             .unwrap_or((0, head.ts));
-        Ok(Tail { signer, tree, prev, ts: head.ts, epoch, published })
+        let unindexed = Unindexed::resume(conn, head.size)?;
+        Ok(Tail { signer, tree, unindexed, prev, ts: head.ts, epoch, published })
     }
 
     pub fn origin(&self) -> &str {
@@ -110,21 +120,22 @@ impl Tail {
     pub fn append(&mut self, conn: &Connection, entry: &Entry, now: Time, salt: [u8; 32]) -> Result<i64, Fault> {
         let seq = self.size() as i64 + 1;
         self.ts = self.ts.max(now);
+        let refs = entry.event.subjects();
         let place = Place { origin: self.signer.origin(), seq, prev: self.prev, ts: self.ts, salt };
-        let sealed = record::seal(entry, &place)?;
-        conn.prepare_cached("INSERT INTO log_entry (seq, leaf) VALUES (?, ?)")?.execute(params![seq, sealed.leaf])?;
-        conn.prepare_cached("INSERT INTO log_payload (seq, salt, body) VALUES (?, ?, ?)")?.execute(params![
+        let sealed = record::seal(entry, &refs, &place)?;
+        conn.prepare_cached("INSERT INTO log_entry (seq, leaf, salt, body) VALUES (?, ?, ?, ?)")?.execute(params![
             seq,
+            sealed.leaf,
             salt,
             sealed.payload
         ])?;
-        for key in read::keys(entry.event.kind().name(), entry.actor.as_str(), &entry.event.subjects()) {
-            conn.prepare_cached("INSERT INTO log_index (key, seq) VALUES (?, ?)")?.execute(params![key, seq])?;
-        }
+        self.unindexed.push(seq, entry.event.kind().name(), entry.actor.as_str(), &refs);
         self.prev = leaf_hash(&sealed.leaf);
-        for tile in self.tree.push(self.prev) {
-            write_tile(conn, &tile)?;
+        let full = self.tree.push(self.prev);
+        if !full.is_empty() {
+            self.unindexed.write(conn)?;
         }
+        full.iter().try_for_each(|tile| write_tile(conn, tile))?;
         Ok(seq)
     }
 
@@ -204,7 +215,7 @@ pub fn head(conn: &Connection) -> Result<Option<Head>, Fault> {
 
 /// Erases the content of an entry; the leaf stays. The caller has appended the entry that declares it.
 pub fn erase(conn: &Connection, seq: i64) -> Result<(), Fault> {
-    conn.execute("UPDATE log_payload SET salt = NULL, body = NULL WHERE seq = ?", [seq])?;
+    conn.execute("UPDATE log_entry SET salt = NULL, body = NULL WHERE seq = ?", [seq])?;
     Ok(())
 }
 

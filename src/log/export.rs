@@ -92,7 +92,7 @@ fn leaves(conn: &Connection, out: &mut BufWriter<File>) -> Result<(), Filling> {
 }
 
 fn payloads(conn: &Connection, out: &mut BufWriter<File>) -> Result<(), Filling> {
-    let sql = "SELECT seq, salt, body FROM log_entry LEFT JOIN log_payload USING (seq) ORDER BY seq";
+    let sql = "SELECT seq, salt, body FROM log_entry ORDER BY seq";
     let mut statement = conn.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

@@ -17,13 +17,13 @@ pub fn inclusion(conn: &Connection, head: &Head, seq: u64) -> Result<String, Fau
     Ok(format!("c2sp.org/tlog-proof@v1\nindex {index}\n{}\n{}", lines(&path), head.note))
 }
 
-/// That the tree of `to` leaves continues the tree of `from` leaves.
-pub fn consistency(conn: &Connection, head: &Head, from: u64, to: u64) -> Result<String, Fault> {
+/// That the tree of `to` leaves, which `note` is the checkpoint of, continues the tree of `from` leaves.
+pub fn consistency(conn: &Connection, from: u64, to: u64, note: &str) -> Result<String, Fault> {
     let mut path = Vec::new();
     if from > 0 {
         subproof(conn, from, 0, to, true, &mut path)?;
     }
-    Ok(format!("ok/consistency-proof@v1\nfrom {from}\nto {to}\n{}\n{}", lines(&path), head.note))
+    Ok(format!("ok/consistency-proof@v1\nfrom {from}\nto {to}\n{}\n{note}", lines(&path)))
 }
 
 fn lines(path: &[Hash]) -> String {

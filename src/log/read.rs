@@ -6,6 +6,7 @@ use rusqlite::{Connection, params_from_iter};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::index;
 use super::record::Decision;
 use crate::types::event::EventKind;
 use crate::types::refusal::Fault;
@@ -63,12 +64,6 @@ struct PayloadView {
     event: Value,
 }
 
-/// The keys under which an entry is found.
-pub fn keys(kind: &str, actor: &str, refs: &[String]) -> impl Iterator<Item = String> {
-    let refs: Vec<String> = refs.iter().map(|id| format!("ref:{id}")).collect();
-    [format!("type:{kind}"), format!("actor:{actor}")].into_iter().chain(refs)
-}
-
 impl Filter {
     fn matches(&self, logged: &Logged) -> bool {
         (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.name() == logged.kind))
@@ -76,14 +71,14 @@ impl Filter {
             && self.refs.iter().all(|id| logged.refs.contains(id))
     }
 
-    /// The index keys that narrow the search most.
-    fn keys(&self) -> Vec<String> {
+    /// The index keys that narrow the search most; none if nothing does.
+    fn keys(&self) -> Vec<i64> {
         if let Some(id) = self.refs.first() {
-            vec![format!("ref:{id}")]
+            vec![index::key("ref", id)]
         } else if !self.kinds.is_empty() {
-            self.kinds.iter().map(|kind| format!("type:{}", kind.name())).collect()
+            self.kinds.iter().map(|kind| index::key("type", kind.name())).collect()
         } else {
-            self.actor.iter().map(|actor| format!("actor:{actor}")).collect()
+            self.actor.iter().map(|actor| index::key("actor", actor)).collect()
         }
     }
 }
@@ -99,8 +94,9 @@ pub fn scan(
         Order::After(seq) => (seq, false),
         Order::Newest => (i64::MAX, true),
     };
+    let keys = filter.keys();
     loop {
-        let seqs = chunk(conn, at, descending, &filter.keys())?;
+        let seqs = chunk(conn, at, descending, &keys)?;
         let Some(last) = seqs.last().copied() else { return Ok(()) };
         at = last;
         for seq in seqs {
@@ -112,17 +108,21 @@ pub fn scan(
     }
 }
 
-fn chunk(conn: &Connection, at: i64, descending: bool, keys: &[String]) -> Result<Vec<i64>, Fault> {
+/// The next seqs that may match: by index where it reaches, and all of the newest, which it does not cover yet.
+fn chunk(conn: &Connection, at: i64, descending: bool, keys: &[i64]) -> Result<Vec<i64>, Fault> {
     let (compare, direction) = if descending { ("<", "DESC") } else { (">", "ASC") };
     let sql = if keys.is_empty() {
-        format!("SELECT seq FROM log_entry WHERE seq {compare} ? ORDER BY seq {direction} LIMIT {CHUNK}")
+        format!("SELECT seq FROM log_entry WHERE seq {compare} ?1 ORDER BY seq {direction} LIMIT {CHUNK}")
     } else {
         let marks = vec!["?"; keys.len()].join(",");
         format!(
-            "SELECT DISTINCT seq FROM log_index WHERE seq {compare} ? AND key IN ({marks}) ORDER BY seq {direction} LIMIT {CHUNK}"
+            "SELECT seq FROM log_entry WHERE seq {compare} ?1 AND seq > ?2 \
+             UNION SELECT seq FROM log_index WHERE seq {compare} ?1 AND key IN ({marks}) \
+             ORDER BY seq {direction} LIMIT {CHUNK}"
         )
     };
-    let values = std::iter::once(rusqlite::types::Value::from(at)).chain(keys.iter().cloned().map(Into::into));
+    let covered = if keys.is_empty() { None } else { Some(index::covered(last_seq(conn)?)) };
+    let values = std::iter::once(at).chain(covered).chain(keys.iter().copied());
     let mut statement = conn.prepare_cached(&sql)?;
     let seqs = statement.query_map(params_from_iter(values), |row| row.get(0))?.collect::<Result<_, _>>()?;
     Ok(seqs)
@@ -131,7 +131,7 @@ fn chunk(conn: &Connection, at: i64, descending: bool, keys: &[String]) -> Resul
 /// One entry.
 pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
     let (leaf, body): (Vec<u8>, Option<Vec<u8>>) = conn
-        .prepare_cached("SELECT leaf, body FROM log_entry LEFT JOIN log_payload USING (seq) WHERE seq = ?")?
+        .prepare_cached("SELECT leaf, body FROM log_entry WHERE seq = ?")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let leaf: LeafView = serde_json::from_slice(&leaf)?;
     let event = body.map(|body| serde_json::from_slice::<PayloadView>(&body)).transpose()?.map(|payload| payload.event);

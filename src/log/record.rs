@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::types::canonical;
 use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
@@ -62,7 +63,7 @@ struct Leaf<'a> {
     origin: &'a str,
     policy: &'a PolicyStamp,
     prev: String,
-    refs: Vec<String>,
+    refs: &'a [String],
     seq: i64,
     ts: i64,
     r#type: &'a str,
@@ -91,8 +92,8 @@ pub struct Place<'a> {
 }
 
 /// Serialises an entry: the only time its bytes are made.
-pub fn seal(entry: &Entry, place: &Place<'_>) -> Result<Sealed, Fault> {
-    let payload = serde_json_canonicalizer::to_vec(&Payload { event: &entry.event, gate: &entry.gate })?;
+pub fn seal(entry: &Entry, refs: &[String], place: &Place<'_>) -> Result<Sealed, Fault> {
+    let payload = canonical::to_vec(&Payload { event: &entry.event, gate: &entry.gate })?;
     let leaf = Leaf {
         actor: entry.actor.as_str(),
         c: BASE64.encode(commitment(&place.salt, &payload)),
@@ -101,7 +102,7 @@ pub fn seal(entry: &Entry, place: &Place<'_>) -> Result<Sealed, Fault> {
         origin: place.origin,
         policy: &entry.policy,
         prev: BASE64.encode(place.prev),
-        refs: entry.event.subjects(),
+        refs,
         seq: place.seq,
         ts: place.ts.0,
         r#type: entry.event.kind().name(),

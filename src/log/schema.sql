@@ -1,10 +1,7 @@
 CREATE TABLE log_entry (
   seq  INTEGER PRIMARY KEY,
-  leaf BLOB NOT NULL
-) STRICT;
-CREATE TABLE log_payload (
-  seq  INTEGER PRIMARY KEY,
-  salt BLOB,
+  leaf BLOB NOT NULL,
+  salt BLOB,             -- with body: the payload; both NULL once erased
   body BLOB
 ) STRICT;
 CREATE TABLE log_tile (
@@ -29,9 +26,10 @@ CREATE TABLE log_checkpoint (
   ts   INTEGER NOT NULL,
   note TEXT NOT NULL
 ) STRICT;
--- What events are found by: `type:…`, `actor:…`, `ref:…`. Derived from the leaves; holds no truth of its own.
+-- What events are found by: hashes of `type:…`, `actor:…`, `ref:…`. Derived from the leaves, holds no truth of its own, and
+-- covers the entries of full tiles: the newest, at most 255, are looked through one by one.
 CREATE TABLE log_index (
-  key TEXT NOT NULL,
+  key INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   PRIMARY KEY (key, seq)
 ) STRICT, WITHOUT ROWID;

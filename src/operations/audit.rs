@@ -186,7 +186,7 @@ impl Query for Proof {
 pub struct Span {
     /// The size of the older tree.
     pub from: u64,
-    /// The size of the newer tree; the newest unless given.
+    /// The size of the newer tree: of a published checkpoint, or the newest unless given.
     pub to: Option<u64>,
 }
 
@@ -210,15 +210,14 @@ impl Query for Consistency {
     }
 
     fn run(_: Permit<Self>, input: Span, read: &Reader<'_>) -> Result<String, Stop> {
-        let size = read.head().size;
-        let to = input.to.unwrap_or(size);
-        if to > size {
-            return Err(Refusal::bad_request(format!("to: the log has {size} entries")).into());
-        }
+        let head = read.head();
+        let to = input.to.unwrap_or(head.size);
         if input.from > to {
             return Err(Refusal::bad_request(format!("from: must be at most {to}")).into());
         }
-        Ok(read.consistency_proof(input.from, to)?)
+        let note = if to == head.size { Some(head.note.clone()) } else { read.checkpoint_note(to)? };
+        let unsigned = || Refusal::bad_request(format!("to: no checkpoint of {to} entries was published"));
+        Ok(read.consistency_proof(input.from, to, &note.ok_or_else(unsigned)?)?)
     }
 }
 

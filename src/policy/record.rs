@@ -3,6 +3,7 @@
 //! Always true: a record holds values, never expressions; a clone costs one pointer; a value that Cedar refuses is left
 //! out, and then the check against the schema refuses the whole question.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
@@ -67,7 +68,7 @@ impl Record {
     /// A Cedar `datetime`, from milliseconds since 1970.
     #[must_use]
     pub fn datetime(self, name: &str, unix_millis: i64) -> Self {
-        match instant(unix_millis) {
+        match remembered(unix_millis) {
             Some(value) => self.with(name, value),
             None => self,
         }
@@ -107,6 +108,19 @@ pub(super) fn references<'a>(value: &'a Value, told: &mut impl FnMut(&'a ast::En
         ValueKind::Record(pairs) => pairs.values().for_each(|item| references(item, told)),
         ValueKind::Lit(_) | ValueKind::Set(_) | ValueKind::ExtensionValue(_) => {}
     }
+}
+
+/// The last instant made on this thread: many questions are asked within one millisecond, and making one is slow.
+fn remembered(unix_millis: i64) -> Option<Value> {
+    thread_local! {
+        static LAST: RefCell<Option<(i64, Value)>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| {
+        if last.as_ref().is_none_or(|(at, _)| *at != unix_millis) {
+            *last = instant(unix_millis).map(|value| (unix_millis, value));
+        }
+        last.as_ref().map(|(_, value)| value.clone())
+    })
 }
 
 /// Cedar offers no constructor but text, so an instant is the epoch moved by a duration.

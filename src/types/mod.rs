@@ -2,6 +2,7 @@
 
 pub mod actor;
 pub mod caller;
+pub mod canonical;
 pub mod entropy;
 pub mod event;
 pub mod id;

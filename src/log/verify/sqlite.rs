@@ -11,10 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Rows};
 
 const HEAD: &str = "SELECT size, root, note, vkey, origin FROM log_head";
-const ENTRIES: &str = "SELECT e.seq, e.leaf, p.salt, p.body FROM log_entry e \
-                       LEFT JOIN log_payload p ON p.seq = e.seq ORDER BY e.seq";
-const ORPHAN: &str = "SELECT min(seq) FROM log_payload p \
-                      WHERE NOT EXISTS (SELECT 1 FROM log_entry e WHERE e.seq = p.seq)";
+const ENTRIES: &str = "SELECT seq, leaf, salt, body FROM log_entry ORDER BY seq";
 const LAST: &str = "SELECT max(seq) FROM log_entry";
 const PUBLISHED: &str = "SELECT size, root, note FROM log_checkpoint ORDER BY size";
 const TILE: &str = "SELECT hashes FROM log_tile WHERE level = ?1 AND idx = ?2";
@@ -31,10 +28,6 @@ pub fn verify_sqlite(db: &Connection, ask: &Ask<'_>) -> Result<Report, Unreadabl
 fn verify(db: &Connection, ask: &Ask<'_>) -> Result<Report, Unreadable> {
     let mut findings = Findings::default();
     let (head, vkey) = head(db, &mut findings)?;
-    let orphan = db.query_row(ORPHAN, (), |row| row.get::<_, Option<i64>>(0));
-    if let Some(seq) = orphan.unwrap_or_default() {
-        findings.add(u64::try_from(seq).ok(), "there is a payload, but no entry");
-    }
     let (mut entries, mut published) = (db.prepare(ENTRIES)?, db.prepare(PUBLISHED)?);
     let published = each(published.query(())?, |row| Ok(signed(row)));
     let stored = Stored {

@@ -15,6 +15,7 @@ use cedar_policy_core::extensions::Extensions;
 use super::approvals::ATTRIBUTE;
 use super::index::Position;
 use super::ruling::Ruling;
+use super::shape;
 use super::snapshot::{Action, Snapshot};
 use crate::policy::entities::{Slice, unresolved};
 use crate::policy::record::{Facts, references};
@@ -102,8 +103,7 @@ impl Snapshot {
         let entities = question.entities.entities()?;
         let action = self.action(question)?;
         let request = self.request(question, &[])?;
-        let fits = self.schema().as_ref().validate_request(&request, Extensions::all_available());
-        fits.map_err(|error| format!("the question does not fit the schema: {error}"))?;
+        self.fits(question, action, &request)?;
         self.slice_is_whole(question, action, entities)?;
 
         let candidates = gather(action, question, entities);
@@ -138,6 +138,19 @@ impl Snapshot {
         let context: Context = question.facts.clone().with(ATTRIBUTE, approvals).context();
         let (principal, resource) = (entry(question.principal), entry(question.resource));
         Ok(Request::new_unchecked(principal, entry(question.action), resource, Some(context)))
+    }
+
+    /// Principal, resource and context are as the schema says for the action. The context is checked by its shape.
+    fn fits(&self, question: &Question<'_>, action: &Action, request: &Request) -> Result<(), String> {
+        let schema = self.schema().as_ref();
+        let shape = shape::of(question.facts, &|uid| self.is_enumerated(uid));
+        let fits = if action.fitting.knows(shape) {
+            let (principal, resource) = (question.principal.as_ref(), question.resource.as_ref());
+            schema.validate_scope_variables(Some(principal), Some(question.action.as_ref()), Some(resource))
+        } else {
+            schema.validate_request(request, Extensions::all_available()).inspect(|()| action.fitting.learn(shape))
+        };
+        fits.map_err(|error| format!("the question does not fit the schema: {error}"))
     }
 
     /// The slice carries this snapshot's action, and everything that a policy can reach within two hops.

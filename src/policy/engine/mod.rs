@@ -9,6 +9,7 @@ mod decide;
 mod index;
 mod load;
 mod ruling;
+mod shape;
 mod snapshot;
 
 pub use decide::{PlainAnswer, Question};

@@ -16,6 +16,7 @@ use cedar_policy_core::validator::{CoreSchema, ValidatorEntityTypeKind};
 use super::index::{Index, Position};
 use super::load;
 use super::ruling::{Because, PolicyMeta};
+use super::shape::Fitting;
 use crate::policy::{Bundle, Closed, Finding, Hash};
 
 /// An immutable, loaded bundle.
@@ -50,6 +51,8 @@ pub(super) struct Action {
     /// The action and its groups.
     pub family: Vec<Closed>,
     pub index: Index,
+    /// The facts that were found to fit its context.
+    pub fitting: Fitting,
 }
 
 /// What went wrong since the snapshot was loaded.
@@ -158,7 +161,7 @@ fn actions(schema: &Schema, rules: &[Rule]) -> BTreeMap<EntityUID, Action> {
     let action = |entity: &ast::Entity| {
         let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
         let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
-        (entity.uid().clone(), Action { family, index: index(entity, rules) })
+        (entity.uid().clone(), Action { family, index: index(entity, rules), fitting: Fitting::default() })
     };
     entities.iter().map(action).collect()
 }

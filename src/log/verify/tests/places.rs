@@ -21,12 +21,9 @@ fn values_of_another_type_are_findings() {
         ("UPDATE log_entry SET seq = -20 WHERE seq = 20", Some(1)),
         ("UPDATE log_entry SET seq = 9223372036854775807 WHERE seq = 20", Some(20)),
         ("DELETE FROM log_entry", Some(1)),
-        ("UPDATE log_payload SET salt = NULL WHERE seq = 20", Some(20)),
-        ("UPDATE log_payload SET body = 7 WHERE seq = 20", Some(20)),
-        ("UPDATE log_payload SET salt = zeroblob(31) WHERE seq = 20", Some(20)),
-        ("DELETE FROM log_payload WHERE seq = 20", Some(20)),
-        ("UPDATE log_payload SET seq = 301 WHERE seq = 20", Some(20)),
-        ("INSERT INTO log_payload VALUES (301, NULL, NULL)", Some(301)),
+        ("UPDATE log_entry SET salt = NULL WHERE seq = 20", Some(20)),
+        ("UPDATE log_entry SET body = 7 WHERE seq = 20", Some(20)),
+        ("UPDATE log_entry SET salt = zeroblob(31) WHERE seq = 20", Some(20)),
         ("UPDATE log_tile SET hashes = NULL", Some(1)),
         ("UPDATE log_tile SET hashes = substr(hashes, 1, 8191)", Some(1)),
         ("UPDATE log_tile SET idx = 1", Some(1)),
@@ -53,7 +50,7 @@ fn values_of_another_type_are_findings() {
 
 #[test]
 fn problems_are_capped_and_in_order() {
-    let report = after("UPDATE log_payload SET salt = NULL, body = NULL");
+    let report = after("UPDATE log_entry SET salt = NULL, body = NULL");
     assert_eq!((report.problems.len(), report.first_bad_seq), (100, Some(1)));
     assert!(report.problems.is_sorted());
 }
@@ -61,7 +58,7 @@ fn problems_are_capped_and_in_order() {
 #[test]
 fn a_range_limits_which_payloads_are_checked() {
     let db = Pieces::plain(300, 100).sqlite();
-    db.execute_batch("UPDATE log_payload SET body = x'00' WHERE seq = 20").unwrap();
+    db.execute_batch("UPDATE log_entry SET body = x'00' WHERE seq = 20").unwrap();
     let check = |from, to| {
         let report = verify_sqlite(&db, &Ask { from: Some(from), to: Some(to), ..NOTHING }).unwrap();
         (report.ok, report.checked, report.size)

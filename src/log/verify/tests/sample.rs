@@ -189,19 +189,18 @@ impl Pieces {
     pub fn sqlite(&self) -> Connection {
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch(
-            "CREATE TABLE log_entry(seq INTEGER PRIMARY KEY, leaf);
-             CREATE TABLE log_payload(seq INTEGER PRIMARY KEY, salt, body);
+            "CREATE TABLE log_entry(seq INTEGER PRIMARY KEY, leaf, salt, body);
              CREATE TABLE log_tile(level, idx, hashes, PRIMARY KEY(level, idx));
              CREATE TABLE log_head(id INTEGER PRIMARY KEY, origin, vkey, size, root, ts, note, epoch);
              CREATE TABLE log_checkpoint(size INTEGER PRIMARY KEY, root, ts, note);
              BEGIN;",
         )
         .unwrap();
-        for entry in &self.entries {
-            db.prepare_cached("INSERT INTO log_entry VALUES (?, ?)").unwrap().execute((entry.0, &entry.1)).unwrap();
-        }
-        for (seq, salt, body) in &self.payloads {
-            db.prepare_cached("INSERT INTO log_payload VALUES (?, ?, ?)").unwrap().execute((seq, salt, body)).unwrap();
+        for (seq, leaf) in &self.entries {
+            let payload = self.payloads.iter().find(|payload| payload.0 == *seq);
+            let (salt, body) = payload.map(|(_, salt, body)| (salt, body)).unzip();
+            let mut insert = db.prepare_cached("INSERT INTO log_entry VALUES (?, ?, ?, ?)").unwrap();
+            insert.execute((seq, leaf, salt, body)).unwrap();
         }
         for ((level, index), hashes) in &self.tiles {
             db.execute("INSERT INTO log_tile VALUES (?, ?, ?)", (level, index, hashes)).unwrap();

@@ -1,0 +1,114 @@
+//! What the benches share: a company on a real disk, and a line that says under which conditions was measured.
+#![allow(dead_code, reason = "each bench uses some of it")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ok::gate::open::{Company, Options, open};
+use ok::gate::{Entry, Gate, Request};
+use ok::log::append::Tail;
+use ok::log::checkpoint::Signer;
+use ok::log::record::{Decision, Entry as LogEntry, GateNote, PolicyStamp};
+use ok::policy::Bundle;
+use ok::types::caller::{Caller, Channel, Credential, Presented};
+use ok::types::entropy::SystemEntropy;
+use ok::types::event::Event;
+use ok::types::time::{SystemClock, Time};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// The first number on the command line.
+pub fn argument(default: f64) -> f64 {
+    std::env::args().skip(1).find_map(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// A folder beside the build, because the system's temporary folder may be in memory.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+pub fn options(dir: &Path) -> Options {
+    Options {
+        path: dir.join("state.db"),
+        entries: &ok::operations::ALL,
+        policies: Bundle::built_in(),
+        dev_auth: false,
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+    }
+}
+
+/// A company with the admins `ana` and `lena`.
+pub async fn company(dir: &Path) -> Company {
+    let company = open(&options(dir)).unwrap();
+    perform(&company.gate, Credential::Server, "company.init", json!({ "id": "ana" })).await;
+    let lena = json!({ "id": "lena", "kind": "person", "role": "admin" });
+    perform(&company.gate, Credential::Holder("ana".parse().unwrap()), "actor.add", lena).await;
+    company
+}
+
+pub fn admit(gate: &Gate, credential: Credential, entry: &Entry) -> Caller {
+    gate.admit(&Presented { credential, channel: Channel::Cli, address: None }, &entry.spec).unwrap()
+}
+
+pub async fn perform(gate: &Arc<Gate>, credential: Credential, operation: &str, input: Value) -> Value {
+    let entry = gate.entry(operation).unwrap();
+    let caller = admit(gate, credential, entry);
+    let call = entry.prepare(input).unwrap();
+    let reply = gate.perform(Request { caller, call, idem: None }).await.expect(operation);
+    serde_json::from_slice(&reply.body).unwrap()
+}
+
+/// Says how busy the machine is, because the figures depend on it.
+pub fn conditions() {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    println!("\n{cores} cores; load average {}", load.trim());
+}
+
+/// The log of a company, to be appended to without the gate.
+pub struct Log {
+    tail: Tail,
+    entry: LogEntry,
+    salt: [u8; 32],
+}
+
+impl Log {
+    pub fn open(conn: &Connection, dir: &Path) -> Log {
+        let secret = std::fs::read_to_string(dir.join("state.db.key")).unwrap();
+        let mut key = [0; 32];
+        hex::decode_to_slice(secret.trim(), &mut key).unwrap();
+        let origin: String = conn.query_row("SELECT origin FROM log_head", [], |row| row.get(0)).unwrap();
+        let tail = Tail::resume(conn, Signer::new(origin, &key)).unwrap();
+        let policies = vec!["tick-by-admins".into()];
+        let entry = LogEntry {
+            actor: "ana".parse().unwrap(),
+            event: Event::Denied {
+                operation: "tick".into(),
+                target: "company".into(),
+                reason: "admins only".into(),
+                fault: None,
+            },
+            decision: Decision::Deny,
+            policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
+            idem: None,
+            gate: GateNote { operation: "tick".into(), channel: "http".into(), policies },
+        };
+        Log { tail, entry, salt: [0; 32] }
+    }
+
+    pub fn size(&self) -> u64 {
+        self.tail.size()
+    }
+
+    /// Appends refusals, as the gate records them, and seals the head.
+    pub fn append(&mut self, conn: &Connection, count: usize) {
+        for _ in 0..count {
+            self.salt = Sha256::digest(self.salt).into();
+            let now = Time(self.tail.ts().0 + 10);
+            self.tail.append(conn, &self.entry, now, self.salt).unwrap();
+        }
+        self.tail.seal(conn, self.tail.ts()).unwrap();
+    }
+}

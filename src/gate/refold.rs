@@ -1,0 +1,93 @@
+//! Whether the tables are what the log says. The log is tamper-evident, the tables are not: whoever edits them by hand
+//! changes what is allowed without leaving an entry. Folding the log again, apart, shows it.
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::log::read;
+use crate::store::fold::fold;
+use crate::types::event::Event;
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+
+/// The tables that are a fold of the log, with the columns that order their rows.
+const FOLDED: &[(&str, &str)] = &[
+    ("company", "id"),
+    ("policy", "id"),
+    ("policy_file", "path"),
+    ("actor", "id"),
+    ("token", "id"),
+    ("kill", "scope"),
+    ("approval", "id"),
+];
+
+/// A row that the log does not account for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Difference {
+    pub table: &'static str,
+    /// The row's key.
+    pub key: String,
+    pub message: &'static str,
+}
+
+/// Folds the whole log into an empty database and compares the tables. Empty means equal. Takes memory for the tables,
+/// not for the log.
+pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+    let fresh = Connection::open_in_memory()?;
+    fresh.execute_batch(crate::store::SCHEMA)?;
+    fresh.execute_batch("BEGIN")?;
+    for seq in 1..=read::last_seq(conn)? {
+        let logged = read::one(conn, seq)?;
+        // Erased contents fold nothing: only such may be erased.
+        let Some(event) = logged.event else { continue };
+        let event: Event = serde_json::from_value(event)?;
+        let actor: ActorId = logged.actor.parse().map_err(|_| Fault::Broken(format!("event {seq} has no actor")))?;
+        fold(&fresh, logged.at, &actor, &event)?;
+    }
+    let mut differences = Vec::new();
+    for (table, key) in FOLDED {
+        differences.extend(difference(table, &rows(conn, table, key)?, &rows(&fresh, table, key)?));
+    }
+    Ok(differences)
+}
+
+type Row = (String, Vec<Value>);
+
+fn rows(conn: &Connection, table: &str, key: &str) -> Result<Vec<Row>, Fault> {
+    let mut statement = conn.prepare(&format!("SELECT CAST({key} AS TEXT), * FROM {table} ORDER BY 1"))?;
+    let columns = statement.column_count();
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok((row.get(0)?, (1..columns).map(|column| row.get(column)).collect::<Result<_, _>>()?))
+    };
+    Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
+}
+
+/// Walks both sides in the order of their keys.
+fn difference(table: &'static str, stored: &[Row], folded: &[Row]) -> Vec<Difference> {
+    let told = |key: &str, message| Difference { table, key: key.to_owned(), message };
+    let mut found = Vec::new();
+    let (mut stored, mut folded) = (stored.iter().peekable(), folded.iter().peekable());
+    loop {
+        let (left, right) = (stored.peek().map(|row| &row.0), folded.peek().map(|row| &row.0));
+        match (left, right) {
+            (None, None) => return found,
+            (Some(key), right) if right.is_none_or(|right| key < right) => {
+                found.push(told(key, "is in the table, but no event made it"));
+                stored.next();
+            }
+            (left, Some(key)) if left.is_none_or(|left| key < left) => {
+                found.push(told(key, "was made by an event, but is not in the table"));
+                folded.next();
+            }
+            _ => {
+                if let (Some(left), Some(right)) = (stored.next(), folded.next())
+                    && left.1 != right.1
+                {
+                    found.push(told(&left.0, "differs from what the events made of it"));
+                }
+            }
+        }
+    }
+}

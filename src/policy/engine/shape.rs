@@ -1,0 +1,63 @@
+//! The shape of a request's facts: names and types without values. Whether facts fit an action's context depends on
+//! nothing else, so Cedar checks each shape once for an action, and a question costs only a look at its shape.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::RwLock;
+
+use cedar_policy_core::ast::{EntityUID, Literal, Value, ValueKind};
+
+use crate::policy::record::Facts;
+
+/// More shapes than the server makes; past that, each question is checked in full.
+const MOST: usize = 64;
+
+/// The shapes that were found to fit.
+#[derive(Debug, Default)]
+pub(super) struct Fitting(RwLock<BTreeSet<u64>>);
+
+impl Fitting {
+    pub fn knows(&self, shape: u64) -> bool {
+        self.0.read().is_ok_and(|known| known.contains(&shape))
+    }
+
+    pub fn learn(&self, shape: u64) {
+        if let Ok(mut known) = self.0.write()
+            && known.len() < MOST
+        {
+            known.insert(shape);
+        }
+    }
+}
+
+/// The shape of facts. `is_enumerated` tells the entity types whose ids are part of their type.
+pub(super) fn of(facts: &Facts, is_enumerated: &impl Fn(&EntityUID) -> bool) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (name, value) in facts.pairs() {
+        name.hash(&mut hasher);
+        value_shape(value, is_enumerated).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn value_shape(value: &Value, is_enumerated: &impl Fn(&EntityUID) -> bool) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    std::mem::discriminant(value.value_kind()).hash(&mut hasher);
+    match value.value_kind() {
+        ValueKind::Lit(Literal::EntityUID(uid)) if is_enumerated(uid) => uid.hash(&mut hasher),
+        ValueKind::Lit(Literal::EntityUID(uid)) => uid.entity_type().hash(&mut hasher),
+        ValueKind::Lit(literal) => std::mem::discriminant(literal).hash(&mut hasher),
+        ValueKind::Set(set) => {
+            let shapes: BTreeSet<u64> = set.iter().map(|item| value_shape(item, is_enumerated)).collect();
+            shapes.hash(&mut hasher);
+        }
+        ValueKind::Record(pairs) => {
+            for (name, value) in pairs.iter() {
+                name.hash(&mut hasher);
+                value_shape(value, is_enumerated).hash(&mut hasher);
+            }
+        }
+        ValueKind::ExtensionValue(value) => value.typename().hash(&mut hasher),
+    }
+    hasher.finish()
+}
