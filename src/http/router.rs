@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{RawPathParams, Request};
 use axum::response::Response;
-use axum::routing::{MethodFilter, MethodRouter};
+use axum::routing::{MethodFilter, MethodRouter, any};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -33,6 +33,8 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
     let api = paths.into_iter().fold(Router::new(), |api, (path, methods)| api.route(path, methods));
     Router::new()
         .nest("/api", api.fallback(no_such_route))
+        // `nest` leaves this one out.
+        .route("/api/", any(no_such_route))
         .fallback(page::serve)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(axum::middleware::from_fn(reply::finish))
