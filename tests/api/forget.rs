@@ -12,7 +12,7 @@ async fn refusal(test: &Test) -> i64 {
 }
 
 fn content(test: &Test, seq: i64) -> Option<Vec<u8>> {
-    test.file().query_row("SELECT body FROM log_payload WHERE seq = ?", [seq], |row| row.get(0)).unwrap()
+    test.file().query_row("SELECT body FROM log_entry WHERE seq = ?", [seq], |row| row.get(0)).unwrap()
 }
 
 fn in_file(test: &Test, text: &[u8]) -> bool {
@@ -47,7 +47,7 @@ async fn content_that_is_gone_without_a_word_is_tampering() {
     let path = test.path();
     let test = test.reopened().await;
     let conn = rusqlite::Connection::open(path).unwrap();
-    conn.execute("UPDATE log_payload SET salt = NULL, body = NULL WHERE seq = ?", [seq]).unwrap();
+    conn.execute("UPDATE log_entry SET salt = NULL, body = NULL WHERE seq = ?", [seq]).unwrap();
     let report = test.verdict();
     assert_eq!((report.ok, report.first_bad_seq), (false, Some(seq as u64)), "{report:#?}");
     let asked = test.post("/audit/verify", &test.admin, json!({})).await.json();

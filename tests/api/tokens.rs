@@ -8,21 +8,22 @@ use crate::harness::Test;
 #[tokio::test]
 async fn a_token_is_shown_once_and_kept_as_a_hash() {
     let test = Test::new().await;
+    test.clock.advance(1_000);
     let answer = test.post("/tokens", &test.admin, json!({ "label": "laptop", "scopes": ["read"] })).await;
     assert_eq!(answer.status, 201);
     assert_eq!(answer.fields(), ["access", "actor", "expires_at", "id", "kind", "label", "scopes", "token"]);
     let issued = answer.json();
     assert_eq!(
         (&issued["kind"], &issued["actor"], &issued["access"], &issued["expires_at"]),
-        (&json!("api"), &json!("ana"), &json!("limited to read"), &json!("2026-12-20T09:00:00Z"))
+        (&json!("api"), &json!("ana"), &json!("limited to read"), &json!("2026-12-20T09:00:01Z"))
     );
     let listed = test.get("/tokens", &test.admin).await;
     assert_eq!(
         listed.json()[0],
         json!({
             "id": issued["id"], "actor": "ana", "kind": { "type": "api" }, "label": "laptop", "scopes": ["read"],
-            "access": "limited to read", "status": "active", "created_at": "2026-11-20T09:00:00Z",
-            "expires_at": "2026-12-20T09:00:00Z",
+            "access": "limited to read", "status": "active", "created_at": "2026-11-20T09:00:01Z",
+            "expires_at": "2026-12-20T09:00:01Z",
         })
     );
     assert_eq!(listed.json()[1]["access"], "full access");
