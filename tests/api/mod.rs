@@ -8,6 +8,7 @@ mod explain;
 mod forget;
 mod idempotency;
 mod kill;
+mod matrix;
 mod me;
 mod tick;
 mod tokens;

@@ -274,3 +274,12 @@ fn router(company: &Company) -> axum::Router {
 pub fn actor(id: &str) -> Credential {
     Credential::Holder(id.parse::<ActorId>().unwrap())
 }
+
+/// Snapshots in a folder of `snapshots/`.
+pub fn snapshots(folder: &str) -> insta::Settings {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(format!("{}/snapshots/{folder}", env!("CARGO_MANIFEST_DIR")));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings
+}
