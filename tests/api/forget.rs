@@ -1,5 +1,6 @@
 //! Erased content is gone, and the log still verifies.
 
+use ok::types::time::DAY;
 use serde_json::json;
 
 use crate::harness::Test;
@@ -69,6 +70,22 @@ async fn what_the_company_rests_on_cannot_be_forgotten() {
     let twice = test.post("/context/forget", &test.admin, forget(json!([seq]))).await;
     assert_eq!(twice.error(), format!("422 invalid events: the content of {seq} is erased already"));
     assert_eq!(test.post("/context/forget", &test.admin, forget(json!([]))).await.status, 422);
+}
+
+#[tokio::test]
+async fn after_erasing_the_tables_are_still_what_the_log_says() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let parked = test.post("/actors", &cast.lea, json!({ "id": "new", "kind": "agent", "team": "team:ops" })).await;
+    assert_eq!(parked.status, 202);
+    test.clock.advance(3 * DAY);
+    test.post("/tick", &test.admin, json!({})).await;
+    test.post("/kill", &cast.mia, json!({ "scope": "tool:x" })).await;
+    for seq in 1..=test.last_seq().await {
+        test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "all that can be" })).await;
+    }
+    assert_eq!(test.newest(1).await, ["context_forgotten"]);
+    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
 }
 
 #[tokio::test]
