@@ -12,3 +12,5 @@
 
 mod api;
 mod harness;
+mod house;
+mod reference;
