@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, any};
@@ -25,9 +26,12 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
         let methods = paths.remove(entry.spec.route.path).unwrap_or_default();
         paths.insert(
             entry.spec.route.path,
-            methods.on(filter(entry), move |params: RawPathParams, request: Request| {
-                dispatch(Arc::clone(&face), params, request)
-            }),
+            methods.on(
+                filter(entry),
+                move |params: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
+                    dispatch(Arc::clone(&face), params, request)
+                },
+            ),
         );
     }
     let api = paths.into_iter().fold(Router::new(), |api, (path, methods)| api.route(path, methods));
