@@ -2,6 +2,7 @@
 
 mod actors;
 mod audit;
+mod bad_input;
 mod company;
 mod events;
 mod explain;
@@ -10,5 +11,6 @@ mod idempotency;
 mod kill;
 mod matrix;
 mod me;
+mod storm;
 mod tick;
 mod tokens;
