@@ -13,4 +13,9 @@ pub mod gate;
 
 pub mod operations;
 
+pub mod engine;
+
+pub mod config;
 pub mod http;
+
+pub mod cli;

@@ -11,6 +11,8 @@
 )]
 
 mod api;
+mod cli;
+mod crash;
 mod harness;
 mod house;
 mod reference;

@@ -81,14 +81,22 @@ impl From<rusqlite::Error> for CannotOpen {
 pub struct Company {
     pub gate: Arc<Gate>,
     pub lock: Lock,
-    writer: JoinHandle<()>,
+    writer: JoinHandle<Connection>,
 }
 
 impl Company {
     /// Stops the writer after what it has taken, publishes the last checkpoint and gives the file up.
     pub async fn close(self) {
-        let _ = self.gate.queue.submit(Work::Stop).await;
-        let _ = tokio::task::spawn_blocking(move || self.writer.join()).await;
+        let Company { gate, lock, writer } = self;
+        let _ = gate.queue.submit(Work::Stop).await;
+        let closed = tokio::task::spawn_blocking(move || {
+            let conn = writer.join();
+            // The last connection to close tidies up, and must be the one that can write.
+            drop(gate);
+            drop(conn);
+            drop(lock);
+        });
+        let _ = closed.await;
     }
 }
 
@@ -98,11 +106,13 @@ pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMA];
 /// Opens a company, or makes one.
 pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     make_folder(&options.path)?;
+    let options = &Options { path: resolved(&options.path), ..options.clone() };
     let lock = match lock::take(&options.path) {
         Ok(Tried::Ours(lock)) => lock,
         Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
         Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
     };
+    file::make_private(&options.path)?;
     let mut conn = file::connect(&options.path, Mode::Write)?;
     file::prepare(&mut conn, &options.path, SCHEMAS)?;
     let (instance, tail, policy) = match company::instance(&conn)? {
@@ -142,6 +152,11 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         grown: growing,
     };
     Ok(Company { gate: Arc::new(gate), lock, writer })
+}
+
+/// The file behind a link: one file has one lock, whatever it is called.
+fn resolved(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn make_folder(path: &Path) -> Result<(), OpenError> {

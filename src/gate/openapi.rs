@@ -1,5 +1,7 @@
 //! The OpenAPI 3.1 document, from the list of operations alone: a route cannot exist and be undocumented.
 
+use std::collections::BTreeMap;
+
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -14,17 +16,16 @@ pub fn document(entries: &[Entry]) -> Value {
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
-    let mut paths: Map<String, Value> = Map::new();
+    let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.spec.route.local) {
         let input = (entry.input)(&mut generator).to_value();
         let output = (entry.output)(&mut generator).to_value();
         let path = format!("/api{}", entry.spec.route.path);
-        let item = paths.entry(path).or_insert_with(|| json!({}));
-        item[method(entry.spec.route.method)] = operation(entry, &resolve(&generator, &input), &input, &output);
+        let described = operation(entry, &resolve(&generator, &input), &input, &output);
+        paths.entry(path).or_default().insert(method(entry.spec.route.method).to_owned(), described);
     }
     let mut schemas: Map<String, Value> = generator.take_definitions(true);
     schemas.insert("Error".into(), error_schema());
-    paths.sort_keys();
     schemas.sort_keys();
     json!({
         "openapi": "3.1.0",
@@ -37,6 +38,13 @@ pub fn document(entries: &[Entry]) -> Value {
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
         },
     })
+}
+
+/// Sets a field of an object.
+fn put(object: &mut Value, name: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(name.to_owned(), value);
+    }
 }
 
 fn method(method: Method) -> &'static str {
@@ -77,11 +85,15 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         "responses": responses(spec, output),
     });
     if spec.route.open {
-        value["security"] = json!([]);
+        put(&mut value, "security", json!([]));
     }
     if !in_query && properties.keys().any(|name| !in_path(name)) {
         let schema = body_schema(input, reference, &in_path);
-        value["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+        put(
+            &mut value,
+            "requestBody",
+            json!({ "required": true, "content": { "application/json": { "schema": schema } } }),
+        );
     }
     value
 }
@@ -113,11 +125,11 @@ fn parameter(name: &str, schema: &Value, in_path: bool, required: bool) -> Value
         "schema": schema,
     });
     if let Some(description) = description {
-        value["description"] = description;
+        put(&mut value, "description", description);
     }
     if schema.get("type").is_some_and(|kind| kind == "array") {
-        value["style"] = json!("form");
-        value["explode"] = json!(false);
+        put(&mut value, "style", json!("form"));
+        put(&mut value, "explode", json!(false));
     }
     value
 }
@@ -147,24 +159,28 @@ fn responses(spec: &Spec, output: &Value) -> Value {
     };
     let mut done = json!({ "description": "Done", "content": content });
     if output.get("type").is_some_and(|kind| kind == "array") {
-        done["headers"] = json!({ "x-next-cursor": {
+        put(
+            &mut done,
+            "headers",
+            json!({ "x-next-cursor": {
             "description": "The cursor of the next page; absent on the last.", "schema": { "type": "string" },
-        } });
+        } }),
+        );
     }
     let error = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } });
     let mut responses = json!({ spec.route.status.to_string(): done });
-    responses["400"] = error("`bad_request`: a bad value in path, query or body");
+    put(&mut responses, "400", error("`bad_request`: a bad value in path, query or body"));
     if !spec.route.open {
-        responses["401"] = error("`unauthorized`: no token, or a bad one");
-        responses["403"] = error("`denied` by policy, or `token_scope`: out of the token's reach");
-        responses["404"] = error("`not_found`: it does not exist, or the caller may not see it");
-        responses["429"] = error("`rate_limited`");
-        responses["503"] = error("`audit_unavailable`: the log cannot be written; nothing was done");
+        put(&mut responses, "401", error("`unauthorized`: no token, or a bad one"));
+        put(&mut responses, "403", error("`denied` by policy, or `token_scope`: out of the token's reach"));
+        put(&mut responses, "404", error("`not_found`: it does not exist, or the caller may not see it"));
+        put(&mut responses, "429", error("`rate_limited`"));
+        put(&mut responses, "503", error("`audit_unavailable`: the log cannot be written; nothing was done"));
     }
     if !spec.events.is_empty() {
-        responses["202"] = error("`needs_approval`: it waits for people");
-        responses["409"] = error("`conflict`: it is in the wrong state");
-        responses["422"] = error("`invalid`: well formed but not acceptable");
+        put(&mut responses, "202", error("`needs_approval`: it waits for people"));
+        put(&mut responses, "409", error("`conflict`: it is in the wrong state"));
+        put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
     }
     responses
 }

@@ -33,7 +33,7 @@ enum Source<'a> {
     /// The writer's own connection, in its transaction.
     Held(&'a Connection),
     /// Taken from the pool when first needed: most decisions read memory alone.
-    Pool(&'a Readers, OnceCell<PooledConnection<SqliteConnectionManager>>),
+    Pool(&'a Readers, OnceCell<Box<PooledConnection<SqliteConnectionManager>>>),
 }
 
 pub struct Reader<'a> {
@@ -57,9 +57,9 @@ impl<'a> Reader<'a> {
             Source::Held(conn) => Ok(conn),
             Source::Pool(pool, taken) => {
                 if taken.get().is_none() {
-                    let _ = taken.set(pool.get()?);
+                    let _ = taken.set(Box::new(pool.get()?));
                 }
-                taken.get().map(|conn| &**conn).ok_or_else(|| Fault::Broken("no reader".into()))
+                taken.get().map(|conn| &***conn).ok_or_else(|| Fault::Broken("no reader".into()))
             }
         }
     }

@@ -68,7 +68,8 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Serves jobs until every sender is gone, then publishes the last checkpoint.
-    pub fn serve(mut self, jobs: &Receiver<Job>) {
+    /// Returns the connection, to be closed after all readers.
+    pub fn serve(mut self, jobs: &Receiver<Job>) -> Connection {
         let mut expected = 1;
         loop {
             match jobs.recv_timeout(IDLE) {
@@ -86,19 +87,19 @@ impl Writer {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.stop();
+        self.stop()
     }
 
     fn batch(&mut self, jobs: Vec<Job>) {
         if jobs.is_empty() {
             return;
         }
-        let mut answers = Vec::with_capacity(jobs.len());
-        let mut outcomes = Vec::with_capacity(jobs.len());
+        // Apart, because whatever stops the transaction, everybody is told.
+        let (works, answers): (Vec<Work>, Vec<_>) = jobs.into_iter().map(|job| (job.work, job.answer)).unzip();
+        let mut outcomes = Vec::with_capacity(works.len());
         let done = self.transaction(|writer, now| {
-            for job in jobs {
-                answers.push(job.answer);
-                outcomes.push(writer.carry_out(job.work, now)?);
+            for work in works {
+                outcomes.push(writer.carry_out(work, now)?);
             }
             Ok(())
         });
@@ -181,12 +182,11 @@ impl Writer {
         }
     }
 
-    fn stop(mut self) {
+    fn stop(mut self) -> Connection {
         let last = self.transaction(|writer, now| writer.tail.publish_newest(&writer.conn, now));
         if let Err(why) = last {
             tracing::error!(%why, "the last checkpoint could not be published");
         }
-        // Leaves one file behind, not three.
-        let _ = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        self.conn
     }
 }

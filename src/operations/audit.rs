@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Nothing;
 use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::log::append;
+use crate::log::read::{Logged, Published};
 use crate::log::verify::{Ask, Report};
 use crate::store::Position;
 use crate::types::page::{Page, PageQuery};
@@ -43,6 +45,21 @@ pub struct HeadAnswer {
     pub at: Time,
 }
 
+impl HeadAnswer {
+    /// A head with the newest entry, if there is one.
+    pub fn of(head: &append::Head, newest: Option<Logged>) -> HeadAnswer {
+        HeadAnswer {
+            seq: head.size,
+            size: head.size,
+            root: BASE64.encode(head.root),
+            prev: newest.map(|event| event.prev).unwrap_or_default(),
+            signed_note: head.note.clone(),
+            key_id: head.vkey.split('+').nth(1).unwrap_or_default().to_owned(),
+            at: head.ts,
+        }
+    }
+}
+
 /// Read the head.
 pub enum Head {}
 
@@ -64,16 +81,7 @@ impl Query for Head {
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<HeadAnswer, Stop> {
         let head = read.head();
-        let newest = read.event(head.size as i64)?;
-        Ok(HeadAnswer {
-            seq: head.size,
-            size: head.size,
-            root: BASE64.encode(head.root),
-            prev: newest.map(|event| event.prev).unwrap_or_default(),
-            signed_note: head.note.clone(),
-            key_id: head.vkey.split('+').nth(1).unwrap_or_default().to_owned(),
-            at: head.ts,
-        })
+        Ok(HeadAnswer::of(head, read.event(head.size as i64)?))
     }
 }
 
@@ -112,6 +120,12 @@ pub struct Checkpoint {
     pub note: String,
 }
 
+impl From<Published> for Checkpoint {
+    fn from(row: Published) -> Checkpoint {
+        Checkpoint { size: row.size, root: BASE64.encode(row.root), at: row.at, note: row.note }
+    }
+}
+
 /// List published checkpoints.
 pub enum Checkpoints {}
 
@@ -134,13 +148,7 @@ impl Query for Checkpoints {
     fn run(_: Permit<Self>, input: PageQuery, read: &Reader<'_>) -> Result<Page<Checkpoint>, Stop> {
         let fetch = |from: &Position, limit| {
             let rows = read.checkpoints(u64::try_from(from.at).unwrap_or(0), limit)?;
-            let shown = |row: crate::log::read::Published| Checkpoint {
-                size: row.size,
-                root: BASE64.encode(row.root),
-                at: row.at,
-                note: row.note,
-            };
-            Ok(rows.into_iter().map(shown).collect())
+            Ok(rows.into_iter().map(Checkpoint::from).collect())
         };
         let position = |row: &Checkpoint| Position { at: row.size as i64, id: String::new() };
         read.page(&input, "audit.checkpoints".into(), fetch, |_| true, position)

@@ -69,7 +69,7 @@ fn problem(seq: i64, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let forgettable = EventKind::ALL.iter().any(|kind| kind.name() == logged.kind && kind.is_forgettable());
     Ok(match logged.event {
         None => Some(format!("events: the content of {seq} is erased already")),
-        Some(_) if !forgettable => Some(format!("events: the state of the company rests on {seq}, a {}", logged.kind)),
+        Some(_) if !forgettable => Some(format!("events: the state of the company rests on {seq} ({})", logged.kind)),
         Some(_) => None,
     })
 }

@@ -13,7 +13,7 @@ use crate::log::record::Decision;
 use crate::types::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::page::PageQuery;
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 
@@ -142,23 +142,37 @@ impl Query for List {
     }
 
     fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
-        let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
-        let (filter, order) = (input.filter()?, input.order()?);
         let mut sight = Sight { read, known: BTreeMap::new() };
-        let last_seq = read.last_seq()?;
-        let mut events = Vec::new();
-        read.scan(order, &filter, &mut |logged| {
-            // What came after `last_seq` was read belongs to the next question.
-            if logged.seq <= last_seq && sight.sees(&logged) {
-                events.push(shown(logged));
-            }
-            Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-        })?;
-        if matches!(order, Order::Newest) {
-            events.reverse();
-        }
-        Ok(Events { events, last_seq })
+        let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
+        collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))
     }
+}
+
+/// A way to read the log.
+type Each<'a> = &'a mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>;
+pub type Scan<'a> = &'a dyn Fn(Order, &Filter, Each<'_>) -> Result<(), Fault>;
+
+/// The events that are asked for, of a log of `last_seq` entries, as far as `sees` lets them through.
+pub fn collect(
+    input: &Which,
+    last_seq: i64,
+    scan: Scan<'_>,
+    mut sees: impl FnMut(&Logged) -> bool,
+) -> Result<Events, Stop> {
+    let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
+    let (filter, order) = (input.filter()?, input.order()?);
+    let mut events = Vec::new();
+    scan(order, &filter, &mut |logged| {
+        // What came after `last_seq` was read belongs to the next question.
+        if logged.seq <= last_seq && sees(&logged) {
+            events.push(shown(logged));
+        }
+        Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    if matches!(order, Order::Newest) {
+        events.reverse();
+    }
+    Ok(Events { events, last_seq })
 }
 
 /// Where a stream begins.

@@ -7,6 +7,7 @@ use super::Bundle;
 #[derive(RustEmbed)]
 #[folder = "policies/"]
 #[include = "*.cedar"]
+#[include = "approvals.yaml"]
 struct Files;
 
 impl Bundle {

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::approvals::FILE;
+
 /// The most policy files that one bundle may hold.
 pub const MAX_FILES: usize = 20_000;
 /// The most bytes that one policy file may hold.
@@ -74,7 +76,7 @@ impl Bundle {
         Hash(hex::encode(list.finalize()))
     }
 
-    /// Reads every `*.cedar` file below `folder`. Hidden files and folders are passed over.
+    /// Reads every `*.cedar` file below `folder`, and `approvals.yaml`. Hidden files and folders are passed over.
     pub fn from_dir(folder: &Path) -> Result<Self, BundleError> {
         let mut bundle = Self::default();
         bundle.read_folder(folder, folder, 0)?;
@@ -128,7 +130,7 @@ fn hidden(path: &Path) -> bool {
 }
 
 fn is_policy(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "cedar")
+    path.extension().is_some_and(|extension| extension == "cedar") || path.file_name().is_some_and(|name| name == FILE)
 }
 
 fn relative(root: &Path, path: &Path) -> Result<String, BundleError> {

@@ -42,6 +42,7 @@ pub mod code {
     pub const LEVEL: &str = "policy_too_many_hops";
     pub const TOO_LARGE: &str = "policy_too_large";
     pub const APPROVALS: &str = "policy_approvals";
+    pub const APPROVALS_FILE: &str = "approvals_invalid";
 }
 
 /// One file of the bundle with its line starts, so that an offset becomes a line in logarithmic time.

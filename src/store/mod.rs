@@ -3,6 +3,7 @@
 
 pub mod actors;
 pub mod approvals;
+pub mod backup;
 pub mod company;
 pub mod fold;
 pub mod idem;

@@ -1,5 +1,6 @@
 //! Opening a state file. What a wrapper or a build option could silently change is asserted after opening.
 
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -61,6 +62,15 @@ pub fn connect(path: &Path, mode: Mode) -> Result<Connection, OpenError> {
         Configured::Refused(refused) => refused,
     })?;
     Ok(conn)
+}
+
+/// Makes an empty file that only its owner may read, unless there is one: the tables hold the key that seals cursors.
+pub fn make_private(path: &Path) -> Result<(), OpenError> {
+    if path.exists() {
+        return Ok(());
+    }
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    made.map(drop).map_err(|error| OpenError::ReadOnly(path.to_owned(), error.to_string()))
 }
 
 enum Configured {

@@ -123,13 +123,15 @@ impl<F: Into<Fault>> From<F> for Stop {
 impl Refusal {
     /// The error as JSON: `error`, `message`, and `problems` or `approval` where they belong.
     pub fn body(&self) -> Vec<u8> {
-        let mut body = serde_json::json!({ "error": self.code.name(), "message": self.message });
+        let mut body = serde_json::Map::new();
+        body.insert("error".into(), self.code.name().into());
+        body.insert("message".into(), self.message.clone().into());
         if self.code == Code::Invalid {
-            body["problems"] = self.problems.clone().into();
+            body.insert("problems".into(), self.problems.clone().into());
         }
         if let Some(approval) = &self.approval {
-            body["approval"] = approval.clone().into();
+            body.insert("approval".into(), approval.clone().into());
         }
-        body.to_string().into_bytes()
+        serde_json::Value::Object(body).to_string().into_bytes()
     }
 }

@@ -15,6 +15,7 @@ use cedar_policy_core::validator::ValidatorEntityTypeKind;
 use super::approvals::{self, KIND_TYPE};
 use super::ruling::{Effect, PolicyMeta};
 use super::snapshot::{Parts, Rule};
+use crate::policy::approvals::{self as approval_file, ApprovalRules};
 use crate::policy::finding::{SCHEMA_FILE, Source, Sources, code};
 use crate::policy::{Bundle, Finding};
 
@@ -27,9 +28,10 @@ const MAX_HOPS: u32 = 2;
 pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>> {
     let (schema, kind_type, kinds) = parse_schema(schema).map_err(|finding| vec![finding])?;
     let mut loading = Loading::new(kind_type);
-    for (file, text) in &bundle.files {
+    for (file, text) in bundle.files.iter().filter(|(file, _)| *file != approval_file::FILE) {
         loading.file(file, text);
     }
+    let approvals = loading.approval_rules(bundle, &kinds);
     loading.validate(&schema);
     if !loading.findings.is_empty() {
         loading.findings.sort_unstable();
@@ -37,7 +39,7 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
         return Err(loading.findings);
     }
     let rules = loading.rules.into_values().collect();
-    Ok(Parts { schema, rules, set: loading.set, kinds })
+    Ok(Parts { schema, rules, set: loading.set, kinds, approvals })
 }
 
 type Kinds = BTreeMap<String, Value>;
@@ -74,6 +76,29 @@ impl Loading {
     fn new(kind_type: EntityType) -> Self {
         let (sources, findings, rules) = (Sources::new(), Vec::new(), BTreeMap::new());
         Self { kind_type, sources, findings, rules, set: PolicySet::new() }
+    }
+
+    /// The rules of `approvals.yaml`; each is for a kind of the schema.
+    fn approval_rules(&mut self, bundle: &Bundle, kinds: &Kinds) -> ApprovalRules {
+        let finding = |code, line, message| Finding {
+            file: approval_file::FILE.to_owned(),
+            line,
+            span: (0, 0),
+            code,
+            message,
+            help: None,
+        };
+        let parsed = bundle.files.get(approval_file::FILE).map(|text| ApprovalRules::parse(text)).transpose();
+        let rules = parsed.map(Option::unwrap_or_default).unwrap_or_else(|error| {
+            self.findings.push(finding(code::APPROVALS_FILE, error.line, error.message));
+            ApprovalRules::default()
+        });
+        for kind in rules.kinds.keys().filter(|kind| !kinds.contains_key(*kind)) {
+            let known: Vec<&str> = kinds.keys().map(String::as_str).collect();
+            let message = format!("there is no approval kind `{kind}`; the schema has {}", known.join(", "));
+            self.findings.push(finding(code::APPROVALS_FILE, 1, message));
+        }
+        rules
     }
 
     fn file(&mut self, file: &str, text: &str) {

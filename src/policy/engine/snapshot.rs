@@ -17,6 +17,7 @@ use super::index::{Index, Position};
 use super::load;
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
+use crate::policy::approvals::ApprovalRules;
 use crate::policy::{Bundle, Closed, Finding, Hash};
 
 /// An immutable, loaded bundle.
@@ -32,6 +33,7 @@ pub struct Snapshot {
     /// Each approval kind with its value.
     pub(super) kinds: BTreeMap<String, Value>,
     enums: BTreeSet<EntityType>,
+    approvals: ApprovalRules,
     faults: AtomicU64,
     skipped: AtomicU64,
 }
@@ -70,6 +72,7 @@ pub(super) struct Parts {
     pub rules: Vec<Rule>,
     pub set: cedar_policy::PolicySet,
     pub kinds: BTreeMap<String, Value>,
+    pub approvals: ApprovalRules,
 }
 
 impl Snapshot {
@@ -85,6 +88,7 @@ impl Snapshot {
             rules: parts.rules,
             set: parts.set,
             kinds: parts.kinds,
+            approvals: parts.approvals,
             faults: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
         })
@@ -111,6 +115,11 @@ impl Snapshot {
     /// The approval kinds that the schema knows, sorted.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
         self.kinds.keys().map(String::as_str)
+    }
+
+    /// Who gives which kind of approval.
+    pub fn approvals(&self) -> &ApprovalRules {
+        &self.approvals
     }
 
     pub fn counts(&self) -> Counts {

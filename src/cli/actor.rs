@@ -1,0 +1,172 @@
+//! `ok actor`: people, agents and teams.
+
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::{Context, client, show};
+use crate::types::actor::{ActorKind, Role, Trust};
+use crate::types::id::ActorId;
+
+/// List, show, add and trust people, agents and teams
+#[derive(Subcommand)]
+pub enum Actor {
+    /// List people, agents and teams, newest first
+    List {
+        /// Only this kind
+        #[arg(long, value_parser = PossibleValuesParser::new(ActorKind::ALL.iter().map(|kind| kind.name())))]
+        kind: Option<String>,
+        /// Only members of this team
+        #[arg(long, value_name = "TEAM")]
+        team: Option<ActorId>,
+        /// How many at most
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        limit: Option<u32>,
+    },
+    /// Show one, with what hangs on it
+    Show {
+        /// The person's, agent's or team's id
+        id: ActorId,
+    },
+    /// Add a person
+    AddHuman(NewHuman),
+    /// Add a team; its id begins with `team:`
+    AddTeam(NewTeam),
+    /// Add an agent
+    AddAgent(NewAgent),
+    /// Set how far an agent is trusted
+    Trust {
+        /// The agent's id
+        id: ActorId,
+        /// How far, from proposing only to acting alone
+        #[arg(value_parser = PossibleValuesParser::new(Trust::ALL.iter().map(|tier| tier.name())))]
+        tier: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+}
+
+#[derive(clap::Args)]
+pub struct NewHuman {
+    /// The id for good
+    id: ActorId,
+    /// What the person may do by default
+    #[arg(long, value_parser = PossibleValuesParser::new(human_roles()))]
+    role: String,
+    /// A name to read [default: the id]
+    #[arg(long)]
+    name: Option<String>,
+    /// The team to join
+    #[arg(long)]
+    team: Option<ActorId>,
+    /// What the person can do, in a word each
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    skills: Vec<String>,
+}
+
+#[derive(clap::Args)]
+pub struct NewTeam {
+    /// The id for good, such as team:ops
+    id: ActorId,
+    /// The person who leads it
+    #[arg(long, value_name = "ID")]
+    lead: Option<ActorId>,
+    /// A name to read [default: the id]
+    #[arg(long)]
+    name: Option<String>,
+    /// The team above it
+    #[arg(long, value_name = "TEAM")]
+    parent: Option<ActorId>,
+}
+
+#[derive(clap::Args)]
+pub struct NewAgent {
+    /// The id for good
+    id: ActorId,
+    /// The team to join
+    #[arg(long)]
+    team: Option<ActorId>,
+    /// The person who answers for it [default: the acting actor]
+    #[arg(long, value_name = "ID")]
+    owner: Option<ActorId>,
+    /// What it can do, in a word each
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    skills: Vec<String>,
+    /// A name to read [default: the id]
+    #[arg(long)]
+    name: Option<String>,
+}
+
+fn human_roles() -> impl Iterator<Item = &'static str> {
+    Role::ALL.iter().filter(|role| **role != Role::Agent).map(|role| role.name())
+}
+
+impl Actor {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        match self {
+            Actor::List { kind, team, limit } => list(context, kind, team, limit).await,
+            Actor::Show { id } => one(context, "actor.read", json!({ "id": id })).await,
+            Actor::AddHuman(new) => one(context, "actor.add", new.input()).await,
+            Actor::AddTeam(new) => one(context, "actor.add", new.input()).await,
+            Actor::AddAgent(new) => one(context, "actor.add", new.input()).await,
+            Actor::Trust { id, tier, reason } => {
+                one(context, "actor.trust", json!({ "id": id, "tier": tier, "reason": reason })).await
+            }
+        }
+    }
+}
+
+impl NewHuman {
+    fn input(self) -> Value {
+        let NewHuman { id, role, name, team, skills } = self;
+        json!({ "id": id, "kind": ActorKind::Person, "role": role, "name": name, "team": team, "skills": skills })
+    }
+}
+
+impl NewTeam {
+    fn input(self) -> Value {
+        let NewTeam { id, lead, name, parent } = self;
+        json!({ "id": id, "kind": ActorKind::Team, "lead": lead, "name": name, "team": parent })
+    }
+}
+
+impl NewAgent {
+    fn input(self) -> Value {
+        let NewAgent { id, team, owner, skills, name } = self;
+        json!({ "id": id, "kind": ActorKind::Agent, "team": team, "owner": owner, "skills": skills, "name": name })
+    }
+}
+
+async fn list(
+    context: &Context,
+    kind: Option<String>,
+    team: Option<ActorId>,
+    limit: Option<u32>,
+) -> Result<Exit, Failure> {
+    let rows = client::list(context, "actor.list", json!({ "kind": kind, "team": team }), limit).await?;
+    let columns = ["id", "kind", "name", "role", "team", "trust", "status"];
+    context.show(&rows.clone().into(), || show::table(&columns, &rows))
+}
+
+async fn one(context: &Context, op: &str, input: Value) -> Result<Exit, Failure> {
+    let answer = client::call(context, op, input).await?;
+    let fields = [
+        "id",
+        "kind",
+        "name",
+        "role",
+        "team",
+        "lead",
+        "owner",
+        "skills",
+        "trust",
+        "status",
+        "created_at",
+        "members",
+        "leads",
+        "agents",
+    ];
+    context.show(&answer, || show::fields(&fields, &answer))
+}

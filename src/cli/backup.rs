@@ -1,0 +1,92 @@
+//! `ok backup`: a copy of the state file and its key at one moment, also while a server runs. A copy that is not whole
+//! is not left behind.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use super::exit::{Exit, Failure};
+use super::{Context, file, show};
+use crate::gate::lock::beside;
+use crate::gate::open::CannotOpen;
+use crate::store::backup;
+
+/// Copy the state file and its key, safely also while a server runs
+///
+/// The copy is a company of its own: `ok --state <PATH> log` opens it.
+#[derive(clap::Args)]
+pub struct Backup {
+    /// The new state file; its key goes beside it
+    path: PathBuf,
+}
+
+impl Backup {
+    pub fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let conn = file::open(context)?;
+        let (copy, key) = (self.path.clone(), beside(&self.path, "key"));
+        let cannot = |path: &Path, error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+        let secret = read_key(&beside(&context.state, "key"))?;
+        let mut made = Made::default();
+        made.file(&copy).map_err(|error| cannot(&copy, error))?;
+        let mut key_copy = made.file(&key).map_err(|error| cannot(&key, error))?;
+        backup::copy(&conn, &copy)?;
+        key_copy.write_all(&secret).and_then(|()| key_copy.sync_all()).map_err(|error| cannot(&key, error))?;
+        let (bytes, sha256) = settle(&copy).map_err(|error| cannot(&copy, error))?;
+        made.keep();
+        let answer = json!({ "path": copy, "bytes": bytes, "sha256": sha256 });
+        context.show(&answer, || show::fields(&["path", "bytes", "sha256"], &answer))
+    }
+}
+
+fn read_key(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let key = std::fs::read(path);
+    key.map(Zeroizing::new).map_err(|error| CannotOpen::Key(path.into(), format!("cannot be read: {error}")).into())
+}
+
+/// Makes the copy durable and tells its size and SHA-256.
+fn settle(path: &Path) -> io::Result<(u64, String)> {
+    let mut file = File::open(path)?;
+    file.sync_all()?;
+    if let Some(folder) = path.parent() {
+        File::open(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?.sync_all()?;
+    }
+    let (mut hash, mut bytes, mut chunk) = (Sha256::new(), 0, vec![0; 1 << 16]);
+    loop {
+        let read = file.read(&mut chunk)?;
+        if read == 0 {
+            return Ok((bytes, hex::encode(hash.finalize())));
+        }
+        bytes += read as u64;
+        hash.update(chunk.get(..read).unwrap_or_default());
+    }
+}
+
+/// Files that were made, and go again unless they are kept.
+#[derive(Default)]
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// A new, empty file that nobody else reads.
+    fn file(&mut self, path: &Path) -> io::Result<File> {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        self.0.push(path.into());
+        Ok(file)
+    }
+
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! One call of an operation, as the command line makes it: the same whether the command has the state file itself or
+//! asks the server that has it.
+
+use std::str::FromStr as _;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::gate::operation::Media;
+use crate::gate::{Gate, Request};
+use crate::types::caller::{Channel, Credential, Presented};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal, Stop};
+
+/// What is asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ask {
+    pub op: String,
+    pub input: Value,
+    /// Who acts. Nobody in particular does where no actor exists yet: only operations that have no address then.
+    #[serde(rename = "as")]
+    pub actor: Option<String>,
+}
+
+/// What comes back: a body, or why there is none.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answer {
+    pub status: u16,
+    /// JSON, or a text.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub body: Value,
+    /// The cursor of the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Refused>,
+}
+
+/// A refusal, as it travels.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Refused {
+    pub code: String,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<String>,
+}
+
+impl From<Refusal> for Answer {
+    fn from(refusal: Refusal) -> Answer {
+        let Refusal { code, message, approval, .. } = refusal;
+        let error = Refused { code: code.name().to_owned(), message, approval };
+        Answer { status: code.status(), body: Value::Null, next: None, error: Some(error) }
+    }
+}
+
+/// Performs a call. Whoever asks holds the state file, so a failure on our side is told in full.
+pub async fn perform(gate: &Arc<Gate>, ask: Ask) -> Answer {
+    match attempt(gate, ask).await {
+        Ok(answer) => answer,
+        Err(Stop::Refused(refusal)) => Answer::from(*refusal),
+        Err(Stop::Failed(fault)) => Refusal::new(Code::Internal, fault.to_string()).into(),
+    }
+}
+
+async fn attempt(gate: &Arc<Gate>, ask: Ask) -> Result<Answer, Stop> {
+    let unknown = || Refusal::bad_request(format!("there is no operation `{}`", ask.op));
+    let entry = gate.entry(&ask.op).ok_or_else(unknown)?;
+    let credential = match &ask.actor {
+        Some(name) => Credential::Holder(actor(name)?),
+        None if entry.spec.route.local => Credential::Server,
+        None => Credential::Nothing,
+    };
+    let caller = gate.admit(&Presented { credential, channel: Channel::Cli, address: None }, &entry.spec)?;
+    let call = entry.prepare(ask.input).map_err(|bad| Refusal::field("input", bad))?;
+    let reply = gate.perform(Request { caller, call, idem: None }).await?;
+    let body = match entry.spec.route.media {
+        Media::Text => Value::String(String::from_utf8_lossy(&reply.body).into_owned()),
+        Media::Json | Media::Events => serde_json::from_slice(&reply.body)?,
+    };
+    Ok(Answer { status: reply.status, body, next: reply.next, error: None })
+}
+
+/// A name that cannot be an id is nobody's.
+fn actor(name: &str) -> Result<ActorId, Refusal> {
+    ActorId::from_str(name).map_err(|_| Refusal::new(Code::Unauthorized, format!("unknown actor {name}")))
+}

@@ -1,0 +1,172 @@
+//! How a command reaches the gate. If nobody has the state file, the command takes it and acts in process; if a server
+//! has it, the same call goes over the server's admin socket; if another command has it, this one waits its turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::Context;
+use super::call::{self, Answer, Ask, Refused};
+use super::exit::Failure;
+use super::socket::Link;
+use crate::gate::lock::Holder;
+use crate::gate::open::{self, CannotOpen, Company, Options};
+use crate::operations;
+use crate::policy::Bundle;
+use crate::store::open::name;
+use crate::types::entropy::SystemEntropy;
+use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::types::refusal::Fault;
+use crate::types::time::SystemClock;
+
+/// How long a command waits for another one to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a server may take to answer; its own patience is shorter.
+const ANSWER: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Who has the state file.
+pub enum Opened {
+    Ours(Box<Company>),
+    /// A server that can be asked.
+    Theirs(Holder, Link),
+}
+
+/// Opens the company, or finds the server that has it.
+pub async fn open(context: &Context) -> Result<Opened, Failure> {
+    let options = options(context);
+    let patient_until = Instant::now() + PATIENCE;
+    loop {
+        let holder = match open::open(&options) {
+            Ok(company) => return Ok(Opened::Ours(Box::new(company))),
+            Err(CannotOpen::Held(holder)) => holder,
+            Err(CannotOpen::Fault(Fault::Sqlite(error))) => return Err(name(&context.state, error).into()),
+            Err(error) => return Err(error.into()),
+        };
+        // What a dead owner wrote may still be there: a socket counts only if somebody is behind it.
+        if let Some(socket) = &holder.socket
+            && let Ok(link) = Link::connect(socket).await
+        {
+            return Ok(Opened::Theirs(holder, link));
+        }
+        if Instant::now() >= patient_until {
+            return Err(silent(&holder));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn options(context: &Context) -> Options {
+    Options {
+        path: context.state.clone(),
+        entries: &operations::ALL,
+        policies: Bundle::built_in(),
+        dev_auth: context.dev_auth,
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+    }
+}
+
+fn silent(holder: &Holder) -> Failure {
+    Failure::busy(format!("the state file is in use by process {}, which does not answer", holder.pid))
+}
+
+/// One or more calls in a row. Close it, or the last checkpoint is not published.
+pub struct Session(Opened);
+
+impl Session {
+    pub async fn open(context: &Context) -> Result<Session, Failure> {
+        open(context).await.map(Session)
+    }
+
+    pub async fn close(self) {
+        if let Opened::Ours(company) = self.0 {
+            company.close().await;
+        }
+    }
+
+    /// Performs an operation as the acting actor.
+    pub async fn call(&mut self, context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
+        let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()) };
+        let mut answer = self.send(ask).await?;
+        Ok(answer.error.take().map_or(Ok(answer.body), Err))
+    }
+
+    async fn send(&mut self, ask: Ask) -> Result<Answer, Failure> {
+        match &mut self.0 {
+            Opened::Ours(company) => Ok(call::perform(&company.gate, ask).await),
+            Opened::Theirs(holder, link) => match tokio::time::timeout(ANSWER, link.ask(&ask)).await {
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(_)) | Err(_) => Err(silent(holder)),
+            },
+        }
+    }
+}
+
+async fn once(context: &Context, ask: Ask) -> Result<Result<Answer, Refused>, Failure> {
+    let mut session = Session::open(context).await?;
+    let answer = session.send(ask).await;
+    session.close().await;
+    let mut answer = answer?;
+    Ok(answer.error.take().map_or(Ok(answer), Err))
+}
+
+/// Performs an operation as the acting actor and gives its answer.
+pub async fn call(context: &Context, op: &str, input: Value) -> Result<Value, Failure> {
+    Ok(attempt(context, op, input).await??)
+}
+
+/// The same; the caller sees why it was refused.
+pub async fn attempt(context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
+    let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()) };
+    Ok(once(context, ask).await?.map(|answer| answer.body))
+}
+
+/// Performs an operation as nobody but the holder of the state file.
+pub async fn call_as_holder(context: &Context, op: &str, input: Value) -> Result<Value, Failure> {
+    Ok(once(context, Ask { op: op.to_owned(), input, actor: None }).await??.body)
+}
+
+/// Reads a list, page by page, to its end or to `limit` rows.
+pub async fn list(context: &Context, op: &str, input: Value, limit: Option<u32>) -> Result<Vec<Value>, Failure> {
+    let mut session = Session::open(context).await?;
+    let rows = pages(&mut session, context, op, input, limit).await;
+    session.close().await;
+    rows
+}
+
+async fn pages(
+    session: &mut Session,
+    context: &Context,
+    op: &str,
+    mut input: Value,
+    limit: Option<u32>,
+) -> Result<Vec<Value>, Failure> {
+    let mut rows = Vec::new();
+    loop {
+        let missing = limit.map_or(DEFAULT_LIMIT, |limit| limit.saturating_sub(rows.len() as u32).min(MAX_LIMIT));
+        set(&mut input, "limit", missing);
+        let ask = Ask { op: op.to_owned(), input: input.clone(), actor: Some(context.actor.clone()) };
+        let answer = session.send(ask).await?;
+        if let Some(refused) = answer.error {
+            return Err(refused.into());
+        }
+        if let Value::Array(page) = answer.body {
+            rows.extend(page);
+        }
+        let full = limit.is_some_and(|limit| rows.len() >= limit as usize);
+        match answer.next {
+            Some(cursor) if !full => set(&mut input, "cursor", cursor),
+            _ => return Ok(rows),
+        }
+    }
+}
+
+/// Sets a field of an input.
+pub fn set(input: &mut Value, field: &str, value: impl Into<Value>) {
+    if let Some(fields) = input.as_object_mut() {
+        fields.insert(field.to_owned(), value.into());
+    }
+}

@@ -1,0 +1,112 @@
+//! Reading the log for people: as an actor who sees some of it or, for an actor that nobody knows, as the holder of the
+//! state file, who can read all of it anyway.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::{Context, client, file, show};
+use crate::log::read;
+use crate::operations::event::{Scan, Which, collect};
+use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::types::refusal::{Code, Stop};
+
+/// Some events, as the operation gives them.
+pub struct Events {
+    pub rows: Vec<Value>,
+    pub last_seq: i64,
+}
+
+impl Events {
+    pub fn show(&self, context: &Context) -> Result<Exit, Failure> {
+        let answer = json!({ "events": self.rows, "last_seq": self.last_seq });
+        context.show(&answer, || self.told())
+    }
+
+    /// Shows them if there are any.
+    pub fn show_new(&self, context: &Context) -> Result<Exit, Failure> {
+        if self.rows.is_empty() { Ok(Exit::Done) } else { self.show(context) }
+    }
+
+    fn told(&self) -> Result<(), Failure> {
+        if self.rows.is_empty() { Ok(()) } else { show::text(&lines(&self.rows)) }
+    }
+}
+
+/// Reads events. Those after `since`, if it is given, to their end or to `limit`; else the newest.
+pub async fn read(
+    context: &Context,
+    mut input: Value,
+    mut since: Option<i64>,
+    limit: Option<u32>,
+) -> Result<Events, Failure> {
+    let mut found = Events { rows: Vec::new(), last_seq: 0 };
+    loop {
+        let missing = limit.map(|limit| limit.saturating_sub(found.rows.len() as u32));
+        let page = match since {
+            Some(seq) => {
+                client::set(&mut input, "since", seq);
+                missing.unwrap_or(MAX_LIMIT).min(MAX_LIMIT)
+            }
+            None => missing.unwrap_or(DEFAULT_LIMIT),
+        };
+        client::set(&mut input, "limit", page);
+        let Page { events, last_seq } = serde_json::from_value(one_page(context, input.clone()).await?)?;
+        let whole = since.is_none() || events.len() < page as usize;
+        since = events.last().and_then(|last| last.get("seq")?.as_i64());
+        found.last_seq = last_seq;
+        found.rows.extend(events);
+        if whole || limit.is_some_and(|limit| found.rows.len() >= limit as usize) {
+            return Ok(found);
+        }
+    }
+}
+
+/// An answer of `event.list`.
+#[derive(Deserialize)]
+struct Page {
+    events: Vec<Value>,
+    last_seq: i64,
+}
+
+async fn one_page(context: &Context, input: Value) -> Result<Value, Failure> {
+    match client::attempt(context, "event.list", input.clone()).await? {
+        Ok(answer) => Ok(answer),
+        Err(refused) if refused.code == Code::Unauthorized.name() => unfiltered(context, input),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// Everything that is asked for, from the file itself.
+fn unfiltered(context: &Context, input: Value) -> Result<Value, Failure> {
+    let which: Which = serde_json::from_value(input)?;
+    let mut conn = file::open(context)?;
+    let moment = file::moment(&mut conn)?;
+    let scan: Scan<'_> = &|order, filter, each| read::scan(&moment, order, filter, each);
+    match collect(&which, read::last_seq(&moment)?, scan, |_| true) {
+        Ok(events) => Ok(serde_json::to_value(events)?),
+        Err(Stop::Refused(refusal)) => Err(Failure::new(refusal.message)),
+        Err(Stop::Failed(fault)) => Err(fault.into()),
+    }
+}
+
+/// One line an event: number, time, actor, decision, type, and what it says.
+fn lines(events: &[Value]) -> String {
+    let row = |event: &Value| {
+        let said = |field| show::cell(event.get(field));
+        let body = event.get("event").unwrap_or(&Value::Null);
+        vec![said("seq"), said("at"), said("actor"), said("decision"), show::cell(body.get("type")), details(body)]
+    };
+    show::aligned(events.iter().map(row))
+}
+
+/// The event's own fields, as `name=value`; what is absent or empty is left out.
+fn details(event: &Value) -> String {
+    let fields = event.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
+    let said = fields.map(|(name, value)| (name, show::cell(Some(value)))).filter(|(_, value)| value != show::NOTHING);
+    said.map(
+        |(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") },
+    )
+    .collect::<Vec<_>>()
+    .join(" ")
+}

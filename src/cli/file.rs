@@ -1,0 +1,26 @@
+//! The state file, for reading only: for commands that whoever holds the file may use, while a server runs or not.
+
+use rusqlite::{Connection, Transaction};
+
+use super::Context;
+use super::exit::Failure;
+use crate::gate::open::SCHEMAS;
+use crate::log::append::{self, Head};
+use crate::store::open::{self, Mode};
+
+/// Opens the state file, which must be there.
+pub fn open(context: &Context) -> Result<Connection, Failure> {
+    let conn = open::connect(&context.state, Mode::Read)?;
+    open::check(&conn, &context.state, SCHEMAS)?;
+    Ok(conn)
+}
+
+/// One moment of the file.
+pub fn moment(conn: &mut Connection) -> Result<Transaction<'_>, Failure> {
+    Ok(conn.transaction()?)
+}
+
+/// The log's newest state.
+pub fn head(conn: &Connection) -> Result<Head, Failure> {
+    append::head(conn)?.ok_or_else(|| Failure::new("the log has no head"))
+}

@@ -1,0 +1,39 @@
+//! `ok init`: the first admin, and what an auditor will need.
+
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::{Context, client, file, show};
+use crate::types::id::ActorId;
+
+/// Make a company: name its first admin and issue a first token
+#[derive(clap::Args)]
+pub struct Init {
+    /// The first admin's id [default: the acting actor]
+    #[arg(long, value_name = "ID")]
+    admin: Option<ActorId>,
+}
+
+impl Init {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let admin = match self.admin {
+            Some(id) => id,
+            None => context.actor.parse().map_err(|bad| Failure::Usage(format!("{bad}; name one with --admin")))?,
+        };
+        let mut answer = client::call_as_holder(context, "company.init", json!({ "id": admin })).await?;
+        client::set(&mut answer, "vkey", file::head(&file::open(context)?)?.vkey);
+        context.show(&answer, || told(&answer))
+    }
+}
+
+fn told(answer: &Value) -> Result<(), Failure> {
+    show::fields(&["actor", "token", "vkey"], answer)?;
+    show::note(&format!(
+        "\nThe token is shown this once; it is valid until {}.\n\
+         Keep the verifier key (vkey) where this computer cannot reach it: `ok audit verify --vkey` takes it.\n\
+         Next: `ok serve`, or `ok --as {} actor add-human <id> --role member`.",
+        show::cell(answer.get("expires_at")),
+        show::cell(answer.get("actor")),
+    ));
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! The command line. A command builds an operation's input, hands it to the gate and shows the answer; it decides
+//! nothing itself. What works on the file alone (`backup`, `audit`, `doctor`) opens it for reading only. A file per noun.
+
+mod actor;
+mod audit;
+mod backup;
+mod call;
+mod client;
+mod completions;
+mod directory;
+mod doctor;
+mod event;
+mod exit;
+mod file;
+mod forget;
+mod init;
+mod kill;
+mod log;
+mod policy;
+pub mod reference;
+mod replay;
+mod serve;
+mod show;
+mod socket;
+mod tick;
+mod token;
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::config;
+use exit::{Exit, Failure};
+use show::Format;
+
+/// The gate that everything in an AI-run company passes.
+///
+/// Commands work on a state file, in `./.ok` unless told otherwise, or on the server that has it.
+#[derive(Parser)]
+#[command(name = "ok", version, after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ok init --admin ana           make a company; prints the first token
+  ok serve                      serve its API
+  ok --as ana token issue       a token for ana
+  ok log --follow               what happens, as it happens
+  ok audit verify               check the whole log";
+
+/// What every command takes.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Global options")]
+struct Global {
+    #[arg(long, global = true, value_name = "PATH", help = help(&config::STATE))]
+    state: Option<PathBuf>,
+    #[arg(long = "as", global = true, value_name = "ID", help = help(&config::AS))]
+    acting: Option<String>,
+    #[arg(long, global = true, value_name = "NAME", help = help(&config::TENANT))]
+    tenant: Option<String>,
+    #[arg(long, global = true, value_name = "DIR", help = help(&config::TENANTS_DIR))]
+    tenants_dir: Option<PathBuf>,
+    #[arg(long, global = true, help = help(&config::DEV_ECHO_TOOLS))]
+    dev_echo_tools: bool,
+    /// How answers are printed
+    #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+fn help(setting: &config::Setting) -> String {
+    format!("{} [env: {}] [default: {}]", setting.doc, setting.variable, setting.default)
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Init(init::Init),
+    Serve(serve::Serve),
+    Backup(backup::Backup),
+    Doctor(doctor::Doctor),
+    #[command(subcommand)]
+    Actor(actor::Actor),
+    #[command(subcommand)]
+    Directory(directory::Directory),
+    #[command(subcommand)]
+    Token(token::Token),
+    Tick(tick::Tick),
+    Kill(kill::Kill),
+    Log(log::Log),
+    Replay(replay::Replay),
+    #[command(subcommand)]
+    Audit(audit::Audit),
+    Forget(forget::Forget),
+    #[command(subcommand)]
+    Policy(policy::Policy),
+    Completions(completions::Completions),
+}
+
+/// What a command works with.
+pub struct Context {
+    state: PathBuf,
+    actor: String,
+    format: Format,
+    dev_auth: bool,
+}
+
+impl Context {
+    /// Shows an answer: as it is, or as people read it.
+    fn show(&self, answer: &serde_json::Value, human: impl FnOnce() -> Result<(), Failure>) -> Result<Exit, Failure> {
+        match self.format {
+            Format::Json => show::json(answer)?,
+            Format::Human => human()?,
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl Global {
+    fn context(self) -> Result<Context, Failure> {
+        let nobody = || Failure::Usage(format!("the login name is not known: give --as or {}", config::AS.variable));
+        Ok(Context {
+            actor: self.acting.or_else(|| config::AS.value()).or_else(config::login_name).ok_or_else(nobody)?,
+            state: state(self.state, self.tenant, self.tenants_dir)?,
+            format: self.format,
+            dev_auth: config::DEV_AUTH.is_on(),
+        })
+    }
+}
+
+/// The state file: named, a tenant's, or the default. What a flag says wins over the environment.
+fn state(named: Option<PathBuf>, tenant: Option<String>, folder: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let (named, tenant, folder) = match (named, tenant, folder) {
+        (Some(named), None, None) => return Ok(named),
+        (None, None, None) => (config::STATE.path(), config::TENANT.value(), config::TENANTS_DIR.path()),
+        (named, tenant, folder) => {
+            (named, tenant.or_else(|| config::TENANT.value()), folder.or_else(|| config::TENANTS_DIR.path()))
+        }
+    };
+    match (named, tenant, folder) {
+        (named, None, None) => Ok(named.unwrap_or_else(|| config::STATE.default.into())),
+        (None, Some(tenant), Some(folder)) if is_tenant(&tenant) => Ok(folder.join(tenant).join("state.db")),
+        (None, Some(tenant), Some(_)) => Err(Failure::Usage(format!(
+            "`{tenant}` is not an organization's name: use a-z, 0-9 and `-`, at most 63 characters, beginning with a letter or digit"
+        ))),
+        (Some(_), ..) => Err(Failure::Usage("give either --state or --tenant and --tenants-dir".into())),
+        (None, ..) => Err(Failure::Usage("--tenant and --tenants-dir go together".into())),
+    }
+}
+
+fn is_tenant(name: &str) -> bool {
+    let known = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    (1..=63).contains(&name.len()) && !name.starts_with('-') && name.bytes().all(known)
+}
+
+/// Runs the command line.
+pub fn main() -> ExitCode {
+    let exit = match Cli::try_parse() {
+        Ok(cli) => run(cli).unwrap_or_else(told),
+        Err(error) => {
+            show::clap(&error);
+            if error.use_stderr() { Exit::Usage } else { Exit::Done }
+        }
+    };
+    exit.into()
+}
+
+fn run(cli: Cli) -> Result<Exit, Failure> {
+    let context = cli.global.context()?;
+    trace()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let exit = runtime.block_on(cli.command.run(&context));
+    // Nothing is waited for: what had to be finished was, unless a second signal said not to.
+    runtime.shutdown_background();
+    exit
+}
+
+impl Command {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        match self {
+            Command::Init(command) => command.run(context).await,
+            Command::Serve(command) => command.run(context).await,
+            Command::Backup(command) => command.run(context),
+            Command::Doctor(command) => command.run(context),
+            Command::Actor(command) => command.run(context).await,
+            Command::Directory(command) => command.run(context).await,
+            Command::Token(command) => command.run(context).await,
+            Command::Tick(command) => command.run(context).await,
+            Command::Kill(command) => command.run(context).await,
+            Command::Log(command) => command.run(context).await,
+            Command::Replay(command) => command.run(context).await,
+            Command::Audit(command) => command.run(context),
+            Command::Forget(command) => command.run(context).await,
+            Command::Policy(command) => command.run(context).await,
+            Command::Completions(command) => command.run(),
+        }
+    }
+}
+
+/// Says why a command did not end well.
+fn told(failure: Failure) -> Exit {
+    match failure {
+        Failure::NobodyReads => Exit::Done,
+        Failure::Told(exit, message) => {
+            show::error(&message);
+            exit
+        }
+        Failure::Usage(message) => {
+            show::clap(&Cli::command().error(ErrorKind::ArgumentConflict, message));
+            Exit::Usage
+        }
+    }
+}
+
+/// Lets the program tell about itself on stderr.
+fn trace() -> Result<(), Failure> {
+    let filter = config::LOG.value().unwrap_or_else(|| config::LOG.default.into());
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", config::LOG.variable)))?;
+    let colour = std::io::stderr().is_terminal() && config::NO_COLOR.value().is_none();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour).init();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_are_those_of_the_settings() {
+        let command = Cli::command();
+        let serve = command.find_subcommand("serve").expect("serve").clone();
+        for setting in config::ALL {
+            let Some(flag) = setting.flag else { continue };
+            let mut args = command.get_arguments().chain(serve.get_arguments());
+            let arg = args.find(|arg| arg.get_long() == Some(flag)).expect(flag);
+            assert_eq!(arg.get_help().map(ToString::to_string), Some(help(setting)));
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,51 @@
+//! `ok replay`: what the log holds about one thing, from the beginning. It reads and calls nothing.
+
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::{Context, event};
+
+/// Print what the log holds about a run, task or thread, or what an actor did
+#[derive(clap::Args)]
+pub struct Replay {
+    #[command(flatten)]
+    of: Of,
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Of {
+    /// What is about this run
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    /// What is about this task
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+    /// What is about this thread
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// What this actor did
+    #[arg(long, value_name = "ID")]
+    actor: Option<String>,
+}
+
+impl Replay {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let Of { run, task, thread, actor } = &self.of;
+        let input = json!({ "run": run, "task": task, "thread": thread, "actor": actor });
+        let found = event::read(context, input, Some(0), None).await?;
+        if found.rows.is_empty() {
+            return Err(Failure::new(format!("the log holds nothing {}", self.of.named())));
+        }
+        found.show(context)
+    }
+}
+
+impl Of {
+    /// `about run run_…`, `done by ana`
+    fn named(&self) -> String {
+        let Of { run, task, thread, actor } = self;
+        let kinds = [("about run", run), ("about task", task), ("about thread", thread), ("done by", actor)];
+        kinds.into_iter().filter_map(|(kind, id)| Some(format!("{kind} {}", id.as_ref()?))).collect()
+    }
+}

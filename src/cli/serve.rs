@@ -1,0 +1,103 @@
+//! `ok serve`: owns the state file, and answers over HTTP and over the admin socket until a signal ends it. A second
+//! signal does not wait.
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::client::{self, Opened};
+use super::exit::{Exit, Failure};
+use super::socket::Socket;
+use super::{Context, file, help, show};
+use crate::gate::open::Company;
+use crate::store::kills;
+use crate::types::entropy::SystemEntropy;
+use crate::{config, engine, http};
+
+/// Run the API and the admin socket
+#[derive(clap::Args)]
+pub struct Serve {
+    #[arg(long, value_name = "ADDRESS", help = help(&config::BIND))]
+    bind: Option<String>,
+}
+
+impl Serve {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let bind = self.bind.or_else(|| config::BIND.value()).unwrap_or_else(|| config::BIND.default.into());
+        let mut company = match client::open(context).await? {
+            Opened::Ours(company) => *company,
+            Opened::Theirs(holder, _) => {
+                let path = context.state.display();
+                return Err(Failure::busy(format!("another server (process {}) already serves {path}", holder.pid)));
+            }
+        };
+        let mut signals = Signals::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
+        let stop = CancellationToken::new();
+        let whole = async {
+            let served = serve(&bind, context, &mut company, &stop).await;
+            company.close().await;
+            served.map(|()| Exit::Done)
+        };
+        tokio::select! {
+            exit = whole => exit,
+            () = signals.twice(&stop) => Ok(Exit::Interrupted),
+        }
+    }
+}
+
+/// Serves until `stop`; the company is the caller's to close.
+async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &CancellationToken) -> Result<(), Failure> {
+    let cannot_listen = |error| Failure::new(format!("cannot listen on {bind}: {error}"));
+    let listener = TcpListener::bind(bind).await.map_err(cannot_listen)?;
+    let address = listener.local_addr().map_err(cannot_listen)?;
+    let no_socket = |error| Failure::new(format!("cannot make the admin socket: {error}"));
+    let socket = Socket::listen(&context.state, &SystemEntropy).map_err(no_socket)?;
+    company.lock.tell(Some(socket.path().into())).map_err(no_socket)?;
+    tell_kills(context)?;
+    // Whatever ends the server ends everything beside it.
+    let _ended = stop.clone().drop_guard();
+    let beside = TaskTracker::new();
+    beside.spawn(socket.serve(company.gate.clone(), stop.clone()));
+    beside.spawn(engine::tick::run(company.gate.clone(), stop.clone()));
+    beside.close();
+    show::note(&format!("listening on http://{address}"));
+    let served = http::serve(company.gate.clone(), listener, http::Limits::default(), stop.clone()).await;
+    stop.cancel();
+    beside.wait().await;
+    served.map_err(|error| Failure::new(format!("the server failed: {error}")))
+}
+
+/// Says which kill switches are engaged, so that nobody wonders why so much is refused.
+fn tell_kills(context: &Context) -> Result<(), Failure> {
+    for kill in kills::all(&file::open(context)?)? {
+        show::note(&format!("kill switch {} is engaged, held by {}", kill.scope, kill.by));
+    }
+    Ok(())
+}
+
+/// The signals that end a server.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    /// Asks for a stop at the first signal, returns at the second.
+    async fn twice(&mut self, stop: &CancellationToken) {
+        self.next().await;
+        stop.cancel();
+        self.next().await;
+    }
+}

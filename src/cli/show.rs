@@ -1,0 +1,109 @@
+//! The only place that prints. Answers go to stdout, everything about them to stderr. What people or agents wrote may
+//! hold anything: control characters are shown, not obeyed, where a terminal reads.
+
+use std::io::{self, Write};
+
+use clap::builder::styling::AnsiColor;
+use comfy_table::{Table, presets};
+use serde_json::Value;
+
+use super::exit::Failure;
+
+/// What a person reads, or what a program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Human,
+    Json,
+}
+
+/// Writes to stdout. That nobody reads it any more ends the command quietly.
+fn out(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::NobodyReads,
+        _ => Failure::new(format!("cannot write to stdout: {error}")),
+    })
+}
+
+/// A line, or several.
+pub fn text(text: &str) -> Result<(), Failure> {
+    out(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
+}
+
+/// Bytes as they are, for a file or a shell.
+pub fn raw(bytes: &[u8]) -> Result<(), Failure> {
+    out(bytes)
+}
+
+/// JSON on one line.
+pub fn json(value: &Value) -> Result<(), Failure> {
+    text(&value.to_string())
+}
+
+/// A remark beside the answer.
+pub fn note(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{}", visible(text));
+}
+
+/// «Error: …»
+pub fn error(message: &str) {
+    let style = AnsiColor::Red.on_default().bold();
+    let _ = writeln!(anstream::stderr(), "{style}Error:{style:#} {}", visible(message));
+}
+
+/// What clap has to say: help, the version, or what was not understood.
+pub fn clap(told: &clap::Error) {
+    let _ = told.print();
+}
+
+/// Rows as an aligned table; a column is a field of the rows.
+pub fn table(columns: &[&str], rows: &[Value]) -> Result<(), Failure> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let head = columns.iter().map(|column| column.to_uppercase().replace('_', " ")).collect();
+    let cells = |row: &Value| columns.iter().map(|column| cell(row.get(column))).collect();
+    text(&aligned(std::iter::once(head).chain(rows.iter().map(cells))))
+}
+
+/// The fields of one thing, a line each; fields that are absent or empty are left out.
+pub fn fields(names: &[&str], thing: &Value) -> Result<(), Failure> {
+    let said = names.iter().map(|name| (name, cell(thing.get(name)))).filter(|(_, value)| value != NOTHING);
+    text(&aligned(said.map(|(name, value)| vec![name.replace('_', " "), value])))
+}
+
+/// Rows in columns, each as wide as it must be.
+pub fn aligned(rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).add_rows(rows);
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((0, 2));
+    });
+    table.trim_fmt()
+}
+
+pub const NOTHING: &str = "-";
+
+/// A value in a table.
+pub fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => NOTHING.into(),
+        Some(Value::String(text)) if text.is_empty() => NOTHING.into(),
+        Some(Value::String(text)) => one_line(text),
+        Some(Value::Bool(yes)) => (if *yes { "yes" } else { "no" }).into(),
+        Some(Value::Array(items)) if items.is_empty() => NOTHING.into(),
+        Some(Value::Array(items)) => items.iter().map(|item| cell(Some(item))).collect::<Vec<_>>().join(", "),
+        Some(other) => visible(&other.to_string()),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}
+
+/// Text in which nothing steers a terminal or hides the order of the characters.
+pub fn visible(text: &str) -> String {
+    let steers =
+        |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().flat_map(|c| if steers(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}

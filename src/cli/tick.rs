@@ -1,0 +1,22 @@
+//! `ok tick`: what time brings about, once.
+
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::{Context, client, show};
+use crate::types::time::Time;
+
+/// Advance the clock once: end the tokens and approvals whose time is over
+#[derive(clap::Args)]
+pub struct Tick {
+    /// The time to advance to, such as 2026-11-20T09:00:00Z [default: the present]
+    #[arg(long, value_name = "TIME")]
+    now: Option<Time>,
+}
+
+impl Tick {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = client::call(context, "tick", json!({ "now": self.now })).await?;
+        context.show(&answer, || show::fields(&["now", "expired", "more"], &answer))
+    }
+}

@@ -1,0 +1,163 @@
+//! Every setting, once: its flag, its variable, its default and what it is for. Nothing else in the program reads the
+//! environment; `docs/reference/config.md` is written from this table.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// One setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub variable: &'static str,
+    /// The flag that stands for it and wins over it.
+    pub flag: Option<&'static str>,
+    /// What holds when it is not set; a value or, in words, where one comes from.
+    pub default: &'static str,
+    pub doc: &'static str,
+}
+
+pub const STATE: Setting = Setting {
+    variable: "OK_STATE",
+    flag: Some("state"),
+    default: "./.ok/state.db",
+    doc: "The state file; a command makes an empty company where there is none",
+};
+pub const AS: Setting = Setting {
+    variable: "OK_AS",
+    flag: Some("as"),
+    default: "the login name",
+    doc: "The actor to act as: a person's or an agent's id",
+};
+pub const TENANT: Setting = Setting {
+    variable: "OK_TENANT",
+    flag: Some("tenant"),
+    default: "none",
+    doc: "The organization to work on, in the tenants folder, instead of a state file",
+};
+pub const TENANTS_DIR: Setting = Setting {
+    variable: "OK_TENANTS_DIR",
+    flag: Some("tenants-dir"),
+    default: "none",
+    doc: "The folder of several organizations; the state file is DIR/TENANT/state.db",
+};
+pub const DEV_ECHO_TOOLS: Setting = Setting {
+    variable: "OK_DEV_ECHO_TOOLS",
+    flag: Some("dev-echo-tools"),
+    default: "off",
+    doc: "Let tools answer with what they were asked, for development",
+};
+pub const BIND: Setting = Setting {
+    variable: "OK_BIND",
+    flag: Some("bind"),
+    default: "127.0.0.1:8080",
+    doc: "The address that `ok serve` listens on",
+};
+pub const DEV_AUTH: Setting = Setting {
+    variable: "OK_DEV_AUTH",
+    flag: None,
+    default: "off",
+    doc: "Allow plain http to loopback addresses, for development; `GET /api/health` tells",
+};
+pub const LLM_CONFIG: Setting =
+    Setting { variable: "OK_LLM_CONFIG", flag: None, default: "none", doc: "A file that configures model providers" };
+pub const ANTHROPIC: Setting = provider("ANTHROPIC_API_KEY", "The key of the model provider Anthropic");
+pub const OPENAI: Setting = provider("OPENAI_API_KEY", "The key of the model provider OpenAI");
+pub const GEMINI: Setting = provider("GEMINI_API_KEY", "The key of the model provider Gemini");
+pub const GOOGLE: Setting = provider("GOOGLE_API_KEY", "The key of the model provider Gemini, by its other name");
+pub const OLLAMA: Setting = provider("OLLAMA_HOST", "The address of a local Ollama");
+pub const LOG: Setting = Setting {
+    variable: "OK_LOG",
+    flag: None,
+    default: "warn,ok=info",
+    doc: "What the program tells about itself on stderr, such as `debug` or `warn,ok::gate=trace`",
+};
+pub const NO_COLOR: Setting = Setting {
+    variable: "NO_COLOR",
+    flag: None,
+    default: "off",
+    doc: "No colour on a terminal, whatever the value; elsewhere there is none anyway",
+};
+
+/// Every setting, in the order of the reference.
+pub const ALL: &[Setting] = &[
+    STATE,
+    AS,
+    TENANT,
+    TENANTS_DIR,
+    DEV_ECHO_TOOLS,
+    BIND,
+    DEV_AUTH,
+    LLM_CONFIG,
+    ANTHROPIC,
+    OPENAI,
+    GEMINI,
+    GOOGLE,
+    OLLAMA,
+    LOG,
+    NO_COLOR,
+];
+
+/// A model provider, and the settings of which any one is enough.
+pub struct Provider {
+    pub name: &'static str,
+    pub settings: &'static [Setting],
+}
+
+pub const PROVIDERS: &[Provider] = &[
+    Provider { name: "anthropic", settings: &[ANTHROPIC] },
+    Provider { name: "openai", settings: &[OPENAI] },
+    Provider { name: "gemini", settings: &[GEMINI, GOOGLE] },
+    Provider { name: "ollama", settings: &[OLLAMA] },
+];
+
+const fn provider(variable: &'static str, doc: &'static str) -> Setting {
+    Setting { variable, flag: None, default: "none", doc }
+}
+
+impl Setting {
+    /// Its value in the environment.
+    pub fn value(&self) -> Option<String> {
+        Some(variable(self.variable)?.to_string_lossy().into_owned())
+    }
+
+    /// Its value in the environment as a path, whatever its bytes.
+    pub fn path(&self) -> Option<PathBuf> {
+        variable(self.variable).map(PathBuf::from)
+    }
+
+    /// Whether it is switched on.
+    pub fn is_on(&self) -> bool {
+        self.value().is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "0" | "false" | "no" | "off"))
+    }
+}
+
+/// A variable of the environment. An empty one is none.
+#[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The computer's name for whoever runs this.
+pub fn login_name() -> Option<String> {
+    let told = |name| Some(variable(name)?.to_string_lossy().into_owned());
+    let known = || Some(nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok()??.name);
+    told("LOGNAME").or_else(|| told("USER")).or_else(known)
+}
+
+/// The system's folder for files that need not last.
+pub fn temporary_folder() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// `docs/reference/config.md`.
+pub fn reference() -> String {
+    let mut text = String::from(
+        "# Settings\n\nWritten from `src/config.rs`. A flag wins over its variable; an empty variable counts as not set.\n\n\
+         | Variable | Flag | Default | Meaning |\n|---|---|---|---|\n",
+    );
+    for Setting { variable, flag, default, doc } in ALL {
+        let flag = flag.map(|flag| format!("`--{flag}`")).unwrap_or_default();
+        let _ = writeln!(text, "| `{variable}` | {flag} | {default} | {} |", doc);
+    }
+    text
+}

@@ -1,0 +1,3 @@
+//! What happens by itself. It acts only through the gate, as the server, and is refused and recorded like everybody.
+
+pub mod tick;

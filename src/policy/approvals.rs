@@ -1,0 +1,140 @@
+//! Who gives an approval: data beside the policies (`approvals.yaml`), versioned with them. That an approval is needed,
+//! and that it helps, is Cedar's to say.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::actor::Role;
+use crate::types::id::ActorId;
+
+/// The file's path in a bundle.
+pub const FILE: &str = "approvals.yaml";
+
+/// The rules by kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalRules {
+    pub kinds: BTreeMap<String, ApprovalRule>,
+}
+
+/// How one kind of approval is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalRule {
+    /// People who fit any of these may give it.
+    pub eligible: Vec<Pool>,
+    /// How many of them must agree: 1 to 20.
+    #[serde(default = "one")]
+    pub threshold: u32,
+    /// Whether somebody who has approved for another kind of the same request may not count here.
+    #[serde(default = "yes")]
+    pub distinct: bool,
+    /// Whether the requester may be one of them.
+    #[serde(default)]
+    pub self_approval: bool,
+    /// Hours until an undecided request expires: 1 to 720; the company's setting unless given.
+    pub ttl_hours: Option<u32>,
+    /// Hours until who may decide is reminded.
+    pub remind_hours: Option<u32>,
+    /// Hours until these people may decide too.
+    pub escalate: Option<Escalation>,
+}
+
+/// Who is asked as well, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Escalation {
+    pub after_hours: u32,
+    pub to: Vec<Pool>,
+}
+
+/// Some of the company's people: those who fit everything that is given.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    pub role: Option<Role>,
+    /// Members of this team or of a team below it, and its lead.
+    pub team: Option<ActorId>,
+    /// `requester`: who leads a team that the requester is in.
+    pub lead: Option<Whose>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    Requester,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl Default for ApprovalRule {
+    /// One admin, not the requester.
+    fn default() -> ApprovalRule {
+        ApprovalRule {
+            eligible: vec![Pool { role: Some(Role::Admin), team: None, lead: None }],
+            threshold: one(),
+            distinct: yes(),
+            self_approval: false,
+            ttl_hours: None,
+            remind_hours: None,
+            escalate: None,
+        }
+    }
+}
+
+impl ApprovalRules {
+    /// How a kind is given; what the file does not name is given by one admin.
+    pub fn rule(&self, kind: &str) -> ApprovalRule {
+        self.kinds.get(kind).cloned().unwrap_or_default()
+    }
+
+    /// Reads the file; the error says where.
+    pub fn parse(text: &str) -> Result<ApprovalRules, ApprovalsError> {
+        let rules: ApprovalRules = serde_yaml::from_str(text).map_err(|error| ApprovalsError {
+            line: error.location().map_or(1, |at| at.line()),
+            message: error.to_string(),
+        })?;
+        match rules.kinds.iter().find_map(|(kind, rule)| Some(format!("kinds.{kind}.{}", rule.problem()?))) {
+            Some(message) => Err(ApprovalsError { line: 1, message }),
+            None => Ok(rules),
+        }
+    }
+}
+
+impl ApprovalRule {
+    fn problem(&self) -> Option<&'static str> {
+        let hours = |hours: u32| (1..=720).contains(&hours);
+        match self {
+            _ if self.eligible.is_empty() || self.eligible.iter().any(Pool::is_everybody) => {
+                Some("eligible: name a role, a team or a lead")
+            }
+            _ if !(1..=20).contains(&self.threshold) => Some("threshold: must be 1 to 20"),
+            _ if !self.ttl_hours.is_none_or(hours) => Some("ttl_hours: must be 1 to 720"),
+            _ if !self.remind_hours.is_none_or(hours) => Some("remind_hours: must be 1 to 720"),
+            _ if !self.escalate.as_ref().is_none_or(|escalation| hours(escalation.after_hours)) => {
+                Some("escalate.after_hours: must be 1 to 720")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Pool {
+    fn is_everybody(&self) -> bool {
+        self.role.is_none() && self.team.is_none() && self.lead.is_none()
+    }
+}
+
+/// What is wrong with the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalsError {
+    pub line: usize,
+    pub message: String,
+}

@@ -1,0 +1,58 @@
+//! What an auditor does with the state file or an export.
+
+use super::{Place, assert_snapshot, session};
+
+#[test]
+fn an_auditor_checks_the_file_and_an_export() {
+    let place = Place::with_company();
+    let lines = [
+        "audit head",
+        "--format json audit head",
+        "audit key",
+        "audit checkpoints",
+        "audit checkpoints --limit 1",
+        "audit proof 2",
+        "audit proof 9",
+        "audit verify",
+        "--format json audit verify --from 2 --to 3",
+        "audit export out",
+        "audit export out",
+        "audit verify --export out --checkpoint out/checkpoint",
+        "audit verify --export nowhere",
+        "audit verify --vkey nonsense",
+        "audit verify --checkpoint absent",
+    ];
+    assert_snapshot("audit", session(lines.map(|line| place.ok(line))));
+}
+
+#[test]
+fn the_audit_makes_no_company() {
+    let place = Place::new();
+    let runs = ["audit verify", "audit key", "backup copy.db"].map(|line| place.ok(line));
+    assert!(!place.path().join(".ok").exists() && !place.path().join("copy.db").exists());
+    assert_snapshot("the_audit_makes_no_company", session(runs));
+}
+
+#[test]
+fn a_changed_event_is_found() {
+    let place = Place::with_company();
+    place.ok("audit export out");
+    let leaves = place.path().join("out/leaves.jsonl");
+    let text = std::fs::read_to_string(&leaves).unwrap();
+    std::fs::write(&leaves, text.replacen("actor_added", "actor_adder", 1)).unwrap();
+    let found = place.ok("audit verify --export out");
+    assert_eq!(found.code, 2);
+    assert_snapshot("a_changed_event_is_found", found);
+}
+
+#[test]
+fn a_kept_key_and_checkpoint_show_another_log() {
+    let (place, other) = (Place::with_company(), Place::with_company());
+    place.ok("audit export out");
+    let key = std::fs::read_to_string(place.path().join("out/vkey")).unwrap();
+    let mut swapped = other.ok(&format!("audit verify --vkey {}", key.trim()));
+    swapped.shown = "ok audit verify --vkey <of another log>".into();
+    assert_eq!(swapped.code, 2);
+    assert_eq!(place.ok(&format!("audit verify --vkey {}", key.trim())).code, 0);
+    assert_snapshot("a_kept_key_shows_another_log", swapped);
+}

@@ -1,0 +1,61 @@
+//! Backups: whole, also while a server works, and companies of their own.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::{Place, assert_snapshot, session};
+
+#[test]
+fn a_backup_opens_as_a_company() {
+    let place = Place::with_company();
+    let runs = [
+        place.ok("backup copy.db"),
+        place.ok("--state copy.db audit verify"),
+        place.ok("--state copy.db --as ana actor add-human bob --role member"),
+        place.ok("--state copy.db audit verify"),
+        place.ok("backup copy.db"),
+        place.ok("backup absent/copy.db"),
+    ];
+    assert_snapshot("a_backup_opens_as_a_company", session(runs));
+    let mode = |name: &str| std::fs::metadata(place.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("copy.db"), mode("copy.db.key")), (0o600, 0o600));
+}
+
+#[test]
+fn a_backup_tells_its_sha256() {
+    use sha2::Digest as _;
+    let place = Place::with_company();
+    let told: serde_json::Value = serde_json::from_str(&place.ok("--format json backup copy.db").stdout).unwrap();
+    let bytes = std::fs::read(place.path().join("copy.db")).unwrap();
+    assert_eq!(told["bytes"], bytes.len());
+    assert_eq!(told["sha256"], hex::encode(sha2::Sha256::digest(&bytes)));
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_half_done_is_left() {
+    let place = Place::with_company();
+    std::fs::write(place.path().join("copy.db.key"), "precious").unwrap();
+    assert_eq!(place.ok("backup copy.db").code, 1);
+    assert!(!place.path().join("copy.db").exists());
+    assert_eq!(std::fs::read(place.path().join("copy.db.key")).unwrap(), b"precious");
+}
+
+#[test]
+fn a_backup_is_whole_while_a_server_works() {
+    let place = Place::with_company();
+    let server = place.serve();
+    std::thread::scope(|scope| {
+        let busy = scope.spawn(|| {
+            for number in 0..10 {
+                assert_eq!(place.ana(&format!("actor add-human p{number} --role member")).code, 0);
+            }
+        });
+        for number in 0..4 {
+            assert_eq!(place.ok(&format!("backup b{number}.db")).code, 0);
+            assert_eq!(place.ok(&format!("--state b{number}.db audit verify")).code, 0);
+        }
+        busy.join().unwrap();
+    });
+    assert_eq!(server.stop().code, 0);
+    assert_eq!(place.ok("audit verify").code, 0);
+    assert_eq!(place.ok("--state b3.db --as ana tick").code, 0);
+}

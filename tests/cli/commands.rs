@@ -1,0 +1,199 @@
+//! Every command on a state file, as people and as programs read it.
+
+use super::{Place, assert_snapshot, session};
+
+#[test]
+fn init_names_one_first_admin() {
+    let place = Place::new();
+    let runs = [
+        place.ok("init --admin ana"),
+        place.ok("init --admin bob"),
+        Place::new().ok("init"),
+        Place::new().ok("--as 'Big Boss' init"),
+        Place::new().ok("--format json init --admin ana"),
+    ];
+    assert_snapshot("init_names_one_first_admin", session(runs));
+}
+
+#[test]
+fn people_teams_and_agents_are_added_listed_and_shown() {
+    let place = Place::with_company();
+    let lines = [
+        "actor add-human bob --role lead --name 'Bob B' --skills tax,law",
+        "actor add-team team:ops --lead bob --name Operations",
+        "actor add-team team:pay --parent team:ops",
+        "actor add-agent clerk --team team:ops --owner bob --skills pay --name 'The clerk'",
+        "actor add-human bob --role member",
+        "actor add-human eve --role member --team team:none",
+        "actor trust clerk assist --reason 'did well'",
+        "actor trust bob assist --reason x",
+        "actor show bob",
+        "actor show team:ops",
+        "actor show nobody",
+        "actor list",
+        "actor list --kind person --limit 1",
+        "actor list --team team:ops",
+        "--format json directory find --skills TAX",
+        "directory find --humans --text b",
+        "directory find --skills nothing",
+        "directory cards",
+    ];
+    assert_snapshot("actors", session(lines.map(|line| place.ana(line))));
+}
+
+#[test]
+fn a_long_list_is_read_to_its_end() {
+    let place = Place::with_company();
+    for name in ["a", "b", "c", "d"] {
+        place.ana(&format!("actor add-human {name} --role member"));
+    }
+    let rows = |line: &str| place.ana(line).stdout.lines().count() - 1;
+    assert_eq!([rows("actor list"), rows("actor list --limit 3"), rows("actor list --limit 9")], [5, 3, 5]);
+}
+
+#[test]
+fn tokens_are_listed_narrowed_and_revoked() {
+    let place = Place::with_company();
+    place.ana("actor add-human bob --role member");
+    let issued = place.ana("--format json token issue --for bob --label laptop --scope read --scope changes");
+    let id = serde_json::from_str::<serde_json::Value>(&issued.stdout).unwrap()["id"].as_str().unwrap().to_owned();
+    let text = session([
+        issued,
+        place.ana("token list"),
+        place.ana("token list --actor bob --limit 5"),
+        place.ok("--as bob token issue --for ana"),
+        place.ana(&format!("token scope {id} read")),
+        place.ana(&format!("token scope {id} read,policy")),
+        place.ana(&format!("token revoke {id}")),
+        place.ana(&format!("token revoke {id}")),
+        place.ana("token revoke ana"),
+        place.ana("token revoke tok_none"),
+        place.ana("token list --actor bob"),
+    ]);
+    assert_snapshot("tokens", text);
+}
+
+#[test]
+fn the_log_is_filtered_followed_back_and_replayed() {
+    let place = Place::with_company();
+    place.ana("actor add-human bob --role member --name 'Bob\u{1b}[31m B'");
+    place.ok("--as bob kill global");
+    let lines = [
+        "log",
+        "log --limit 2",
+        "log --since 3 --limit 1",
+        "log --type actor_added,denied",
+        "log --type nonsense",
+        "log --limit 5000",
+        "--format json log --since 5",
+        "replay --actor bob",
+        "replay --run run_none",
+        "forget 6 --reason 'no longer needed'",
+        "forget 5 --reason 'no longer needed'",
+        "log --since 5",
+        "audit verify",
+    ];
+    assert_snapshot("log", session(lines.map(|line| place.ana(line))));
+}
+
+#[test]
+fn a_follower_sees_what_happens() {
+    use std::io::{BufRead as _, BufReader};
+    let place = Place::with_company();
+    let mut follower = place.command(&["--as", "ana", "log", "--follow", "--limit", "1"]);
+    let mut follower = follower.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("token_issued"));
+    place.ana("actor add-human bob --role member");
+    assert!(lines.next().unwrap().unwrap().contains("id=bob"));
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+}
+
+#[test]
+fn what_waits_for_people_ends_with_4() {
+    let place = Place::with_company();
+    place.ana("actor add-human bob --role lead");
+    place.ana("actor add-team team:ops --lead bob");
+    let runs = [
+        place.ok("--as bob actor add-human eve --role member --team team:ops"),
+        place.ok("--as bob --format json actor add-human eve --role member --team team:ops"),
+        place.ok("--as bob actor add-human eve --role member"),
+    ];
+    assert_snapshot("what_waits_for_people_ends_with_4", session(runs));
+}
+
+#[test]
+fn the_tick_ends_what_is_over() {
+    let place = Place::with_company();
+    let lines = ["tick", "tick --now 2020-01-01T00:00:00Z", "tick --now tomorrow"];
+    let mut runs: Vec<_> = lines.map(|line| place.ana(line)).into();
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(31 * 24);
+    let mut ran = place.ana(&format!("--format json tick --now {later}"));
+    ran.shown = "ok --as ana --format json tick --now <in 31 days>".into();
+    runs.push(ran);
+    assert_snapshot("tick", session(runs));
+}
+
+#[test]
+fn the_gate_explains_itself() {
+    let place = Place::with_company();
+    place.ana("actor add-human bob --role member");
+    let lines = [
+        "policy explain token.issue ana --actor bob",
+        "policy explain tick",
+        "policy explain nonsense",
+        "policy explain kill actor:bob",
+    ];
+    let mut runs: Vec<_> = lines.map(|line| place.ana(line)).into();
+    runs.push(place.ok("--as bob policy explain tick --actor ana"));
+    runs.push(place.ok("--as bob policy explain"));
+    runs.push(place.ok("--as bob policy explain --actor ana"));
+    assert_snapshot("the_gate_explains_itself", session(runs));
+}
+
+#[test]
+fn a_tenant_is_a_folder() {
+    let place = Place::new();
+    let lines = [
+        "--tenants-dir all --tenant acme init --admin ana",
+        "--tenants-dir all --tenant acme --as ana actor list",
+        "--tenants-dir all --tenant other --as ana actor list",
+        "--state x.db --tenants-dir all --tenant acme log",
+        "--tenant acme log",
+        "--tenants-dir all log",
+        "--tenants-dir all --tenant ../acme log",
+    ];
+    let text = session(lines.map(|line| place.ok(line)));
+    assert!(place.path().join("all/acme/state.db").is_file());
+    assert!(!place.path().join("x.db").exists());
+    assert_snapshot("a_tenant_is_a_folder", text);
+}
+
+#[test]
+fn settings_come_from_the_environment_and_flags_win() {
+    let place = Place::with_company();
+    let state = place.path().join("named.db");
+    let runs = [
+        place.ok_with("actor list", &[("OK_AS", "ana")]),
+        place.ok_with("--as ana actor list", &[("OK_AS", "nobody")]),
+        place.ok_with("actor list", &[("OK_AS", "")]),
+        place.ok_with("log", &[("OK_STATE", "named.db"), ("OK_DEV_ECHO_TOOLS", "1")]),
+        place.ok_with("--state named.db log", &[("OK_TENANT", "acme"), ("OK_TENANTS_DIR", "all")]),
+        place.ok_with("log", &[("OK_STATE", "named.db"), ("OK_TENANT", "acme"), ("OK_TENANTS_DIR", "all")]),
+        place.ok_with("--tenant acme log", &[("OK_STATE", "named.db"), ("OK_TENANTS_DIR", "all")]),
+        place.ok_with("log", &[("OK_LOG", "ok=loud")]),
+    ];
+    assert!(state.is_file());
+    assert_snapshot("settings_come_from_the_environment", session(runs));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = Place::with_company();
+    let mut command = place.command(&["completions", "bash"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+}

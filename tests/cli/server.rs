@@ -1,0 +1,208 @@
+//! Commands beside a server, and servers beside each other.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use super::{Place, Server, assert_snapshot, session};
+
+#[test]
+fn commands_reach_a_running_server() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let runs = [
+        place.ana("actor add-human bob --role member"),
+        place.ana("actor list"),
+        place.ok("--as bob kill global"),
+        place.ok("--as nobody kill global"),
+        place.ok("--as nobody log --since 4"),
+        place.ok("init --admin eve"),
+        place.ana("token issue --for bob"),
+        place.ok("audit verify"),
+        place.ok("audit head"),
+        server.stop(),
+        place.ana("actor list"),
+        place.ok("audit verify"),
+    ];
+    assert_snapshot("commands_reach_a_running_server", session(runs));
+}
+
+#[test]
+fn a_second_server_says_who_serves() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let second = place.ok("serve --bind 127.0.0.1:0");
+    assert_eq!(second.code, 75);
+    assert_snapshot("a_second_server_says_who_serves", session([second, server.stop()]));
+}
+
+#[test]
+fn an_address_in_use_is_told() {
+    let (place, other) = (Place::with_company(), Place::with_company());
+    let server = place.serve();
+    let refused = other.ok_with("serve", &[("OK_BIND", server.address())]);
+    assert_eq!(refused.code, 1);
+    assert_snapshot("an_address_in_use_is_told", session([refused, other.ok("serve --bind nowhere")]));
+    assert!(!other.path().join(".ok/state.db.sock").exists());
+}
+
+#[test]
+fn a_killed_server_is_followed_by_another() {
+    let place = Place::with_company();
+    let server = place.serve();
+    place.ana("actor add-human bob --role member");
+    server.signal("-KILL");
+    assert_eq!(server.ended().code, -9);
+    assert!(place.path().join(".ok/state.db.sock").exists());
+    let by_command = place.ana("actor show bob");
+    let server = place.serve();
+    let by_server = place.ana("actor add-human eve --role member");
+    assert_eq!((by_command.code, by_server.code), (0, 0));
+    assert_eq!(server.stop().code, 0);
+    assert!(!place.path().join(".ok/state.db.sock").exists());
+    assert_eq!(place.ok("audit verify").code, 0);
+}
+
+#[test]
+fn a_server_that_stands_still_is_told() {
+    let place = Place::with_company();
+    let server = place.serve();
+    server.signal("-STOP");
+    let runs = [place.ana("tick"), place.ok("audit verify")];
+    server.signal("-CONT");
+    assert_eq!(server.stop().code, 0);
+    assert_snapshot("a_server_that_stands_still_is_told", session(runs));
+}
+
+#[test]
+fn interrupt_and_terminate_both_stop_a_server() {
+    let place = Place::with_company();
+    for signal in ["-INT", "-TERM"] {
+        let server = place.serve();
+        server.signal(signal);
+        assert_eq!(server.ended().code, 0, "{signal}");
+    }
+}
+
+/// A peer that asks much and reads nothing, so that the server is busy with it.
+fn greedy(place: &Place) -> UnixStream {
+    let mut talk = UnixStream::connect(place.path().join(".ok/state.db.sock")).unwrap();
+    let ask = r#"{"op":"openapi.read","input":{},"as":"ana"}"#;
+    talk.write_all(format!("{ask}\n").repeat(200).as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    talk
+}
+
+#[test]
+fn a_second_signal_does_not_wait() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let _greedy = greedy(&place);
+    server.signal("-TERM");
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    server.signal("-INT");
+    assert_eq!(server.ended().code, 130);
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert_eq!(place.ana("tick").code, 0);
+}
+
+#[test]
+fn a_peer_that_does_not_read_keeps_no_server_from_stopping() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let _greedy = greedy(&place);
+    assert_eq!(place.ana("tick").code, 0);
+    assert_eq!(server.stop().code, 0);
+}
+
+#[test]
+fn commands_wait_for_each_other() {
+    let place = Place::with_company();
+    std::thread::scope(|scope| {
+        for number in 0..6 {
+            let place = &place;
+            scope.spawn(move || {
+                let ran = place.ana(&format!("actor add-human p{number} --role member"));
+                assert_eq!(ran.code, 0, "{ran}");
+            });
+        }
+    });
+    assert_eq!(place.ana("actor list").stdout.lines().count(), 8);
+    assert_eq!(place.ok("audit verify").code, 0);
+}
+
+#[test]
+fn the_admin_socket_takes_anything_and_goes_on() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let path = place.path().join(".ok/state.db.sock");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let lines = [
+        "",
+        "nonsense",
+        "[]",
+        r#"{"op":"tick"}"#,
+        r#"{"op":"nothing","input":{},"as":"ana"}"#,
+        r#"{"op":"tick","input":{},"as":null}"#,
+        r#"{"op":"tick","input":{},"as":"Not An Id"}"#,
+        r#"{"op":"tick","input":7,"as":"ana"}"#,
+        r#"{"op":"company.init","input":{"id":"eve"},"as":"ana"}"#,
+        r#"{"op":"audit.key","input":{},"as":"ana"}"#,
+    ];
+    let mut text = String::new();
+    let mut talk = BufReader::new(UnixStream::connect(&path).unwrap());
+    for line in lines {
+        talk.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        talk.read_line(&mut answer).unwrap();
+        text += &format!("> {line}\n< {answer}");
+    }
+    let mut endless = BufReader::new(UnixStream::connect(&path).unwrap());
+    endless.get_mut().write_all(&vec![b'x'; 2 << 20]).unwrap();
+    let mut answer = String::new();
+    endless.read_line(&mut answer).unwrap();
+    text += &format!("> 2 MiB without an end\n< {answer}");
+    assert_eq!(place.ana("tick").code, 0);
+    assert_eq!(server.stop().code, 0);
+    assert_snapshot("the_admin_socket_takes_anything", text);
+}
+
+#[test]
+fn a_deep_folder_has_its_socket_elsewhere() {
+    let place = Place::new();
+    let deep = format!("{}/state.db", "deep/".repeat(30));
+    assert_eq!(place.ok(&format!("--state {deep} init --admin ana")).code, 0);
+    let temporary = place.path().join("t");
+    std::fs::create_dir(&temporary).unwrap();
+    let mut command = place.command(&["--state", &deep, "serve", "--bind", "127.0.0.1:0"]);
+    command.env("TMPDIR", &temporary);
+    let server = Server::start(command);
+    let folder = std::fs::read_dir(&temporary).unwrap().next().unwrap().unwrap();
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(place.ok(&format!("--state {deep} --as ana tick")).code, 0);
+    assert_eq!(server.stop().code, 0);
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+#[test]
+fn another_user_gets_no_answer() {
+    use std::os::unix::process::CommandExt as _;
+    if !nix::unistd::geteuid().is_root() {
+        return; // Nobody else can be played.
+    }
+    let place = Place::with_company();
+    let server = place.serve();
+    let open = |name: &str, mode| {
+        std::fs::set_permissions(place.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (name, mode) in [("", 0o755), (".ok", 0o777), (".ok/state.db.lock", 0o666), (".ok/state.db.sock", 0o666)] {
+        open(name, mode);
+    }
+    let mut command = place.command(&["--as", "ana", "kill", "actor:ana"]);
+    let output = command.uid(65_534).gid(65_534).output().unwrap();
+    let refused = super::ran("ok --as ana kill actor:ana".into(), &output);
+    assert_eq!(place.ok("log --type kill_switch").stdout, "");
+    assert_snapshot("another_user_gets_no_answer", session([refused, server.stop()]));
+}

@@ -1,0 +1,53 @@
+//! Help, the version, and what is not understood.
+
+use super::{Place, assert_snapshot, session};
+
+#[test]
+fn usage_errors_end_with_64() {
+    let place = Place::new();
+    let lines = [
+        "",
+        "nonsense",
+        "log --nonsense",
+        "actor",
+        "actor add-human bob",
+        "actor add-human Bob --role member",
+        "actor add-human bob --role king",
+        "kill everything",
+        "replay",
+        "replay --run a --task b",
+        "token scope tok_x write",
+        "forget --reason x",
+        "audit verify --from 3 --to 2",
+        "audit proof 0",
+        "token -V",
+        "completions tcsh-like",
+        "--format xml log",
+    ];
+    let text = session(lines.map(|line| {
+        let ran = place.ok(line);
+        assert_eq!(ran.code, 64, "{line}");
+        ran
+    }));
+    assert!(!place.path().join(".ok").exists());
+    assert_snapshot("usage_errors_end_with_64", text);
+}
+
+#[test]
+fn help_and_version_end_with_0() {
+    let place = Place::new();
+    assert_snapshot(
+        "help",
+        session(["-V", "--version", "-h", "token issue -h", "serve -h"].map(|line| place.ok(line))),
+    );
+}
+
+#[test]
+fn every_shell_gets_a_completion() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ran = place.ok(&format!("completions {shell}"));
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        assert!(ran.stdout.contains("add-human"), "{shell}");
+    }
+}
