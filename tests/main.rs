@@ -14,3 +14,5 @@ mod api;
 mod cli;
 mod crash;
 mod harness;
+mod house;
+mod reference;

@@ -268,6 +268,7 @@ impl Writer {
     fn append(&mut self, entry: &Entry, now: Time) -> Result<(), Fault> {
         self.tail.append(&self.conn, entry, now, self.entropy.bytes32())?;
         if let Event::ContextForgotten { events, .. } = &entry.event {
+            self.erased = true;
             events.iter().try_for_each(|seq| append::erase(&self.conn, *seq))?;
         }
         Ok(())

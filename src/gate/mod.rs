@@ -25,6 +25,7 @@ pub mod target;
 pub mod world;
 pub mod writer;
 
+pub use crate::log::append::Head;
 pub use draft::Draft;
 pub use operation::{Change, Entry, Query, Route, Spec, delete, get, patch, post, put};
 pub use perform::{Gate, Reply, Request};

@@ -66,6 +66,8 @@ pub(super) struct Writer {
     /// Opens the state file anew after a failed commit.
     pub reopen: Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send>,
     pub healthy: bool,
+    /// The open transaction erases content.
+    pub erased: bool,
 }
 
 impl Writer {
@@ -147,6 +149,9 @@ impl Writer {
             }
         }
         self.healthy = true;
+        if self.erased {
+            self.forget_pages();
+        }
         self.published.store(Arc::new(self.world.clone()));
         self.grown.send_replace(self.tail.size() as i64);
         Ok(())
@@ -189,6 +194,15 @@ impl Writer {
         if let Err(why) = last {
             tracing::error!(%why, "the last checkpoint could not be published");
         }
+        self.forget_pages();
         self.conn
+    }
+
+    /// Moves everything from the write-ahead log into the file: what was erased is then gone from both.
+    fn forget_pages(&mut self) {
+        if let Err(why) = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
+            tracing::warn!(%why, "the write-ahead log could not be emptied");
+        }
+        self.erased = false;
     }
 }

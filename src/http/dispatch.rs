@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
@@ -55,11 +56,14 @@ impl<S: Into<Stop>> From<S> for Failed {
     }
 }
 
-pub(super) async fn dispatch(face: Arc<Face>, params: RawPathParams, request: Request) -> Response {
+/// Path parameters, unless one is no text.
+type Params = Result<RawPathParams, RawPathParamsRejection>;
+
+pub(super) async fn dispatch(face: Arc<Face>, params: Params, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let id = reply::request_id(&parts);
     let name = face.entry.spec.name;
-    match answer(face, &params, parts, body).await {
+    match answer(face, params, parts, body).await {
         Ok(response) => response,
         Err(Failed::Rejected(rejected)) => rejected.into_response(),
         Err(Failed::Stop(Stop::Refused(refusal))) => reply::refusal(&refusal),
@@ -70,17 +74,13 @@ pub(super) async fn dispatch(face: Arc<Face>, params: RawPathParams, request: Re
     }
 }
 
-async fn answer(
-    face: Arc<Face>,
-    params: &RawPathParams,
-    parts: Parts,
-    body: axum::body::Body,
-) -> Result<Response, Failed> {
+async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body::Body) -> Result<Response, Failed> {
     let presented = presented(&face, &parts);
     // Who is calling comes first: a stranger learns nothing about what a right request would look like.
     let caller = face.gate.admit(&presented, &face.entry.spec)?;
     let idem = idempotency(&face, &parts)?;
-    let input = gather::input(&face, params, &parts, body).await?;
+    let params = params.map_err(|_| Refusal::not_found())?;
+    let input = gather::input(&face, &params, &parts, body).await?;
     let streaming = (face.entry.spec.route.media == Media::Events).then(|| input.clone());
     let call = gather::prepare(&face, input)?;
     let reply = face.gate.perform(Asked { caller, call, idem }).await?;

@@ -78,7 +78,7 @@ pub(super) async fn input(face: &Face, params: &RawPathParams, parts: &Parts, bo
         let body = read(body, &face.limits).await?;
         match self::json(parts, &body)? {
             Value::Object(object) => fields = object,
-            other => return Ok(other),
+            other => return Err(Failed::Rejected(not_an_object(&other))),
         }
     }
     for (name, text) in params {
@@ -88,6 +88,21 @@ pub(super) async fn input(face: &Face, params: &RawPathParams, parts: &Parts, bo
         fields.insert(name.to_owned(), value);
     }
     Ok(Value::Object(fields))
+}
+
+/// Fields have names: an array would fill them by their order, and pass over those in the path.
+fn not_an_object(value: &Value) -> Rejected {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let text =
+        format!("Failed to deserialize the JSON body into the target type: invalid type: {kind}, expected an object");
+    Rejected(StatusCode::UNPROCESSABLE_ENTITY, text)
 }
 
 /// Parses an input for the operation.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::response::Response;
-use axum::routing::{MethodFilter, MethodRouter};
+use axum::routing::{MethodFilter, MethodRouter, any};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -25,14 +26,19 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
         let methods = paths.remove(entry.spec.route.path).unwrap_or_default();
         paths.insert(
             entry.spec.route.path,
-            methods.on(filter(entry), move |params: RawPathParams, request: Request| {
-                dispatch(Arc::clone(&face), params, request)
-            }),
+            methods.on(
+                filter(entry),
+                move |params: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
+                    dispatch(Arc::clone(&face), params, request)
+                },
+            ),
         );
     }
     let api = paths.into_iter().fold(Router::new(), |api, (path, methods)| api.route(path, methods));
     Router::new()
         .nest("/api", api.fallback(no_such_route))
+        // `nest` leaves this one out.
+        .route("/api/", any(no_such_route))
         .fallback(page::serve)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(axum::middleware::from_fn(reply::finish))

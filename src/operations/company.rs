@@ -92,6 +92,11 @@ impl Settings {
         check(time(&self.hours.to), "hours.to: must be HH:MM");
         check((1..=720).contains(&self.approvals.default_ttl_h), "approvals.default_ttl_h: must be 1 to 720");
         check(self.retention_days <= 36_500, "retention_days: must be at most 36500");
+        // The log's canonical JSON holds integers exactly up to here.
+        check(
+            self.budget_cents_month.is_none_or(|cents| cents < (1 << 53)),
+            "budget_cents_month: must be at most 9007199254740991",
+        );
         problems
     }
 }

@@ -12,8 +12,8 @@ pub const ALL: &[Entry] = &[Entry::change::<Forget>()];
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Forgotten {
-    /// The numbers of the events whose content is erased, at most 100. Only records of refusals and of expiries: what
-    /// the state of the company rests on cannot be erased.
+    /// The numbers of the events whose content is erased, at most 100. Only records of refusals: what the state of the
+    /// company rests on cannot be erased.
     pub events: Vec<i64>,
     /// Why; at most 1000 characters.
     pub reason: String,

@@ -138,6 +138,6 @@ impl Event {
 impl EventKind {
     /// Whether the content can be erased without the tables losing anything.
     pub const fn is_forgettable(self) -> bool {
-        matches!(self, EventKind::Denied | EventKind::ApprovalExpired)
+        matches!(self, EventKind::Denied)
     }
 }

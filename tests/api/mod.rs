@@ -1,2 +1,16 @@
+//! The HTTP API, a file per noun.
+mod actors;
 mod approvals;
+mod audit;
+mod bad_input;
+mod company;
+mod events;
+mod explain;
+mod forget;
+mod idempotency;
+mod kill;
+mod matrix;
+mod me;
+mod storm;
+mod tick;
 mod tokens;

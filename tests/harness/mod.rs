@@ -10,11 +10,13 @@ use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use ok::gate::open::{Company, Options, open};
 use ok::gate::{self};
+use ok::log::verify::{Ask, Report, verify_sqlite};
 use ok::policy::Bundle;
+use ok::store::open::Mode;
 use ok::types::caller::{Channel, Credential, Presented};
 use ok::types::entropy::Entropy;
-use ok::types::id::ActorId;
 use ok::types::time::{Clock, Time};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -56,6 +58,20 @@ pub struct Test {
     pub admin: String,
 }
 
+/// The tokens of those whom `Test::cast` adds. `lea` leads `team:ops`, in which `mia` and her agent `bot` are; `liv` leads
+/// `team:dev`, in which `max` is.
+pub struct Cast {
+    pub lea: String,
+    pub liv: String,
+    /// A steward.
+    pub sam: String,
+    /// An auditor.
+    pub aud: String,
+    pub mia: String,
+    pub max: String,
+    pub bot: String,
+}
+
 /// An answer.
 pub struct Answer {
     pub status: StatusCode,
@@ -70,12 +86,26 @@ impl Answer {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
+    /// The names of the answer's fields, sorted.
+    pub fn fields(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.json().as_object().unwrap().keys().cloned().collect();
+        names.sort_unstable();
+        names
+    }
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
-    /// Status, code and message of an error.
+    /// Status, code and message of an error, which has no other fields.
     pub fn error(&self) -> String {
         let body = self.json();
+        let mut named = vec!["error", "message"];
+        match body["error"].as_str() {
+            Some("invalid") => named.push("problems"),
+            Some("needs_approval") => named.push("approval"),
+            _ => {}
+        }
+        named.sort_unstable();
+        assert_eq!(self.fields(), named, "{}", self.text());
         format!("{} {} {}", self.status.as_u16(), body["error"].as_str().unwrap(), body["message"].as_str().unwrap())
     }
 }
@@ -129,7 +159,9 @@ impl Test {
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.app.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        // A stream has no end to wait for.
+        let streams = parts.headers.get("content-type").is_some_and(|media| media == "text/event-stream");
+        let body = if streams { Vec::new() } else { body.collect().await.unwrap().to_bytes().to_vec() };
         Answer { status: parts.status, headers: parts.headers, body }
     }
 
@@ -146,6 +178,22 @@ impl Test {
             None => Body::empty(),
         };
         self.send(request.body(body).unwrap()).await
+    }
+
+    /// A request of any shape, by the admin unless a header says otherwise.
+    pub async fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
+        let mut request = Request::builder().method(method).uri(format!("/api{path}"));
+        if !headers.iter().any(|(name, _)| *name == "authorization") {
+            request = request.header("authorization", format!("Bearer {}", self.admin));
+        }
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        self.send(request.body(body.into()).unwrap()).await
+    }
+
+    /// The admin's request with an `Idempotency-Key`.
+    pub async fn once(&self, path: &str, key: &str, body: Value) -> Answer {
+        let headers = [("content-type", "application/json"), ("idempotency-key", key)];
+        self.raw("POST", path, &headers, body.to_string()).await
     }
 
     pub async fn get(&self, path: &str, token: &str) -> Answer {
@@ -181,6 +229,38 @@ impl Test {
         events["events"].as_array().unwrap().iter().map(kind).collect()
     }
 
+    /// The newest event.
+    pub async fn event(&self) -> Value {
+        self.get("/events?limit=1", &self.admin).await.json()["events"][0].clone()
+    }
+
+    /// A connection that reads the state file.
+    pub fn file(&self) -> Connection {
+        ok::store::open::connect(&self.path(), Mode::Read).unwrap()
+    }
+
+    /// What the verifier says of the state file.
+    pub fn verdict(&self) -> Report {
+        verify_sqlite(&self.file(), &Ask::default()).unwrap()
+    }
+
+    /// Two teams and somebody of every kind.
+    pub async fn cast(&self) -> Cast {
+        let lea = self.add("lea", "person", json!({ "role": "lead" })).await;
+        let liv = self.add("liv", "person", json!({ "role": "lead" })).await;
+        self.add("team:ops", "team", json!({ "lead": "lea" })).await;
+        self.add("team:dev", "team", json!({ "lead": "liv" })).await;
+        Cast {
+            lea,
+            liv,
+            sam: self.add("sam", "person", json!({ "role": "steward" })).await,
+            aud: self.add("aud", "person", json!({ "role": "auditor" })).await,
+            mia: self.add("mia", "person", json!({ "team": "team:ops" })).await,
+            max: self.add("max", "person", json!({ "team": "team:dev" })).await,
+            bot: self.add("bot", "agent", json!({ "team": "team:ops", "owner": "mia" })).await,
+        }
+    }
+
     pub async fn last_seq(&self) -> i64 {
         self.get("/events?limit=1", &self.admin).await.json()["last_seq"].as_i64().unwrap()
     }
@@ -190,6 +270,11 @@ fn router(company: &Company) -> axum::Router {
     ok::http::router(company.gate.clone(), ok::http::Limits::default(), CancellationToken::new())
 }
 
-pub fn actor(id: &str) -> Credential {
-    Credential::Holder(id.parse::<ActorId>().unwrap())
+/// Snapshots in a folder of `snapshots/`.
+pub fn snapshots(folder: &str) -> insta::Settings {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(format!("{}/snapshots/{folder}", env!("CARGO_MANIFEST_DIR")));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings
 }

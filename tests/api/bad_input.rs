@@ -1,0 +1,187 @@
+//! What is asked wrongly is refused with words, and nothing that is asked makes the server fail.
+
+use serde_json::json;
+
+use crate::harness::{Answer, Test};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+async fn put(test: &Test, body: impl Into<axum::body::Body>) -> Answer {
+    test.raw("POST", "/actors", &[JSON], body).await
+}
+
+fn is_text(answer: &Answer) -> bool {
+    answer.header("content-type").starts_with("text/plain")
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_json_is_400_in_plain_text() {
+    let test = Test::new().await;
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for body in ["", "{", "nonsense", "{\"id\":}", "\u{feff}{}", "{} {}", "{\"id\":\"\\ud800\"}", "1e999", "NaN", &deep]
+    {
+        let answer = put(&test, body.to_owned()).await;
+        assert!(answer.status == 400 && is_text(&answer), "{body:.20}: {} {}", answer.status, answer.text());
+        assert!(answer.text().starts_with("Failed to parse the request body as JSON: "), "{}", answer.text());
+    }
+    let bytes = put(&test, &b"{\"id\":\"\xff\"}"[..]).await;
+    assert_eq!(bytes.status, 400);
+}
+
+#[tokio::test]
+async fn a_body_without_a_required_field_or_of_a_wrong_type_is_422_in_plain_text_naming_the_field() {
+    let test = Test::new().await;
+    for (body, what) in [
+        (json!({ "id": "new" }), "missing field `kind`"),
+        (json!({ "id": 7, "kind": "person" }), "id: invalid type: integer `7`"),
+        (json!({ "id": "new", "kind": "person", "skills": [1] }), "skills[0]: invalid type: integer `1`"),
+        (json!({ "id": "new", "kind": "ghost" }), "kind: `ghost` is not a kind of actor"),
+        (json!({ "id": "New!", "kind": "person" }), "id: `New!` is not an actor id"),
+        (json!([]), "invalid type: array, expected an object"),
+        (json!(["new", "person"]), "invalid type: array, expected an object"),
+        (json!("text"), "invalid type: string"),
+        (json!(null), "invalid type: null"),
+        (json!({ "id": { "id": "new" }, "kind": "person" }), "id: invalid type: map"),
+    ] {
+        let answer = put(&test, body.to_string()).await;
+        let text = answer.text();
+        assert!(answer.status == 422 && is_text(&answer), "{body}: {} {text}", answer.status);
+        assert!(text.starts_with("Failed to deserialize the JSON body into the target type: "), "{text}");
+        assert!(text.contains(what), "{body}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_field_is_ignored_and_the_last_of_two_equal_ones_counts() {
+    let test = Test::new().await;
+    let body = r#"{"id":"old","kind":"person","id":"new","x":{"y":[1.5,18446744073709551615]}}"#;
+    assert_eq!(put(&test, body).await.json()["id"], "new");
+}
+
+#[tokio::test]
+async fn a_body_may_have_a_mebibyte_and_no_more() {
+    let test = Test::new().await;
+    let body = |bytes: usize| format!("{{\"id\":\"new\",\"kind\":\"person\"{}}}", " ".repeat(bytes - 28));
+    assert_eq!(body(1 << 20).len(), 1 << 20);
+    let over = put(&test, body((1 << 20) + 1)).await;
+    assert_eq!(over.error(), "413 too_large the request's body is over 1048576 bytes");
+    assert_eq!(put(&test, body(2 << 20)).await.status, 413);
+    assert_eq!(put(&test, body(1 << 20)).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_body_needs_a_json_content_type() {
+    let test = Test::new().await;
+    let body = json!({ "id": "new", "kind": "person" }).to_string();
+    for media in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "", "json"] {
+        let answer = test.raw("POST", "/actors", &[("content-type", media)], body.clone()).await;
+        assert!(answer.status == 415 && is_text(&answer), "{media}: {}", answer.text());
+    }
+    assert_eq!(test.raw("POST", "/actors", &[], body.clone()).await.status, 415);
+    let media = [("content-type", "Application/JSON; charset=utf-8")];
+    assert_eq!(test.raw("POST", "/actors", &media, body).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_405_and_says_which_are_right() {
+    let test = Test::new().await;
+    for (method, path, right) in [
+        ("DELETE", "/actors", &["GET", "POST"][..]),
+        ("POST", "/me", &["GET"]),
+        ("GET", "/tick", &["POST"]),
+        ("PUT", "/tokens/id/x", &["DELETE", "PATCH"]),
+        ("OPTIONS", "/company", &["GET", "PUT"]),
+        ("BREW", "/company", &["GET", "PUT"]),
+    ] {
+        let answer = test.raw(method, path, &[], "").await;
+        assert_eq!((answer.status.as_u16(), answer.text()), (405, String::new()), "{method} {path}");
+        let mut allowed: Vec<&str> = answer.header("allow").split(',').filter(|one| *one != "HEAD").collect();
+        allowed.sort_unstable();
+        assert_eq!(allowed, right, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_query_parameter_is_refused() {
+    let test = Test::new().await;
+    let list = test.get("/actors?temas=team:ops", &test.admin).await;
+    assert_eq!(
+        list.error(),
+        "400 bad_request unknown query parameter `temas`; this route takes cursor, kind, limit, team"
+    );
+    let none = test.get("/me?x", &test.admin).await;
+    assert_eq!(none.error(), "400 bad_request unknown query parameter `x`; this route takes none");
+    let change = test.raw("POST", "/actors?id=new", &[JSON], json!({ "kind": "person" }).to_string()).await;
+    assert_eq!(change.error(), "400 bad_request unknown query parameter `id`; this route takes none");
+    let path = test.get("/actors/ana?id=bea", &test.admin).await;
+    assert_eq!(path.status, 400, "what stands in the path is not asked for twice");
+}
+
+#[tokio::test]
+async fn a_cursor_is_good_only_as_issued_and_where_it_was_issued() {
+    let test = Test::new().await;
+    test.cast().await;
+    let first = test.get("/actors?limit=2", &test.admin).await;
+    let cursor = first.header("x-next-cursor").to_owned();
+    assert_eq!(test.get(&format!("/actors?limit=2&cursor={cursor}"), &test.admin).await.status, 200);
+    assert_eq!(test.get(&format!("/actors?limit=5&cursor={cursor}"), &test.admin).await.status, 200, "any limit");
+    let invalid = "400 bad_request invalid cursor";
+    for path in
+        ["/tokens?", "/directory/cards?", "/audit/checkpoints?", "/actors?kind=person&", "/actors?team=team:ops&"]
+    {
+        let elsewhere = test.get(&format!("{path}cursor={cursor}"), &test.admin).await;
+        assert_eq!(elsewhere.error(), invalid, "{path}");
+    }
+    for at in 0..cursor.len() {
+        let mut altered = cursor.clone().into_bytes();
+        altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
+        let altered = String::from_utf8(altered).unwrap();
+        assert_eq!(test.get(&format!("/actors?cursor={altered}"), &test.admin).await.error(), invalid, "at {at}");
+    }
+    for made_up in ["", "x", "%00", "0", "bnVsbA", &cursor[1..], &cursor[..cursor.len() - 1], &"A".repeat(10_000)] {
+        assert_eq!(test.get(&format!("/actors?cursor={made_up}"), &test.admin).await.error(), invalid, "{made_up:.20}");
+    }
+    let other = Test::new().await;
+    let theirs = other.get(&format!("/actors?cursor={cursor}"), &other.admin).await;
+    assert_eq!(theirs.status, 200, "the same seed, so the same key");
+}
+
+#[tokio::test]
+async fn an_id_that_cannot_be_names_nothing() {
+    let test = Test::new().await;
+    let long = "a".repeat(300);
+    for id in [
+        "..%2f..%2fetc",
+        "%2e%2e",
+        "a%00b",
+        "%00",
+        &long,
+        "%d0%b0na",
+        "ana%20",
+        "ANA",
+        "team:",
+        "team:%2e",
+        "ana;x",
+        "%ff",
+        "a%2Fb",
+        "'--",
+    ] {
+        let absent = test.get("/actors/nobody", &test.admin).await;
+        let answer = test.get(&format!("/actors/{id}"), &test.admin).await;
+        assert_eq!((answer.status, answer.text()), (absent.status, absent.text()), "{id:.30}");
+        let token = test.call("DELETE", &format!("/tokens/id/{id}"), &test.admin, None).await;
+        assert_eq!(token.text(), absent.text(), "{id:.30}");
+    }
+}
+
+#[tokio::test]
+async fn numbers_beyond_their_type_are_refused() {
+    let test = Test::new().await;
+    for days in ["-1", "4294967296", "18446744073709551616", "1.5", "1e3", "\"7\""] {
+        let answer = test.raw("POST", "/tokens", &[JSON], format!("{{\"days\":{days}}}")).await;
+        assert!(answer.status == 422 && answer.text().contains("days: invalid"), "{days}: {}", answer.text());
+    }
+    for query in ["limit=99999999999999999999", "limit=4294967297", "limit=0x10", "limit=1.0", "limit="] {
+        assert_eq!(test.get(&format!("/actors?{query}"), &test.admin).await.status, 400, "{query}");
+    }
+}

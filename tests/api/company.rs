@@ -1,0 +1,70 @@
+//! The company's settings.
+
+use serde_json::json;
+
+use crate::harness::Test;
+
+#[tokio::test]
+async fn settings_are_replaced_whole_and_counted() {
+    let test = Test::new().await;
+    let before = test.get("/company", &test.admin).await.json();
+    assert_eq!((&before["name"], &before["version"]), (&json!("Company"), &json!(1)));
+    let new = json!({
+        "name": "Acme", "timezone": "Europe/Berlin", "locale": "de", "hours": { "from": "08:00", "to": "16:00" },
+        "retention_days": 30, "approvals": { "default_ttl_h": 24 }, "budget_cents_month": 500,
+    });
+    let updated = test.call("PUT", "/company", &test.admin, Some(new.clone())).await;
+    assert_eq!((updated.status.as_u16(), &updated.json()["version"]), (200, &json!(2)));
+    let mut expected = new;
+    expected["version"] = json!(2);
+    assert_eq!(test.get("/company", &test.admin).await.json(), expected);
+    assert_eq!(test.event().await["event"]["type"], "company_updated");
+}
+
+#[tokio::test]
+async fn a_change_made_from_an_older_version_conflicts() {
+    let test = Test::new().await;
+    let put = |version: i64| json!({ "name": "Acme", "version": version });
+    assert_eq!(test.call("PUT", "/company", &test.admin, Some(put(1))).await.status, 200);
+    let late = test.call("PUT", "/company", &test.admin, Some(put(1))).await;
+    assert_eq!(late.error(), "409 conflict version: the settings are at version 2 by now");
+}
+
+#[tokio::test]
+async fn every_bad_setting_is_named_at_once() {
+    let test = Test::new().await;
+    let bad = json!({ "name": "", "timezone": "Mars/Olympus", "hours": { "from": "9", "to": "17:00" } });
+    let answer = test.call("PUT", "/company", &test.admin, Some(bad)).await;
+    assert_eq!(answer.status, 422);
+    assert_eq!(
+        answer.json()["problems"],
+        json!([
+            "name: must have 1 to 100 characters",
+            "timezone: must be an IANA time zone, such as Europe/Berlin",
+            "hours.from: must be HH:MM",
+        ])
+    );
+    assert_eq!(test.get("/company", &test.admin).await.json()["version"], 1);
+}
+
+#[tokio::test]
+async fn a_budget_that_the_log_cannot_hold_to_the_cent_is_refused() {
+    let test = Test::new().await;
+    let put = async |cents: u64| {
+        test.call("PUT", "/company", &test.admin, Some(json!({ "budget_cents_month": cents }))).await
+    };
+    let over = put(9_007_199_254_740_992).await;
+    assert_eq!(over.error(), "422 invalid budget_cents_month: must be at most 9007199254740991");
+    assert_eq!(put(9_007_199_254_740_991).await.status, 200);
+    assert_eq!(test.event().await["event"]["settings"]["budget_cents_month"], 9_007_199_254_740_991_u64);
+}
+
+#[tokio::test]
+async fn only_admins_change_the_company() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    for token in [&cast.lea, &cast.sam, &cast.aud, &cast.mia, &cast.bot] {
+        let answer = test.call("PUT", "/company", token, Some(json!({}))).await;
+        assert_eq!(answer.error(), "403 denied policy denied company.update: only admins change the company");
+    }
+}

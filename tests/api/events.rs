@@ -1,0 +1,126 @@
+//! The event log as its readers see it.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Test};
+
+fn seqs(answer: &Answer) -> Vec<i64> {
+    let body = answer.json();
+    body["events"].as_array().unwrap().iter().map(|event| event["seq"].as_i64().unwrap()).collect()
+}
+
+async fn list(test: &Test, query: &str) -> Vec<i64> {
+    seqs(&test.get(&format!("/events{query}"), &test.admin).await)
+}
+
+#[tokio::test]
+async fn without_parameters_the_newest_200_come_oldest_first() {
+    let test = Test::new().await;
+    for number in 0..205 {
+        test.post("/kill", &test.admin, json!({ "scope": format!("tool:t{number}") })).await;
+    }
+    let last = test.last_seq().await;
+    assert_eq!(list(&test, "").await, (last - 199..=last).collect::<Vec<_>>());
+    assert_eq!(list(&test, "?limit=3").await, (last - 2..=last).collect::<Vec<_>>());
+    assert_eq!(list(&test, "?since=2&limit=3").await, [3, 4, 5]);
+    assert_eq!(list(&test, "?since=0").await.len(), 200);
+    assert_eq!(list(&test, "?since=0&limit=1000").await, (1..=last).collect::<Vec<_>>());
+    assert_eq!(list(&test, &format!("?since={last}")).await, [0; 0]);
+    assert_eq!(list(&test, "?since=9223372036854775807").await, [0; 0]);
+    let one = test.get("/events?since=1&limit=1", &test.admin).await;
+    assert_eq!((one.fields(), &one.json()["last_seq"]), (vec!["events".into(), "last_seq".into()], &json!(last)));
+}
+
+#[tokio::test]
+async fn a_record_names_its_number_actor_and_typed_event() {
+    let test = Test::new().await;
+    test.post("/kill", &test.admin, json!({ "scope": "tool:x" })).await;
+    let record = test.event().await;
+    assert_eq!(
+        record,
+        json!({
+            "seq": test.last_seq().await, "at": "2026-11-20T09:00:00Z", "actor": "ana", "decision": "allow",
+            "event": { "type": "kill_switch", "scope": "tool:x", "engaged": true, "reason": "" },
+        })
+    );
+}
+
+#[tokio::test]
+async fn bounds_and_filters_that_mean_nothing_are_refused() {
+    let test = Test::new().await;
+    for query in [
+        "limit=0",
+        "limit=1001",
+        "limit=x",
+        "limit=-1",
+        "since=-1",
+        "since=x",
+        "type=nothing",
+        "type=denied,x",
+        "sinse=1",
+        "limit=1&limit=2",
+    ] {
+        let answer = test.get(&format!("/events?{query}"), &test.admin).await;
+        assert!(answer.error().starts_with("400 bad_request "), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn filters_narrow_together() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    test.post("/kill", &cast.mia, json!({ "scope": "tool:x" })).await;
+    test.post("/kill", &cast.max, json!({ "scope": "tool:x" })).await;
+    let last = test.last_seq().await;
+    assert_eq!(list(&test, "?type=denied").await, [last - 1, last]);
+    assert_eq!(list(&test, "?type=denied&actor=max").await, [last]);
+    assert_eq!(list(&test, "?actor=max").await, [last]);
+    assert_eq!(list(&test, "?actor=nobody").await, [0; 0]);
+    assert_eq!(list(&test, "?type=company_created,denied").await, [1, last - 1, last]);
+    assert_eq!(list(&test, "?type=company_created&type=denied").await, [1, last - 1, last]);
+    assert_eq!(list(&test, &format!("?type=company_created,denied&since={}", last - 1)).await, [last]);
+    assert_eq!(list(&test, "?type=denied&limit=1").await, [last]);
+    for about in ["run", "thread", "task"] {
+        assert_eq!(list(&test, &format!("?{about}=run_1")).await, [0; 0]);
+    }
+}
+
+#[tokio::test]
+async fn everybody_sees_what_they_did_and_what_is_about_them() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    test.post("/kill", &cast.mia, json!({ "scope": "tool:x" })).await;
+    test.post("/kill", &cast.max, json!({ "scope": "tool:x" })).await;
+    let all = test.get("/events?since=0&limit=1000", &test.admin).await.json();
+    let (ops, dev) = (["mia", "bot", "team:ops"], ["max", "team:dev"]);
+    let about = |event: &Value, ids: &[&str]| {
+        let named = ["id", "holder", "owner", "lead", "team"].map(|field| &event["event"][field]);
+        ids.iter().any(|id| event["actor"] == *id || named.iter().any(|field| *field == id))
+    };
+    let expect = |ids: &[&str]| -> Vec<i64> {
+        let seen = all["events"].as_array().unwrap().iter().filter(|event| about(event, ids));
+        seen.map(|event| event["seq"].as_i64().unwrap()).collect()
+    };
+    for (token, ids) in [
+        (&cast.mia, &["mia"][..]),
+        (&cast.bot, &["bot"]),
+        (&cast.lea, &[&["lea"], &ops[..]].concat()),
+        (&cast.liv, &[&["liv"], &dev[..]].concat()),
+    ] {
+        assert_eq!(seqs(&test.get("/events?since=0&limit=1000", token).await), expect(ids), "{ids:?}");
+    }
+    let auditor = test.get("/events?since=0&limit=1000", &cast.aud).await.json();
+    assert_eq!(auditor, all, "an auditor sees everything");
+}
+
+#[tokio::test]
+async fn no_reader_is_shown_a_hash_or_the_text_of_policies() {
+    let test = Test::new().await;
+    let all = test.get("/events?since=0", &test.admin).await.json();
+    for event in all["events"].as_array().unwrap() {
+        let kind = event["event"]["type"].as_str().unwrap();
+        assert!(kind != "token_issued" || event["event"].get("hash").is_none());
+        assert!(kind != "policy_applied" || event["event"].get("files").is_none());
+    }
+    assert_eq!(list(&test, "?type=token_issued,policy_applied").await.len(), 2);
+}

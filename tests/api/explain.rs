@@ -1,0 +1,100 @@
+//! Asking the gate why.
+
+use serde_json::json;
+
+use crate::harness::Test;
+
+#[tokio::test]
+async fn an_explanation_names_the_policy_its_reason_and_where_it_stands() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let explained = test.post("/policy/explain", &cast.mia, json!({ "op": "token.issue", "target": "max" })).await;
+    let explained = explained.json();
+    assert_eq!(
+        (&explained["decision"], &explained["actor"], &explained["target"], &explained["reason"]),
+        (&json!("deny"), &json!("mia"), &json!("max"), &json!("only admins issue tokens for others"))
+    );
+    let because = &explained["because"][0];
+    assert_eq!((&because["id"], &because["effect"]), (&json!("tokens-for-others-by-admins"), &json!("forbid")));
+    let file = because["file"].as_str().unwrap();
+    let source = std::fs::read_to_string(format!("{}/policies/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let line = because["line"].as_u64().unwrap() as usize;
+    let text = because["text"].as_str().unwrap();
+    let from = source.lines().skip(line - 1).collect::<Vec<_>>().join("\n");
+    assert!(from.starts_with(text), "{file}:{line} is not where\n{text}\nstands");
+    assert_eq!(explained["policy"]["version"], 1);
+}
+
+#[tokio::test]
+async fn an_explanation_says_what_the_gate_then_does() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let input = json!({ "id": "new", "kind": "agent", "team": "team:ops" });
+    for (token, decision, status) in
+        [(&test.admin, "allow", 201), (&cast.lea, "needs_approval", 202), (&cast.mia, "deny", 403)]
+    {
+        let mut input = input.clone();
+        input["id"] = json!(format!("new-{status}"));
+        let question = json!({ "op": "actor.add", "input": input });
+        let explained = test.post("/policy/explain", token, question).await.json();
+        assert_eq!(explained["decision"], decision, "{explained}");
+        let approvals = if decision == "needs_approval" { json!(["admin"]) } else { json!([]) };
+        assert_eq!(explained["approvals"], approvals);
+        assert_eq!(test.post("/actors", token, input).await.status, status);
+    }
+}
+
+#[tokio::test]
+async fn asking_changes_and_records_nothing() {
+    let test = Test::new().await;
+    let before = test.last_seq().await;
+    test.post("/policy/explain", &test.admin, json!({ "op": "kill", "target": "global" })).await;
+    assert_eq!(test.last_seq().await, before);
+}
+
+#[tokio::test]
+async fn engaged_switches_that_touch_the_actor_are_shown() {
+    let test = Test::new().await;
+    test.cast().await;
+    test.post("/kill", &test.admin, json!({ "scope": "team:ops" })).await;
+    let question = json!({ "op": "company.read", "actor": "bot" });
+    let explained = test.post("/policy/explain", &test.admin, question).await.json();
+    assert_eq!(explained["kill"], json!(["team:ops"]));
+    assert_eq!(explained["reason"], "a kill switch stops this actor");
+}
+
+#[tokio::test]
+async fn others_are_explained_to_their_lead_and_to_admins_only() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let about = json!({ "op": "company.update", "actor": "bot" });
+    for (token, status) in [(&test.admin, 200), (&cast.lea, 200), (&cast.aud, 200), (&cast.liv, 403), (&cast.mia, 403)]
+    {
+        assert_eq!(test.post("/policy/explain", token, about.clone()).await.status, status);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_told_about_what_the_asker_may_not_see() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let issued = test.post("/tokens", &test.admin, json!({ "for": "max" })).await.json();
+    let hidden = json!({ "op": "token.revoke", "target": issued["id"] });
+    let invisible = test.post("/policy/explain", &cast.mia, hidden.clone()).await;
+    assert_eq!(invisible.error(), "404 not_found not found");
+    assert_eq!(test.post("/policy/explain", &test.admin, hidden).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_question_about_no_operation_or_no_target_is_refused() {
+    let test = Test::new().await;
+    let ask = |question: serde_json::Value| test.post("/policy/explain", &test.admin, question);
+    assert_eq!(ask(json!({ "op": "fly" })).await.error(), "422 invalid op: there is no operation `fly`");
+    let wrong = ask(json!({ "op": "tick", "target": "mars" })).await;
+    assert_eq!(wrong.error(), "422 invalid target: tick is about Company, and `mars` is none");
+    let both = ask(json!({ "op": "tick", "target": "company", "input": {} })).await;
+    assert_eq!(both.error(), "422 invalid target: give either target or input");
+    let bad = ask(json!({ "op": "kill", "input": { "scope": 1 } })).await;
+    assert_eq!(bad.status, 422);
+    assert!(bad.json()["message"].as_str().unwrap().starts_with("input: scope: "), "{}", bad.text());
+}

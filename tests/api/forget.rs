@@ -1,0 +1,98 @@
+//! Erased content is gone, and the log still verifies.
+
+use ok::types::time::DAY;
+use serde_json::json;
+
+use crate::harness::Test;
+
+/// Makes a recorded refusal whose content is found in the file, and returns its number.
+async fn refusal(test: &Test) -> i64 {
+    let mia = test.add("mia", "person", json!({})).await;
+    test.post("/kill", &mia, json!({ "scope": "tool:zebra-crossing" })).await;
+    test.last_seq().await
+}
+
+fn content(test: &Test, seq: i64) -> Option<Vec<u8>> {
+    test.file().query_row("SELECT body FROM log_entry WHERE seq = ?", [seq], |row| row.get(0)).unwrap()
+}
+
+fn in_file(test: &Test, text: &[u8]) -> bool {
+    let files = std::fs::read_dir(test.dir.path()).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
+    files.into_iter().any(|bytes| bytes.windows(text.len()).any(|window| window == text))
+}
+
+#[tokio::test]
+async fn forgotten_content_is_gone_from_the_file_and_declared() {
+    let test = Test::new().await;
+    let seq = refusal(&test).await;
+    let body = content(&test, seq).unwrap();
+    let forgotten = test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "a mistake" })).await;
+    assert_eq!(forgotten.json(), json!({ "forgotten": 1 }));
+    let shown = test.get(&format!("/events?since={}&limit=1", seq - 1), &test.admin).await.json();
+    assert_eq!(shown["events"][0]["event"], json!({ "type": "denied", "erased": true }));
+    assert_eq!(
+        test.event().await["event"],
+        json!({ "type": "context_forgotten", "events": [seq], "reason": "a mistake" })
+    );
+    let test = test.reopened().await;
+    assert!(content(&test, seq).is_none());
+    assert!(!in_file(&test, &body), "the erased content is still in the file");
+    let report = test.verdict();
+    assert_eq!((report.ok, report.redacted), (true, 1), "{report:#?}");
+}
+
+#[tokio::test]
+async fn content_that_is_gone_without_a_word_is_tampering() {
+    let test = Test::new().await;
+    let seq = refusal(&test).await;
+    let path = test.path();
+    let test = test.reopened().await;
+    let conn = rusqlite::Connection::open(path).unwrap();
+    conn.execute("UPDATE log_entry SET salt = NULL, body = NULL WHERE seq = ?", [seq]).unwrap();
+    let report = test.verdict();
+    assert_eq!((report.ok, report.first_bad_seq), (false, Some(seq as u64)), "{report:#?}");
+    let asked = test.post("/audit/verify", &test.admin, json!({})).await.json();
+    assert_eq!((&asked["ok"], &asked["first_bad_seq"]), (&json!(false), &json!(seq)));
+}
+
+#[tokio::test]
+async fn what_the_company_rests_on_cannot_be_forgotten() {
+    let test = Test::new().await;
+    let seq = refusal(&test).await;
+    let forget = |events: serde_json::Value| json!({ "events": events, "reason": "tidying" });
+    let answer = test.post("/context/forget", &test.admin, forget(json!([1, seq, 999]))).await;
+    assert_eq!(
+        answer.json()["problems"],
+        json!(["events: the state of the company rests on 1 (company_created)", "events: there is no event 999"])
+    );
+    assert!(content(&test, seq).is_some(), "all or nothing");
+    test.post("/context/forget", &test.admin, forget(json!([seq]))).await;
+    let twice = test.post("/context/forget", &test.admin, forget(json!([seq]))).await;
+    assert_eq!(twice.error(), format!("422 invalid events: the content of {seq} is erased already"));
+    assert_eq!(test.post("/context/forget", &test.admin, forget(json!([]))).await.status, 422);
+}
+
+#[tokio::test]
+async fn after_erasing_the_tables_are_still_what_the_log_says() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let parked = test.post("/actors", &cast.lea, json!({ "id": "new", "kind": "agent", "team": "team:ops" })).await;
+    assert_eq!(parked.status, 202);
+    test.clock.advance(3 * DAY);
+    test.post("/tick", &test.admin, json!({})).await;
+    test.post("/kill", &cast.mia, json!({ "scope": "tool:x" })).await;
+    for seq in 1..=test.last_seq().await {
+        test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "all that can be" })).await;
+    }
+    assert_eq!(test.newest(1).await, ["context_forgotten"]);
+    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+}
+
+#[tokio::test]
+async fn only_admins_erase() {
+    let test = Test::new().await;
+    let seq = refusal(&test).await;
+    let cast = test.add("lea", "person", json!({ "role": "lead" })).await;
+    let answer = test.post("/context/forget", &cast, json!({ "events": [seq], "reason": "mine" })).await;
+    assert_eq!(answer.error(), "403 denied policy denied context.forget: only admins erase content");
+}

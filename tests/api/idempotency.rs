@@ -1,0 +1,100 @@
+//! The same request again: one effect, the same answer.
+
+use serde_json::json;
+
+use crate::harness::Test;
+use ok::types::time::DAY;
+
+#[tokio::test]
+async fn the_same_key_gives_the_same_answer_and_one_effect_even_after_a_restart() {
+    let test = Test::new().await;
+    let new = || json!({ "id": "new", "kind": "person" });
+    let first = test.once("/actors", "key-1", new()).await;
+    assert_eq!((first.status.as_u16(), first.header("idempotent-replayed")), (201, ""));
+    let seq = test.last_seq().await;
+    let again = test.once("/actors", "\"key-1\"", new()).await;
+    assert_eq!((again.status, again.text(), again.header("idempotent-replayed")), (first.status, first.text(), "true"));
+    let test = test.reopened().await;
+    let later = test.once("/actors", "key-1", json!({ "kind": "person", "id": "new" })).await;
+    assert_eq!((later.status, later.text(), later.header("idempotent-replayed")), (first.status, first.text(), "true"));
+    assert_eq!(test.last_seq().await, seq);
+    test.clock.advance(DAY);
+    assert_eq!(test.once("/actors", "key-1", new()).await.status, 409, "after a day the key is forgotten");
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_one_request() {
+    let test = Test::new().await;
+    test.once("/actors", "key-1", json!({ "id": "new", "kind": "person" })).await;
+    let other = test.once("/actors", "key-1", json!({ "id": "other", "kind": "person" })).await;
+    assert_eq!(other.error(), "422 idempotency_mismatch this Idempotency-Key was used for another request");
+    assert_eq!(test.once("/tokens", "key-1", json!({})).await.status, 201, "on another address it is another key");
+    let bea = test.add("bea", "person", json!({ "role": "admin" })).await;
+    let headers = [
+        ("authorization", &*format!("Bearer {bea}")),
+        ("content-type", "application/json"),
+        ("idempotency-key", "key-1"),
+    ];
+    let hers = test.raw("POST", "/actors", &headers, json!({ "id": "third", "kind": "person" }).to_string()).await;
+    assert_eq!(hers.status, 201, "for another actor too");
+}
+
+#[tokio::test]
+async fn a_secret_is_not_given_again() {
+    let test = Test::new().await;
+    let first = test.once("/tokens", "key-1", json!({ "label": "ci" })).await.json();
+    let again = test.once("/tokens", "key-1", json!({ "label": "ci" })).await.json();
+    assert_eq!((&again["id"], again.get("token")), (&first["id"], None));
+    let seq = test.last_seq().await;
+    let kept = test.file().query_row("SELECT body FROM idem", [], |row| row.get::<_, Vec<u8>>(0)).unwrap();
+    assert!(!String::from_utf8(kept).unwrap().contains(first["token"].as_str().unwrap()));
+    assert_eq!(test.last_seq().await, seq);
+}
+
+#[tokio::test]
+async fn a_refusal_and_a_wait_are_answered_again_a_bad_request_is_asked_again() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let as_lea = [
+        ("authorization", &*format!("Bearer {}", cast.lea)),
+        ("content-type", "application/json"),
+        ("idempotency-key", "key-1"),
+    ];
+    let wait = json!({ "id": "new", "kind": "agent", "team": "team:ops" }).to_string();
+    let first = test.raw("POST", "/actors", &as_lea, wait.clone()).await;
+    let seq = test.last_seq().await;
+    let again = test.raw("POST", "/actors", &as_lea, wait).await;
+    assert_eq!((again.status.as_u16(), again.text()), (202, first.text()), "the same approval");
+    let denied = test.raw("POST", "/tick", &as_lea, "{}").await;
+    assert_eq!(denied.status, 403);
+    let denied = test.raw("POST", "/tick", &as_lea, "{}").await;
+    assert_eq!((denied.status.as_u16(), denied.header("idempotent-replayed")), (403, "true"));
+    assert_eq!(test.last_seq().await, seq + 1, "one refusal was recorded");
+    let bad = json!({ "id": "new", "kind": "person", "name": "" });
+    assert_eq!(test.once("/actors", "key-2", bad).await.status, 422);
+    let good = json!({ "id": "new", "kind": "person" });
+    assert_eq!(test.once("/actors", "key-2", good).await.status, 201, "nothing had happened under this key");
+}
+
+#[tokio::test]
+async fn who_was_stopped_meanwhile_gets_no_stored_answer() {
+    let test = Test::new().await;
+    let bea = test.add("bea", "person", json!({ "role": "admin" })).await;
+    let bearer = format!("Bearer {bea}");
+    let headers = [("authorization", &*bearer), ("content-type", "application/json"), ("idempotency-key", "key-1")];
+    let body = json!({ "id": "new", "kind": "person" }).to_string();
+    assert_eq!(test.raw("POST", "/actors", &headers, body.clone()).await.status, 201);
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bea" })).await;
+    let stopped = test.raw("POST", "/actors", &headers, body).await;
+    assert_eq!((stopped.status.as_u16(), stopped.header("idempotent-replayed")), (403, ""));
+}
+
+#[tokio::test]
+async fn a_key_has_1_to_255_characters() {
+    let test = Test::new().await;
+    let bad = "400 bad_request Idempotency-Key: must have 1 to 255 visible ASCII characters";
+    for key in ["", "\"\"", &"k".repeat(256)] {
+        assert_eq!(test.once("/tokens", key, json!({})).await.error(), bad, "{key}");
+    }
+    assert_eq!(test.once("/tokens", &"k".repeat(255), json!({})).await.status, 201);
+}

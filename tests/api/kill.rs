@@ -1,0 +1,113 @@
+//! Kill switches.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Test};
+
+async fn engage(test: &Test, token: &str, scope: &str) -> Answer {
+    test.post("/kill", token, json!({ "scope": scope, "reason": "drill" })).await
+}
+
+async fn release(test: &Test, token: &str, scope: &str) -> Answer {
+    test.post("/kill", token, json!({ "scope": scope, "off": true })).await
+}
+
+fn new_actor() -> Value {
+    json!({ "id": "new", "kind": "person" })
+}
+
+#[tokio::test]
+async fn a_switch_is_recorded_with_who_and_why() {
+    let test = Test::new().await;
+    test.cast().await;
+    assert_eq!(
+        engage(&test, &test.admin, "actor:bot").await.json(),
+        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z" })
+    );
+    let event = test.event().await;
+    assert_eq!(
+        event["event"],
+        json!({ "type": "kill_switch", "scope": "actor:bot", "engaged": true, "reason": "drill" })
+    );
+    assert_eq!(event["actor"], "ana");
+    assert_eq!(release(&test, &test.admin, "actor:bot").await.json()["engaged"], false);
+}
+
+#[tokio::test]
+async fn the_global_switch_stops_every_change_but_its_own_release_and_survives_a_restart() {
+    let test = Test::new().await;
+    engage(&test, &test.admin, "global").await;
+    let stopped = "403 denied policy denied actor.add: a kill switch stops every change";
+    assert_eq!(test.post("/actors", &test.admin, new_actor()).await.error(), stopped);
+    let test = test.reopened().await;
+    assert_eq!(test.post("/actors", &test.admin, new_actor()).await.error(), stopped);
+    assert_eq!(test.get("/company", &test.admin).await.status, 200, "reading goes on");
+    assert_eq!(release(&test, &test.admin, "global").await.status, 200);
+    assert_eq!(test.post("/actors", &test.admin, new_actor()).await.status, 201);
+}
+
+#[tokio::test]
+async fn an_actor_s_switch_stops_all_that_it_asks_and_survives_a_restart() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    engage(&test, &test.admin, "actor:bot").await;
+    let stopped = "403 denied policy denied company.read: a kill switch stops this actor";
+    assert_eq!(test.get("/company", &cast.bot).await.error(), stopped);
+    let test = test.reopened().await;
+    assert_eq!(test.get("/company", &cast.bot).await.error(), stopped);
+    assert_eq!(test.get("/company", &cast.mia).await.status, 200, "nobody else is stopped");
+    release(&test, &test.admin, "actor:bot").await;
+    assert_eq!(test.get("/company", &cast.bot).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_team_s_switch_stops_everybody_in_it_and_below() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    test.add("team:sub", "team", json!({ "team": "team:ops" })).await;
+    let low = test.add("low", "person", json!({ "team": "team:sub" })).await;
+    engage(&test, &test.admin, "team:ops").await;
+    for (token, status) in [(&cast.mia, 403), (&cast.bot, 403), (&low, 403), (&cast.max, 200), (&cast.lea, 200)] {
+        assert_eq!(test.get("/company", token).await.status, status);
+    }
+}
+
+#[tokio::test]
+async fn a_lead_stops_their_own_team_and_an_admin_releases_it() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    assert_eq!(engage(&test, &cast.lea, "team:ops").await.status, 200);
+    assert_eq!(engage(&test, &cast.lea, "actor:bot").await.status, 200);
+    for scope in ["team:dev", "actor:max", "global", "tool:mail.send"] {
+        assert_eq!(
+            engage(&test, &cast.lea, scope).await.error(),
+            "403 denied policy denied kill: no policy permits it"
+        );
+    }
+    let refused = release(&test, &cast.lea, "team:ops").await;
+    assert_eq!(refused.error(), "403 denied policy denied kill: only admins release a kill switch");
+    assert_eq!(release(&test, &test.admin, "team:ops").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_admin_is_always_left_to_release_it() {
+    let test = Test::new().await;
+    let left = "409 last_admin no admin would be left to release it";
+    assert_eq!(engage(&test, &test.admin, "actor:ana").await.error(), left);
+    test.add("bea", "person", json!({ "role": "admin" })).await;
+    assert_eq!(engage(&test, &test.admin, "actor:bea").await.status, 200);
+    assert_eq!(engage(&test, &test.admin, "actor:ana").await.error(), left);
+}
+
+#[tokio::test]
+async fn a_switch_names_a_scope_that_exists() {
+    let test = Test::new().await;
+    assert_eq!(engage(&test, &test.admin, "actor:nobody").await.error(), "404 not_found not found");
+    assert_eq!(engage(&test, &test.admin, "team:none").await.error(), "404 not_found not found");
+    assert_eq!(engage(&test, &test.admin, "tool:mail.send").await.status, 200, "tools are known elsewhere");
+    for scope in ["", "everything", "actor:", "tool:", "actor:A", "team:../x"] {
+        let answer = engage(&test, &test.admin, scope).await;
+        assert_eq!(answer.status, 422, "{scope}");
+        assert!(answer.text().contains("scope: "), "{}", answer.text());
+    }
+}

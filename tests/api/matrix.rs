@@ -1,0 +1,281 @@
+//! Everybody tries everything: each operation, as each kind of actor, on what is their own, on what belongs to the team
+//! ops, on what is another's, and on what does not exist.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use ok::gate::Entry;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Test};
+
+/// A kind of actor: its column, who that is, the team that it is in or leads, and an agent of its own.
+struct Who {
+    column: &'static str,
+    id: &'static str,
+    team: Option<&'static str>,
+    agent: &'static str,
+}
+
+const fn who(column: &'static str, id: &'static str, team: Option<&'static str>, agent: &'static str) -> Who {
+    Who { column, id, team, agent }
+}
+
+/// `lead` leads the team ops, `other` another team.
+const EVERYBODY: &[Who] = &[
+    who("visitor", "", None, "adabot"),
+    who("admin", "ada", None, "adabot"),
+    who("lead", "lea", Some("team:ops"), "bot"),
+    who("other", "liv", Some("team:dev"), "devbot"),
+    who("steward", "sam", None, "sambot"),
+    who("auditor", "aud", None, "audbot"),
+    who("member", "mia", Some("team:ops"), "bot"),
+    who("agent", "bot", Some("team:ops"), "bot"),
+    // The admin, by a token limited to `read`, and by one that was revoked.
+    who("read", "ada", None, "adabot"),
+    who("revoked", "ada", None, "adabot"),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Company,
+    Own,
+    /// In the team ops, without being the caller's otherwise.
+    Ops,
+    Another,
+    Absent,
+}
+
+use Of::{Absent, Another, Company, Ops, Own};
+
+impl Of {
+    fn name(self) -> &'static str {
+        match self {
+            Company => "",
+            Own => "own",
+            Ops => "of ops",
+            Another => "another's",
+            Absent => "absent",
+        }
+    }
+
+    fn person(self, who: &Who) -> &'static str {
+        match self {
+            Own if who.id.is_empty() => "ada",
+            Own | Company => who.id,
+            Ops => "oz",
+            Another => "fay",
+            Absent => "nobody",
+        }
+    }
+
+    fn agent(self, who: &Who) -> &'static str {
+        match self {
+            Own | Company => who.agent,
+            Ops => "ozbot",
+            Another => "farbot",
+            Absent => "nobody",
+        }
+    }
+
+    fn team(self, who: &Who) -> Option<&'static str> {
+        match self {
+            Company => None,
+            Own => who.team,
+            Ops => Some("team:ops"),
+            Another => Some("team:far"),
+            Absent => Some("team:none"),
+        }
+    }
+}
+
+/// What each operation can be tried on.
+fn targets(name: &str) -> Option<&'static [Of]> {
+    Some(match name {
+        "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
+        | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
+        | "event.stream" | "health.read" | "me.read" | "openapi.read" | "tick" | "token.list" => &[Company],
+        "audit.proof" => &[Company, Absent],
+        "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
+        "context.forget" => &[Own, Another, Absent],
+        "actor.add" | "kill" => &[Company, Own, Ops, Another, Absent],
+        "actor.read" | "actor.trust" | "policy.explain" | "token.issue" | "token.narrow" | "token.revoke"
+        | "token.revoke_all" => &[Own, Ops, Another, Absent],
+        _ => return None,
+    })
+}
+
+struct Stage {
+    test: Test,
+    count: usize,
+}
+
+impl Stage {
+    async fn new() -> Stage {
+        let test = Test::new().await;
+        test.cast().await;
+        test.add("ada", "person", json!({ "role": "admin" })).await;
+        test.add("team:far", "team", json!({})).await;
+        test.add("fay", "person", json!({ "team": "team:far" })).await;
+        test.add("oz", "person", json!({ "team": "team:ops" })).await;
+        for (agent, owner, team) in [
+            ("adabot", "ada", None),
+            ("sambot", "sam", None),
+            ("audbot", "aud", None),
+            ("devbot", "max", Some("team:dev")),
+            ("ozbot", "oz", Some("team:ops")),
+            ("farbot", "fay", Some("team:far")),
+        ] {
+            test.add(agent, "agent", json!({ "owner": owner, "team": team })).await;
+        }
+        Stage { test, count: 0 }
+    }
+
+    fn fresh(&mut self, prefix: &str) -> String {
+        self.count += 1;
+        format!("{prefix}{}", self.count)
+    }
+
+    async fn new_token(&self, holder: &str) -> Value {
+        self.test.post("/tokens", &self.test.admin, json!({ "for": holder })).await.json()
+    }
+
+    async fn token_of(&self, of: Of, who: &Who) -> String {
+        match of {
+            Absent => "tok_00000000000000000000000000".into(),
+            _ => self.new_token(of.person(who)).await["id"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    /// The number of a recorded refusal.
+    async fn refusal_of(&self, of: Of, who: &Who) -> i64 {
+        if of == Absent {
+            return 999_999;
+        }
+        let by = if of == Own && !who.id.is_empty() && who.id != "ada" { who.id } else { "fay" };
+        let token = self.new_token(by).await["token"].as_str().unwrap().to_owned();
+        assert_eq!(self.test.post("/tick", &token, json!({})).await.status, 403);
+        self.test.last_seq().await
+    }
+
+    /// A call of the lead of ops that waits for an admin.
+    async fn waiting(&mut self, of: Of) -> String {
+        if of == Absent {
+            return "apr_00000000000000000000000000".into();
+        }
+        let lead = self.new_token("lea").await["token"].as_str().unwrap().to_owned();
+        let new = json!({ "id": self.fresh("wanted"), "kind": "person", "team": "team:ops" });
+        self.test.post("/actors", &lead, new).await.json()["approval"].as_str().unwrap().to_owned()
+    }
+
+    /// An input that would be right if one were allowed.
+    async fn input(&mut self, name: &str, of: Of, who: &Who) -> Value {
+        match name {
+            "approval.decide" | "approval.explain" | "approval.read" => {
+                json!({ "id": self.waiting(of).await, "decision": "approve" })
+            }
+            "actor.read" | "actor.trust" => {
+                json!({ "id": of.agent(who), "tier": "assist", "reason": "a matrix" })
+            }
+            "actor.add" => json!({ "id": self.fresh("new"), "kind": "agent", "team": of.team(who), "owner": "ana" }),
+            "kill" if of == Company => json!({ "scope": "tool:mail.send" }),
+            "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),
+            "policy.explain" => json!({ "actor": of.person(who), "op": "company.update" }),
+            "token.issue" => json!({ "for": of.person(who) }),
+            "token.revoke_all" => json!({ "actor": of.person(who) }),
+            "token.revoke" | "token.narrow" => json!({ "id": self.token_of(of, who).await, "scopes": ["read"] }),
+            "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
+            "audit.proof" => json!({ "seq": if of == Absent { 999_999 } else { 1 } }),
+            "audit.consistency" => json!({ "from": 1 }),
+            _ => json!({}),
+        }
+    }
+
+    async fn credential(&self, who: &Who) -> String {
+        if who.id.is_empty() {
+            return String::new();
+        }
+        let scopes = if who.column == "read" { json!(["read"]) } else { json!([]) };
+        let token = self.test.post("/tokens", &self.test.admin, json!({ "for": who.id, "scopes": scopes })).await;
+        let token = token.json();
+        if who.column == "revoked" {
+            let path = format!("/tokens/id/{}", token["id"].as_str().unwrap());
+            self.test.call("DELETE", &path, &self.test.admin, None).await;
+        }
+        token["token"].as_str().unwrap().to_owned()
+    }
+
+    async fn try_it(&mut self, entry: &Entry, of: Of, who: &Who) -> Answer {
+        let input = self.input(entry.spec.name, of, who).await;
+        let token = self.credential(who).await;
+        let (path, rest) = fill(entry.spec.route.path, &input);
+        let answer = match entry.spec.route.method.name() {
+            method @ ("GET" | "DELETE") => {
+                let query: Vec<String> = rest.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                let query = if method == "GET" && query.len() == 1 && path.ends_with("consistency") {
+                    format!("?{}", query.join("&"))
+                } else {
+                    String::new()
+                };
+                self.test.call(method, &format!("{path}{query}"), &token, None).await
+            }
+            method => self.test.call(method, &path, &token, Some(Value::Object(rest))).await,
+        };
+        if entry.spec.name == "kill" && answer.status == 200 {
+            let off = json!({ "scope": input["scope"], "off": true });
+            assert_eq!(self.test.post("/kill", &self.test.admin, off).await.status, 200);
+        }
+        answer
+    }
+}
+
+/// The path with its parameters, and the fields that are left.
+fn fill(path: &str, input: &Value) -> (String, serde_json::Map<String, Value>) {
+    let mut rest = input.as_object().unwrap().clone();
+    let mut filled = path.to_owned();
+    for name in input.as_object().unwrap().keys() {
+        if path.contains(&format!("{{{name}}}")) {
+            let value = rest.remove(name).unwrap();
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            filled = filled.replace(&format!("{{{name}}}"), &text);
+        }
+    }
+    (filled, rest)
+}
+
+/// An answer without what is different each time.
+fn shape(answer: &Answer) -> (Vec<u8>, Vec<(String, String)>) {
+    let headers = answer.headers.iter().filter(|(name, _)| *name != "x-request-id");
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
+    (answer.body.clone(), headers)
+}
+
+#[tokio::test]
+async fn everybody_is_answered_by_what_they_may_do() {
+    let mut stage = Stage::new().await;
+    let mut table = format!("{:<20} {:<10}", "operation", "target");
+    EVERYBODY.iter().for_each(|who| write!(table, "{:>9}", who.column).unwrap());
+    table.push('\n');
+    let mut absences = BTreeSet::new();
+    let mut entries: Vec<&Entry> = ok::operations::ALL.iter().filter(|entry| !entry.spec.route.local).collect();
+    entries.sort_by_key(|entry| entry.spec.name);
+    for entry in entries {
+        let name = entry.spec.name;
+        let targets = targets(name).unwrap_or_else(|| panic!("say in `targets` and `input` what {name} is tried on"));
+        for of in targets {
+            write!(table, "{name:<20} {:<10}", of.name()).unwrap();
+            for who in EVERYBODY {
+                let answer = stage.try_it(entry, *of, who).await;
+                write!(table, "{:>9}", answer.status.as_u16()).unwrap();
+                assert!(answer.status.as_u16() < 500, "{name} {} {}: {}", of.name(), who.column, answer.text());
+                if answer.status == 404 {
+                    absences.insert(shape(&answer));
+                }
+            }
+            table.push('\n');
+        }
+    }
+    assert_eq!(absences.len(), 1, "what is absent and what may not be seen read the same: {absences:#?}");
+    assert!(stage.test.verdict().ok);
+    crate::harness::snapshots("api").bind(|| insta::assert_snapshot!("matrix", table));
+}

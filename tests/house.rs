@@ -1,0 +1,215 @@
+//! The rules of the house that the compiler does not keep: who may use whom, one declaration for everything, and no
+//! policy without a name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cedar_policy::{ActionConstraint, Effect, PolicySet, Schema};
+use ok::gate::operation::Effect as Does;
+use ok::policy::Bundle;
+use ok::types::event::EventKind;
+
+fn root(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+}
+
+/// Every file below a folder with this extension, by its path from the repository's root.
+fn files(folder: &str, extension: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|one| one == extension) {
+                let name = path.strip_prefix(root("")).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no .{extension} below {folder}");
+    found
+}
+
+/// A file without its comments; the tests at its end are left out too.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect()
+}
+
+/// The words that follow `prefix` in a text.
+fn words_after<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    let end = |rest: &str| rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+    text.match_indices(prefix).map(move |(at, _)| &text[at + prefix.len()..]).map(move |rest| &rest[..end(rest)])
+}
+
+/// The rooms that each room may use, besides itself.
+fn below(room: &str) -> &'static [&'static str] {
+    match room {
+        "types" => &[],
+        "log" | "store" | "policy" => &["types"],
+        "gate" => &["types", "log", "store", "policy"],
+        "operations" => &["types", "log", "store", "policy", "gate"],
+        "engine" => &["types", "log", "store", "policy", "gate", "operations"],
+        // Nothing else knows the faces, and they do not know each other; the command line also starts the server.
+        "http" | "mcp" => &["types", "log", "store", "policy", "gate", "operations", "engine"],
+        "cli" => &["types", "log", "store", "policy", "gate", "operations", "engine", "http", "mcp", "config"],
+        "config" => &["types"],
+        "lib" | "main" => &["cli"],
+        other => panic!("say in tests/house.rs what the room {other} may use"),
+    }
+}
+
+#[test]
+fn a_room_uses_only_rooms_above_it() {
+    let mut edges = 0;
+    for (name, text) in files("src", "rs") {
+        let room = name.strip_prefix("src/").unwrap().split(['/', '.']).next().unwrap();
+        let (text, allowed) = (code(&text), below(room));
+        let grouped = text.contains("use crate::{");
+        assert!(!grouped, "{name}: name each room in a `use crate::` of its own, so that this test can read it");
+        for used in words_after(&text, "crate::").chain(words_after(&text, "use ok::")) {
+            edges += 1;
+            assert!(used == room || allowed.contains(&used), "{name} uses crate::{used}; {room} may use {allowed:?}");
+        }
+    }
+    assert!(edges > 100, "this test has lost sight of the code");
+}
+
+#[test]
+fn the_verifier_knows_nothing_of_the_writer() {
+    for (name, text) in files("src/log/verify", "rs") {
+        if name.starts_with("src/log/verify/tests/") {
+            continue;
+        }
+        let text = code(&text);
+        let own = |path: &str| path.starts_with("log::verify");
+        let foreign = text.match_indices("crate::").find(|(at, _)| !own(&text[at + "crate::".len()..]));
+        assert!(foreign.is_none(), "{name} uses the crate outside log::verify");
+        let depth = name.matches('/').count() - "src/log/verify".matches('/').count();
+        assert!(!text.contains(&"super::".repeat(depth + 1)), "{name} reaches out of log::verify");
+    }
+}
+
+#[test]
+fn an_operation_reaches_the_world_through_the_gate_alone() {
+    for (name, text) in files("src/operations", "rs") {
+        let text = code(&text);
+        for banned in [
+            "rusqlite",
+            "crate::log::append",
+            "std::env",
+            "std::fs",
+            "std::net",
+            "tokio",
+            "SystemTime",
+            "Timestamp::now",
+        ] {
+            assert!(!text.contains(banned), "{name} uses {banned}");
+        }
+    }
+}
+
+#[test]
+fn only_one_module_prints() {
+    for (name, text) in files("src", "rs").into_iter().filter(|(name, _)| !name.contains("/tests/")) {
+        let text = code(&text);
+        for printing in ["println!", "eprintln!", "print!(", "io::stdout", "io::stderr", "anstream"] {
+            let prints = text.contains(printing);
+            assert!(!prints || name == "src/cli/show.rs", "{name} has {printing}: only src/cli/show.rs prints");
+        }
+    }
+}
+
+#[test]
+fn a_file_has_at_most_400_lines() {
+    for (name, text) in files("src", "rs").into_iter().chain(files("tests", "rs")) {
+        let lines = text.lines().count();
+        let exempt = name.starts_with("src/log/verify/tests/");
+        assert!(lines <= 400 || exempt, "{name} has {lines} lines: it is about more than one thing");
+    }
+}
+
+#[test]
+fn names_and_routes_are_unique() {
+    let mut names = BTreeSet::new();
+    let mut routes = BTreeSet::new();
+    for entry in ok::operations::ALL.iter() {
+        assert!(names.insert(entry.spec.name), "{} is declared twice", entry.spec.name);
+        let route = (entry.spec.route.method, entry.spec.route.path);
+        assert!(entry.spec.route.local || routes.insert(route), "two operations at {route:?}");
+        assert!(!entry.spec.doc.is_empty() && entry.spec.doc.ends_with('.'), "{} has no sentence", entry.spec.name);
+    }
+}
+
+#[test]
+fn a_query_declares_no_event_and_a_change_some() {
+    for entry in ok::operations::ALL.iter() {
+        let records = !entry.spec.events.is_empty();
+        assert_eq!(records, entry.effect == Does::Change, "{}", entry.spec.name);
+    }
+}
+
+#[test]
+fn each_operation_is_an_action_and_each_action_an_operation() {
+    let (schema, _) = Schema::from_cedarschema_str(&ok::gate::schema::schema(&ok::operations::ALL)).unwrap();
+    let names: BTreeSet<String> = ok::operations::ALL.iter().map(|entry| entry.spec.name.to_owned()).collect();
+    let groups: BTreeSet<String> =
+        schema.action_groups().map(|uid| AsRef::<str>::as_ref(uid.id()).to_owned()).collect();
+    let actions: BTreeSet<String> = schema.actions().map(|uid| AsRef::<str>::as_ref(uid.id()).to_owned()).collect();
+    assert_eq!(&actions - &groups, names);
+    let mut named = BTreeSet::new();
+    for policy in policies().policies() {
+        let uids = match policy.action_constraint() {
+            ActionConstraint::Any => Vec::new(),
+            ActionConstraint::Eq(uid) => vec![uid],
+            ActionConstraint::In(uids) => uids,
+        };
+        named.extend(uids.iter().map(|uid| AsRef::<str>::as_ref(uid.id()).to_owned()));
+    }
+    let unknown: Vec<_> = named.iter().filter(|name| !actions.contains(*name)).collect();
+    assert!(unknown.is_empty(), "policies name actions that do not exist: {unknown:?}");
+}
+
+fn policies() -> PolicySet {
+    let text: Vec<String> = Bundle::built_in()
+        .files
+        .into_iter()
+        .filter(|(name, _)| name.ends_with(".cedar"))
+        .map(|(_, text)| text)
+        .collect();
+    text.join("\n").parse().unwrap()
+}
+
+#[test]
+fn a_policy_has_an_id_and_one_that_refuses_a_reason() {
+    let mut ids = BTreeSet::new();
+    for policy in policies().policies() {
+        let id = policy.annotation("id").unwrap_or_else(|| panic!("a policy has no @id:\n{policy}"));
+        assert!(ids.insert(id.to_owned()), "{id} is there twice");
+        let reason = policy.annotation("reason").unwrap_or_default();
+        assert!(policy.effect() == Effect::Permit || !reason.is_empty(), "{id} refuses without a @reason");
+    }
+    assert!(ids.len() > 10);
+}
+
+/// What a company begins with; refusals and waits are recorded by the gate itself.
+const BY_THE_GATE: &[EventKind] =
+    &[EventKind::CompanyCreated, EventKind::PolicyApplied, EventKind::Denied, EventKind::ApprovalRequested];
+
+#[test]
+fn an_event_has_somebody_who_records_it_and_a_fold() {
+    let declared: BTreeSet<EventKind> =
+        ok::operations::ALL.iter().flat_map(|entry| entry.spec.events).copied().collect();
+    let sources = files("src/operations", "rs").into_values().collect::<String>();
+    let fold = std::fs::read_to_string(root("src/store/fold.rs")).unwrap();
+    for kind in EventKind::ALL {
+        let variant = format!("{kind:?}");
+        let known = declared.contains(kind) != BY_THE_GATE.contains(kind);
+        assert!(known, "{variant} must be declared by an operation or recorded by the gate, not both");
+        let made = BY_THE_GATE.contains(kind) || sources.contains(&format!("Event::{variant} {{"));
+        assert!(made, "{variant} is declared, and no operation makes it");
+        assert!(fold.contains(&format!("Event::{variant} {{")), "the fold does not name {variant}");
+    }
+}

@@ -1,0 +1,186 @@
+//! The references in `docs/reference` and the policies' schema say what the code says, to the byte.
+//! To write them anew: OK_UPDATE_REFERENCE=1 cargo test --test main reference
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use ok::gate::Entry;
+use ok::gate::operation::{Effect, Media, Spec};
+use ok::types::event::EventKind;
+use ok::types::refusal::Code;
+use ok::types::scope::{Reach, Scope};
+
+/// Every generated file, with what makes it. Others belong here too: `cli.md`, `config.md`.
+const REFERENCES: &[(&str, fn() -> String)] = &[
+    ("docs/reference/openapi.json", openapi),
+    ("docs/reference/operations.md", operations),
+    ("docs/reference/events.md", events),
+    ("docs/reference/errors.md", errors),
+    ("policies/schema.cedarschema", schema),
+];
+
+#[test]
+#[allow(clippy::print_stderr, reason = "whoever updates wants to see what was written")]
+fn the_reference_says_what_the_code_says() {
+    let update = std::env::var_os("OK_UPDATE_REFERENCE").is_some();
+    for (name, make) in REFERENCES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        let (made, kept) = (make(), std::fs::read_to_string(&path).unwrap_or_default());
+        if made == kept {
+            continue;
+        }
+        let how = "OK_UPDATE_REFERENCE=1 cargo test --test main reference";
+        assert!(update, "{name} is not what the code says; write it anew with\n    {how}\nand read the difference");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, made).unwrap();
+        eprintln!("written: {name}");
+    }
+}
+
+fn openapi() -> String {
+    format!("{:#}\n", ok::gate::openapi::document(&ok::operations::ALL))
+}
+
+fn schema() -> String {
+    ok::gate::schema::schema(&ok::operations::ALL)
+}
+
+const MADE: &str = "<!-- Made from the code by tests/reference.rs; do not edit. -->\n";
+
+fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| format!("`{item}`")).collect();
+    if items.is_empty() { "–".into() } else { items.join(", ") }
+}
+
+fn scope(reach: Reach) -> String {
+    match reach {
+        Reach::Full => "–".into(),
+        Reach::Scopes(scopes) => list(scopes.iter().copied().map(Scope::name)),
+    }
+}
+
+fn route(spec: &Spec) -> String {
+    if spec.route.local {
+        return "command line only".into();
+    }
+    format!("`{} /api{}`", spec.route.method.name(), spec.route.path)
+}
+
+fn notes(spec: &Spec) -> String {
+    let media = match spec.route.media {
+        Media::Json => None,
+        Media::Text => Some("plain text"),
+        Media::Events => Some("server-sent events"),
+    };
+    let open = spec.route.open.then_some("no token");
+    let secret = spec.route.secret.map(|_| "a secret, shown once");
+    let notes: Vec<&str> = [media, open, secret].into_iter().flatten().collect();
+    if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) }
+}
+
+fn row(entry: &Entry) -> String {
+    let spec = &entry.spec;
+    let changes = if entry.effect == Effect::Change { "change" } else { "query" };
+    format!(
+        "| `{}` | {} | {}{} | {changes} | {} | {} | {} | {} |\n",
+        spec.name,
+        route(spec),
+        spec.doc,
+        notes(spec),
+        scope(spec.scope),
+        list(spec.about.iter().map(|kind| kind.name())),
+        list(spec.events.iter().map(|kind| kind.name())),
+        spec.route.status,
+    )
+}
+
+fn operations() -> String {
+    let mut nouns: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in ok::operations::ALL.iter() {
+        nouns.entry(entry.spec.name.split('.').next().unwrap()).or_default().push(entry);
+    }
+    let mut text = format!(
+        "{MADE}\n# Operations\n\nEverything that the product does. An operation's name is also its Cedar action and its `operationId` in \
+         [openapi.json](openapi.json).\n\n\
+         - **Scopes**: the scopes of which a limited token needs one; a token without scopes reaches everything that its holder may do.\n\
+         - **About**: the Cedar types of the resource.\n\
+         - **Events**: what it may record when it is allowed; a refusal is recorded as `denied`, a wait as `approval_requested`.\n\
+         - **Status**: of the answer when it is done; any other answer is one of the [errors](errors.md).\n"
+    );
+    for (noun, entries) in nouns {
+        write!(
+            text,
+            "\n## {noun}\n\n| Operation | Route | What it does | Effect | Scopes | About | Events | Status |\n"
+        )
+        .unwrap();
+        text.push_str("|---|---|---|---|---|---|---|---|\n");
+        entries.into_iter().for_each(|entry| text.push_str(&row(entry)));
+    }
+    text
+}
+
+fn events() -> String {
+    let mut text = format!(
+        "{MADE}\n# Events\n\nEvery type of event, as `GET /api/events` shows it: `{{\"seq\": …, \"at\": …, \"actor\": …, \"decision\": …, \
+         \"event\": {{\"type\": …, …}}}}`.\n\n| Type | What it says | Fields | Kept in the log, not shown | Recorded by | Content can be erased |\n\
+         |---|---|---|---|---|---|\n"
+    );
+    for kind in EventKind::ALL {
+        let fields = kind.fields().iter().copied().filter(|field| Some(*field) != kind.hidden());
+        let by =
+            ok::operations::ALL.iter().filter(|entry| entry.spec.events.contains(kind)).map(|entry| entry.spec.name);
+        let by: Vec<&str> = by.collect();
+        writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {} | {} |",
+            kind.name(),
+            kind.doc().trim(),
+            list(fields),
+            list(kind.hidden()),
+            if by.is_empty() { "the gate itself".into() } else { list(by) },
+            if kind.is_forgettable() { "yes" } else { "no" },
+        )
+        .unwrap();
+    }
+    text
+}
+
+fn errors() -> String {
+    let mut text = format!(
+        "{MADE}\n# Errors\n\nAn error is `{{\"error\": <code>, \"message\": <sentence>}}`; `invalid` adds `problems`, a list, and `needs_approval` adds \
+         `approval`, an id.\n\n| Status | Code | When |\n|---|---|---|\n"
+    );
+    let mut codes = Code::ALL.to_vec();
+    codes.sort_by_key(|code| (code.status(), code.name()));
+    for code in codes {
+        writeln!(text, "| {} | `{}` | {} |", code.status(), code.name(), when(code)).unwrap();
+    }
+    text.push_str(
+        "\nFour answers are not in this shape: a body that is not JSON (400), a wrong method (405), a missing content type (415) and a body \
+         without a required field (422) are answered in plain text or with no body.\n",
+    );
+    text
+}
+
+fn when(code: Code) -> &'static str {
+    match code {
+        Code::NeedsApproval => "the operation waits for people",
+        Code::BadRequest => "a bad value in the address, such as a cursor that the server did not issue",
+        Code::Unauthorized => "no token, or one that is not valid",
+        Code::Denied => "a policy refuses the actor; the message names the operation and the reason",
+        Code::NotApprover => "the caller may not decide this approval",
+        Code::TokenScope => "the token's scopes do not reach the route",
+        Code::NotFound => "it does not exist, or the caller may not see it; the two read the same",
+        Code::Conflict => "it is in the wrong state",
+        Code::LastAdmin => "no admin would be left",
+        Code::TooLarge => "the request's body is too large",
+        Code::Invalid => "well formed but not acceptable",
+        Code::IdempotencyMismatch => "the `Idempotency-Key` was used for another request",
+        Code::RateLimited => "too many failed credentials from one address; `Retry-After` says for how long",
+        Code::Timeout => "the request took too long to arrive",
+        Code::Internal => "something went wrong on the server; the message names the request",
+        Code::AuditUnavailable => "the log cannot be written, so nothing was done",
+        Code::Unavailable => "too busy; `Retry-After` says for how long",
+    }
+}
