@@ -12,7 +12,10 @@ use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
 
 /// Every generated file, with what makes it. Others belong here too: `cli.md`, `config.md`.
-const REFERENCES: &[(&str, fn() -> String)] = &[
+/// A file, and what makes it.
+type Reference = (&'static str, fn() -> String);
+
+const REFERENCES: &[Reference] = &[
     ("docs/reference/openapi.json", openapi),
     ("docs/reference/operations.md", operations),
     ("docs/reference/events.md", events),
@@ -173,6 +176,7 @@ fn when(code: Code) -> &'static str {
         Code::TokenScope => "the token's scopes do not reach the route",
         Code::NotFound => "it does not exist, or the caller may not see it; the two read the same",
         Code::Conflict => "it is in the wrong state",
+        Code::LastApprover => "too few people would be left to give an approval",
         Code::LastAdmin => "no admin would be left",
         Code::TooLarge => "the request's body is too large",
         Code::Invalid => "well formed but not acceptable",
