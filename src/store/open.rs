@@ -86,7 +86,7 @@ impl From<rusqlite::Error> for Configured {
 
 /// (pragma, value to set, value to be read back)
 const PRAGMAS: &[(&str, &str, &str)] = &[
-    ("busy_timeout", "2000", "2000"),
+    ("busy_timeout", "1500", "1500"),
     ("foreign_keys", "ON", "1"),
     ("trusted_schema", "OFF", "0"),
     ("cell_size_check", "ON", "1"),
