@@ -223,6 +223,7 @@ impl Writer {
         self.tail.append(&self.conn, entry, now, self.entropy.bytes32())?;
         if let Event::ContextForgotten { events, .. } = &entry.event {
             events.iter().try_for_each(|seq| append::erase(&self.conn, *seq))?;
+            self.erased = true;
         }
         Ok(())
     }

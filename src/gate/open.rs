@@ -138,6 +138,7 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         grown,
         reopen: reopener(options.path.clone(), world.instance.ulid.clone()),
         healthy: true,
+        erased: false,
         world,
     };
     let thread = std::thread::Builder::new().name("writer".into()).stack_size(8 << 20);

@@ -23,6 +23,8 @@ use crate::types::time::{Clock, Monotone, Time};
 /// Jobs in one transaction.
 const BATCH: usize = 256;
 const IDLE: Duration = Duration::from_secs(1);
+/// How long SQLite waits for others, as `store::open` sets it.
+const BUSY: Duration = Duration::from_secs(2);
 
 /// How long the writer waits for those whom it has just answered to come back.
 const LINGER: Duration = Duration::from_micros(500);
@@ -64,6 +66,8 @@ pub(super) struct Writer {
     /// Opens the state file anew after a failed commit.
     pub reopen: Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send>,
     pub healthy: bool,
+    /// Content was erased and may still stand in SQLite's journal, beside the state file.
+    pub erased: bool,
 }
 
 impl Writer {
@@ -145,6 +149,7 @@ impl Writer {
             }
         }
         self.healthy = true;
+        self.scrub();
         self.published.store(Arc::new(self.world.clone()));
         self.grown.send_replace(self.tail.size() as i64);
         Ok(())
@@ -169,7 +174,18 @@ impl Writer {
         Ok(())
     }
 
+    /// Empties the journal after content was erased. A reader may hold it up for a moment: then it is tried again.
+    fn scrub(&mut self) {
+        if self.erased {
+            let _ = self.conn.busy_timeout(Duration::ZERO);
+            let busy = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+            let _ = self.conn.busy_timeout(BUSY);
+            self.erased = busy.unwrap_or(true);
+        }
+    }
+
     fn idle(&mut self) {
+        self.scrub();
         let now = self.clock.now();
         if self.healthy && self.tail.publish_due(now) {
             let published = self.transaction(|writer, now| {

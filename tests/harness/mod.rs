@@ -15,7 +15,6 @@ use ok::policy::Bundle;
 use ok::store::open::Mode;
 use ok::types::caller::{Channel, Credential, Presented};
 use ok::types::entropy::Entropy;
-use ok::types::id::ActorId;
 use ok::types::time::{Clock, Time};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -136,7 +135,8 @@ impl Test {
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, .. } = self;
+        let Test { dir, clock, company, admin, app } = self;
+        drop(app);
         company.close().await;
         let company = open(&options(dir.path().join("state.db"), clock.clone(), 2)).unwrap();
         Test { app: router(&company), dir, clock, company, admin }
@@ -269,10 +269,6 @@ impl Test {
 
 fn router(company: &Company) -> axum::Router {
     ok::http::router(company.gate.clone(), ok::http::Limits::default(), CancellationToken::new())
-}
-
-pub fn actor(id: &str) -> Credential {
-    Credential::Holder(id.parse::<ActorId>().unwrap())
 }
 
 /// Snapshots in a folder of `snapshots/`.
