@@ -11,8 +11,11 @@ use ok::types::event::EventKind;
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
 
-/// Every generated file, with what makes it. Others belong here too: `cli.md`, `config.md`.
-const REFERENCES: &[(&str, fn() -> String)] = &[
+/// A generated file, and what makes it.
+type Reference = (&'static str, fn() -> String);
+
+/// Those of the whole product; `tests/cli/reference.rs` makes those of the command line.
+const REFERENCES: &[Reference] = &[
     ("docs/reference/openapi.json", openapi),
     ("docs/reference/operations.md", operations),
     ("docs/reference/events.md", events),

@@ -10,3 +10,5 @@ pub mod read;
 pub mod record;
 pub mod tree;
 pub mod verify;
+
+pub use append::Head;
