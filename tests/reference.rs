@@ -11,10 +11,10 @@ use ok::types::event::EventKind;
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
 
-/// A generated file, and what makes it.
+/// Every generated file, with what makes it. Others belong here too: `cli.md`, `config.md`.
+/// A file, and what makes it.
 type Reference = (&'static str, fn() -> String);
 
-/// Those of the whole product; `tests/cli/reference.rs` makes those of the command line.
 const REFERENCES: &[Reference] = &[
     ("docs/reference/openapi.json", openapi),
     ("docs/reference/operations.md", operations),
@@ -172,9 +172,11 @@ fn when(code: Code) -> &'static str {
         Code::BadRequest => "a bad value in the address, such as a cursor that the server did not issue",
         Code::Unauthorized => "no token, or one that is not valid",
         Code::Denied => "a policy refuses the actor; the message names the operation and the reason",
+        Code::NotApprover => "the caller may not decide this approval",
         Code::TokenScope => "the token's scopes do not reach the route",
         Code::NotFound => "it does not exist, or the caller may not see it; the two read the same",
         Code::Conflict => "it is in the wrong state",
+        Code::LastApprover => "too few people would be left to give an approval",
         Code::LastAdmin => "no admin would be left",
         Code::TooLarge => "the request's body is too large",
         Code::Invalid => "well formed but not acceptable",

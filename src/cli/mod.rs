@@ -2,6 +2,7 @@
 //! nothing itself. What works on the file alone (`backup`, `audit`, `doctor`) opens it for reading only. A file per noun.
 
 mod actor;
+mod approval;
 mod audit;
 mod backup;
 mod call;
@@ -25,7 +26,6 @@ mod socket;
 mod tick;
 mod token;
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -91,6 +91,9 @@ enum Command {
     Directory(directory::Directory),
     #[command(subcommand)]
     Token(token::Token),
+    Approve(approval::Approve),
+    #[command(subcommand)]
+    Approval(approval::Approval),
     Tick(tick::Tick),
     Kill(kill::Kill),
     Log(log::Log),
@@ -173,7 +176,7 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let context = cli.global.context()?;
-    trace()?;
+    show::trace()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     let exit = runtime.block_on(cli.command.run(&context));
@@ -192,6 +195,8 @@ impl Command {
             Command::Actor(command) => command.run(context).await,
             Command::Directory(command) => command.run(context).await,
             Command::Token(command) => command.run(context).await,
+            Command::Approve(command) => command.run(context).await,
+            Command::Approval(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,
             Command::Kill(command) => command.run(context).await,
             Command::Log(command) => command.run(context).await,
@@ -217,16 +222,6 @@ fn told(failure: Failure) -> Exit {
             Exit::Usage
         }
     }
-}
-
-/// Lets the program tell about itself on stderr.
-fn trace() -> Result<(), Failure> {
-    let filter = config::LOG.value().unwrap_or_else(|| config::LOG.default.into());
-    let filter = tracing_subscriber::EnvFilter::try_new(filter)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", config::LOG.variable)))?;
-    let colour = std::io::stderr().is_terminal() && config::NO_COLOR.value().is_none();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour).init();
-    Ok(())
 }
 
 #[cfg(test)]

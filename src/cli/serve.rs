@@ -10,10 +10,12 @@ use super::client::{self, Opened};
 use super::exit::{Exit, Failure};
 use super::socket::Socket;
 use super::{Context, file, help, show};
+use crate::config;
+use crate::engine;
 use crate::gate::open::Company;
+use crate::http;
 use crate::store::kills;
 use crate::types::entropy::SystemEntropy;
-use crate::{config, engine, http};
 
 /// Run the API and the admin socket
 #[derive(clap::Args)]

@@ -1,13 +1,14 @@
 //! The only place that prints. Answers go to stdout, everything about them to stderr. What people or agents wrote may
 //! hold anything: control characters are shown, not obeyed, where a terminal reads.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use clap::builder::styling::AnsiColor;
 use comfy_table::{Table, presets};
 use serde_json::Value;
 
 use super::exit::Failure;
+use crate::config;
 
 /// What a person reads, or what a program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -106,4 +107,14 @@ pub fn visible(text: &str) -> String {
     let steers =
         |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().flat_map(|c| if steers(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
+/// Lets the program tell about itself on stderr.
+pub fn trace() -> Result<(), Failure> {
+    let filter = config::LOG.value().unwrap_or_else(|| config::LOG.default.into());
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", config::LOG.variable)))?;
+    let colour = io::stderr().is_terminal() && config::NO_COLOR.value().is_none();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colour).init();
+    Ok(())
 }

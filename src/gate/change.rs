@@ -4,8 +4,8 @@
 use rusqlite::ErrorCode;
 use serde_json::Value;
 
-use super::draft::Draft;
-use super::operation::{Act, Done, Spec};
+use super::draft::{Draft, Drafted};
+use super::operation::{Act, Spec};
 use super::perform::{Idem, Reply, denial, reply};
 use super::permit::Grant;
 use super::reader::Reader;
@@ -16,7 +16,8 @@ use crate::log::append;
 use crate::log::record::{Decision, Entry, GateNote};
 use crate::policy::Ruling;
 use crate::store::fold::fold;
-use crate::store::idem;
+use crate::store::{approvals, idem};
+use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
 use crate::types::event::Event;
 use crate::types::id::{Id, Kind};
@@ -35,9 +36,20 @@ pub(super) struct Changing {
 /// A query that was refused.
 pub(super) struct Refused {
     pub caller: Caller,
-    pub operation: &'static str,
+    pub spec: &'static Spec,
     pub target: Target,
     pub ruling: Ruling,
+}
+
+/// A call that needs approval.
+struct Wait<'a> {
+    caller: &'a Caller,
+    spec: &'static Spec,
+    input: &'a Value,
+    target: &'a Target,
+    ruling: &'a Ruling,
+    idem: Option<[u8; 32]>,
+    now: Time,
 }
 
 /// What everything that one call records has in common.
@@ -89,8 +101,8 @@ impl Writer {
     }
 
     fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
-        let Refused { caller, operation, target, ruling } = refused;
-        Err(self.deny(caller, operation, target, ruling, None, now)?)
+        let Refused { caller, spec, target, ruling } = refused;
+        Err(self.deny(caller, spec, target, ruling, None, now)?)
     }
 
     fn change(&mut self, changing: Changing, now: Time) -> Result<Reply, Halt> {
@@ -126,48 +138,77 @@ impl Writer {
         let target = act.target(&Reader::held(&self.conn, &self.world, caller, now))?;
         let ruling = rule::decide_seen(&self.world, caller, spec.name, &target, now)?;
         match &ruling {
-            Ruling::Allow { because } => {
-                let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
-                let record = Record { caller, decision, gate: note(spec.name, caller, &ruling), idem, now };
-                let grant = Grant { caller: caller.clone(), now, because: because.clone() };
-                let done = self.effect(grant, spec, act, &record)?;
-                Ok(reply(&self.world, spec, done))
-            }
+            Ruling::Allow { .. } => self.effect(caller, spec, act, &ruling, None, idem, now),
             Ruling::NeedsApproval { .. } => {
-                let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
-                let asked = hold::Asked { operation: spec.name, input };
-                let tenant = self.world.instance.ulid.clone();
-                let (event, refusal) = hold::park(id, &tenant, caller, &asked, &target, &ruling, now)?;
-                let gate = note(spec.name, caller, &ruling);
-                self.record(vec![event], &Record { caller, decision: Decision::NeedsApproval, gate, idem, now })?;
-                Err(refusal.into())
+                let wait = Wait { caller, spec, input, target: &target, ruling: &ruling, idem, now };
+                self.wait(wait, act)
             }
-            Ruling::Deny { .. } => Err(self.deny(caller, spec.name, &target, &ruling, idem, now)?),
+            Ruling::Deny { .. } => Err(self.deny(caller, spec, &target, &ruling, idem, now)?),
         }
     }
 
-    /// Runs an allowed operation and records what it drafted.
+    /// A call that needs approval: carried out if exactly this call was approved, parked if it was not asked for yet.
+    fn wait(&mut self, wait: Wait<'_>, act: Box<dyn Act>) -> Result<Reply, Halt> {
+        let Wait { caller, spec, input, target, ruling, idem, now } = wait;
+        let (resource, expires_at) = {
+            let read = Reader::held(&self.conn, &self.world, caller, now);
+            (read.state_of(target)?, now.plus_ms(read.approval_life(ruling)?))
+        };
+        let tenant = self.world.instance.ulid.clone();
+        let asked = hold::Asked { tenant: &tenant, caller, operation: spec.name, input, target, resource };
+        if let Some(open) = approvals::open(&self.conn, &asked.digest()?, now)? {
+            if open.status == ApprovalStatus::Pending {
+                return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
+            }
+            let granted = rule::Asker::new(&self.world, caller, target, now).ask(spec.name, &open.kinds);
+            if granted.is_allowed() {
+                let used = Event::ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
+                return self.effect(caller, spec, act, &granted, Some(used), idem, now);
+            }
+        }
+        let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
+        let event = hold::park(id.clone(), &asked, ruling, expires_at)?;
+        let gate = note(spec.name, caller, ruling);
+        let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
+        self.record(vec![Drafted { event, behalf: None }], &record)?;
+        let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
+        Err(hold::waits(id.as_str(), spec.name, kinds, ruling.reason()).into())
+    }
+
+    /// Runs an allowed operation and records what it drafted, and what it uses up.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one call, its decision and its circumstances; a struct would only rename them"
+    )]
     fn effect(
         &mut self,
-        grant: Grant,
+        caller: &Caller,
         spec: &'static Spec,
         act: Box<dyn Act>,
-        record: &Record<'_>,
-    ) -> Result<Done, Halt> {
-        let read = Reader::held(&self.conn, &self.world, record.caller, record.now);
-        let mut draft = Draft::new(&read, spec, &*self.entropy);
-        let done = act.run(grant, &mut draft)?;
-        let events = draft.into_events();
-        drop(read);
-        self.record(events, record)?;
-        Ok(done)
+        ruling: &Ruling,
+        uses: Option<Event>,
+        idem: Option<[u8; 32]>,
+        now: Time,
+    ) -> Result<Reply, Halt> {
+        let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
+        let record = Record { caller, decision, gate: note(spec.name, caller, ruling), idem, now };
+        let (done, mut events) = {
+            let read = Reader::held(&self.conn, &self.world, caller, now);
+            let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy);
+            let grant = Grant { caller: caller.clone(), now, because: ruling.because().to_vec() };
+            let done = act.run(grant, &mut draft)?;
+            (done, draft.into_events())
+        };
+        events.extend(uses.map(|event| Drafted { event, behalf: None }));
+        self.record(events, &record)?;
+        Ok(reply(&self.world, spec, done))
     }
 
     /// Records a refusal and returns what its caller is told.
     fn deny(
         &mut self,
         caller: &Caller,
-        operation: &str,
+        spec: &Spec,
         target: &Target,
         ruling: &Ruling,
         idem: Option<[u8; 32]>,
@@ -177,17 +218,18 @@ impl Writer {
             Ruling::Deny { fault, .. } => fault.clone(),
             _ => None,
         };
-        let (operation_name, reason) = (operation.to_owned(), ruling.reason().to_owned());
-        let event = Event::Denied { operation: operation_name, target: target.id(), reason, fault };
-        let gate = note(operation, caller, ruling);
-        self.record(vec![event], &Record { caller, decision: Decision::Deny, gate, idem, now })?;
-        Ok(denial(operation, ruling).into())
+        let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
+        let event = Event::Denied { operation, target: target.id(), reason, fault };
+        let gate = note(spec.name, caller, ruling);
+        let record = Record { caller, decision: Decision::Deny, gate, idem, now };
+        self.record(vec![Drafted { event, behalf: None }], &record)?;
+        Ok(denial(spec, ruling).into())
     }
 
     /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
     /// be appended ends the transaction.
-    fn record(&mut self, events: Vec<Event>, record: &Record<'_>) -> Result<(), Halt> {
-        let entries: Vec<Entry> = events.into_iter().map(|event| self.entry(event, record)).collect();
+    fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>) -> Result<(), Halt> {
+        let entries: Vec<Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
         let before = self.world.clone();
         self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
         if let Err(fault) = self.fold_all(&entries, record.now) {
@@ -199,14 +241,18 @@ impl Writer {
         entries.iter().try_for_each(|entry| self.append(entry, record.now)).map_err(Halt::Transaction)
     }
 
-    fn entry(&self, event: Event, record: &Record<'_>) -> Entry {
+    fn entry(&self, drafted: Drafted, record: &Record<'_>) -> Entry {
+        let (caller, gate) = match &drafted.behalf {
+            Some(behalf) => (&behalf.caller, &behalf.gate),
+            None => (record.caller, &record.gate),
+        };
         Entry {
-            actor: record.caller.actor(),
-            event,
+            actor: caller.actor(),
+            event: drafted.event,
             decision: record.decision,
             policy: self.world.stamp.clone(),
             idem: record.idem,
-            gate: record.gate.clone(),
+            gate: gate.clone(),
         }
     }
 
@@ -222,8 +268,8 @@ impl Writer {
     fn append(&mut self, entry: &Entry, now: Time) -> Result<(), Fault> {
         self.tail.append(&self.conn, entry, now, self.entropy.bytes32())?;
         if let Event::ContextForgotten { events, .. } = &entry.event {
-            events.iter().try_for_each(|seq| append::erase(&self.conn, *seq))?;
             self.erased = true;
+            events.iter().try_for_each(|seq| append::erase(&self.conn, *seq))?;
         }
         Ok(())
     }

@@ -1,8 +1,12 @@
 //! What an operation wants to become true. Nothing in a draft has happened: the gate folds and logs it after `run`, in
 //! one transaction, or drops it.
 
-use super::operation::Spec;
+use std::sync::Arc;
+
+use super::operation::{Entry, Spec};
 use super::reader::Reader;
+use crate::log::record::GateNote;
+use crate::types::caller::Caller;
 use crate::types::entropy::Entropy;
 use crate::types::event::Event;
 use crate::types::id::{Id, Kind};
@@ -13,17 +17,36 @@ use crate::types::token::{Plain, TokenKind};
 pub struct Draft<'a> {
     read: &'a Reader<'a>,
     spec: &'a Spec,
+    entries: &'static [Entry],
     entropy: &'a dyn Entropy,
-    events: Vec<Event>,
+    events: Vec<Drafted>,
+}
+
+/// One event of a draft.
+pub(super) struct Drafted {
+    pub event: Event,
+    /// For whom, where that is not the caller: the requester of an approved call.
+    pub behalf: Option<Arc<Behalf>>,
+}
+
+/// Whose call is carried out, and how the gate decided it.
+pub(super) struct Behalf {
+    pub caller: Caller,
+    pub gate: GateNote,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(read: &'a Reader<'a>, spec: &'a Spec, entropy: &'a dyn Entropy) -> Draft<'a> {
-        Draft { read, spec, entropy, events: Vec::new() }
+    pub(super) fn new(
+        read: &'a Reader<'a>,
+        spec: &'a Spec,
+        entries: &'static [Entry],
+        entropy: &'a dyn Entropy,
+    ) -> Draft<'a> {
+        Draft { read, spec, entries, entropy, events: Vec::new() }
     }
 
     /// The state before this operation.
-    pub fn read(&self) -> &Reader<'a> {
+    pub fn read(&self) -> &'a Reader<'a> {
         self.read
     }
 
@@ -37,7 +60,7 @@ impl<'a> Draft<'a> {
             let message = format!("{} does not declare the event {}", self.spec.name, event.kind().name());
             return Err(Fault::Broken(message));
         }
-        self.events.push(event);
+        self.events.push(Drafted { event, behalf: None });
         Ok(())
     }
 
@@ -49,7 +72,25 @@ impl<'a> Draft<'a> {
         Plain::new(TokenKind::Api, self.entropy)
     }
 
-    pub(super) fn into_events(self) -> Vec<Event> {
+    pub(super) fn entry(&self, operation: &str) -> Option<&'static Entry> {
+        self.entries.iter().find(|entry| entry.spec.name == operation)
+    }
+
+    /// A draft of another operation within this one.
+    pub(super) fn nested<'b>(&self, read: &'b Reader<'b>, spec: &'b Spec) -> Draft<'b>
+    where
+        'a: 'b,
+    {
+        Draft { read, spec, entries: self.entries, entropy: self.entropy, events: Vec::new() }
+    }
+
+    /// Adds the events of a nested draft.
+    pub(super) fn take_over(&mut self, events: Vec<Drafted>, behalf: &Arc<Behalf>) {
+        let of = |drafted: Drafted| Drafted { behalf: Some(Arc::clone(behalf)), ..drafted };
+        self.events.extend(events.into_iter().map(of));
+    }
+
+    pub(super) fn into_events(self) -> Vec<Drafted> {
         self.events
     }
 }

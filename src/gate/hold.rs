@@ -1,5 +1,5 @@
-//! Parking a call that people must approve: what exactly was asked is fixed by a digest, so that nothing else can be
-//! done in its name.
+//! Parking a call that people must approve. What exactly was asked, and how the thing stood, is fixed by a digest, so
+//! that nothing else can be done in its name.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,20 +7,21 @@ use sha2::{Digest, Sha256};
 
 use super::target::Target;
 use crate::policy::Ruling;
-use crate::types::caller::Caller;
+use crate::types::caller::{Caller, Channel};
 use crate::types::canonical;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Fault, Refusal};
-use crate::types::time::{DAY, Time};
+use crate::types::time::Time;
 
-/// An approval that nobody decides in this time is a rejection.
-const LIFE_MS: i64 = 3 * DAY;
-
-/// What was asked.
+/// What was asked, by whom, about what, and how that stood.
 pub(super) struct Asked<'a> {
+    pub tenant: &'a str,
+    pub caller: &'a Caller,
     pub operation: &'a str,
     pub input: &'a Value,
+    pub target: &'a Target,
+    pub resource: Value,
 }
 
 #[derive(Serialize)]
@@ -30,47 +31,51 @@ struct Exact<'a> {
     arguments: &'a Value,
     on_behalf_of: [&'a str; 0],
     resource: String,
+    resource_version: &'a Value,
     tenant: &'a str,
 }
 
-/// SHA-256 over the canonical JSON (RFC 8785) of everything that the approval is for.
-fn digest(tenant: &str, caller: &Caller, call: &Asked<'_>, target: &Target) -> Result<String, Fault> {
-    let exact = Exact {
-        action: call.operation,
-        actor: &caller.actor(),
-        arguments: call.input,
-        on_behalf_of: [],
-        resource: target.id(),
-        tenant,
-    };
-    Ok(hex::encode(Sha256::digest(canonical::to_vec(&exact)?)))
+impl Asked<'_> {
+    /// SHA-256 over the canonical JSON (RFC 8785) of everything that an approval is for.
+    pub fn digest(&self) -> Result<String, Fault> {
+        let exact = Exact {
+            action: self.operation,
+            actor: &self.caller.actor(),
+            arguments: self.input,
+            on_behalf_of: [],
+            resource: self.target.id(),
+            resource_version: &self.resource,
+            tenant: self.tenant,
+        };
+        Ok(hex::encode(Sha256::digest(canonical::to_vec(&exact)?)))
+    }
+
+    fn channel(&self) -> Channel {
+        self.caller.channel
+    }
 }
 
-/// The event that parks a call, and the answer to its caller.
-pub(super) fn park(
-    id: Id,
-    tenant: &str,
-    caller: &Caller,
-    call: &Asked<'_>,
-    target: &Target,
-    ruling: &Ruling,
-    now: Time,
-) -> Result<(Event, Refusal), Fault> {
+/// What a caller is told whose call waits.
+pub(super) fn waits(id: &str, operation: &str, kinds: &[String], reason: &str) -> Refusal {
+    let message = format!("{operation} needs approval ({}): {reason}", kinds.join(" and "));
+    Refusal { approval: Some(id.to_owned()), ..Refusal::new(Code::NeedsApproval, message) }
+}
+
+/// The event that parks a call.
+pub(super) fn park(id: Id, asked: &Asked<'_>, ruling: &Ruling, expires_at: Time) -> Result<Event, Fault> {
     let Ruling::NeedsApproval { kinds, .. } = ruling else {
         return Err(Fault::Broken("only a call that needs approval can be parked".into()));
     };
-    let operation = call.operation;
-    let message = format!("{operation} needs approval ({}): {}", kinds.join(" and "), ruling.reason());
-    let refusal = Refusal { approval: Some(id.to_string()), ..Refusal::new(Code::NeedsApproval, message) };
-    let event = Event::ApprovalRequested {
+    Ok(Event::ApprovalRequested {
         id,
-        operation: operation.to_owned(),
-        target: target.id(),
-        input: call.input.clone(),
+        operation: asked.operation.to_owned(),
+        target: asked.target.id(),
+        input: asked.input.clone(),
+        resource: asked.resource.clone(),
         kinds: kinds.clone(),
-        digest: digest(tenant, caller, call, target)?,
+        digest: asked.digest()?,
         reason: ruling.reason().to_owned(),
-        expires_at: now.plus_ms(LIFE_MS),
-    };
-    Ok((event, refusal))
+        channel: asked.channel(),
+        expires_at,
+    })
 }

@@ -131,6 +131,7 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
     let (sender, jobs) = sync_channel(queue::LENGTH);
     let writer = Writer {
         conn,
+        entries: options.entries,
         tail,
         published: Arc::clone(&published),
         clock: Arc::clone(&clock),

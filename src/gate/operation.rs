@@ -11,7 +11,7 @@ use super::permit::{Grant, Permit};
 use super::reader::Reader;
 use super::target::{ResourceKind, Target};
 use crate::types::event::EventKind;
-use crate::types::refusal::Stop;
+use crate::types::refusal::{Code, Stop};
 use crate::types::scope::Reach;
 
 /// The declaration of one operation.
@@ -67,6 +67,8 @@ pub struct Route {
     pub slow: bool,
     /// A field of the answer that is shown once and stored nowhere.
     pub secret: Option<&'static str>,
+    /// The code of a denial by policy.
+    pub denied: Code,
 }
 
 const fn route(method: Method, path: &'static str) -> Route {
@@ -80,6 +82,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         local: false,
         slow: false,
         secret: None,
+        denied: Code::Denied,
     }
 }
 
@@ -120,6 +123,9 @@ impl Route {
     }
     pub const fn stream(self) -> Route {
         Route { media: Media::Events, ..self }
+    }
+    pub const fn denied_as(self, denied: Code) -> Route {
+        Route { denied, ..self }
     }
     pub const fn secret(self, field: &'static str) -> Route {
         Route { secret: Some(field), ..self }

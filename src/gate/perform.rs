@@ -18,7 +18,7 @@ use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::time::{Clock, Monotone};
 
 /// One call, ready to be decided.
@@ -118,7 +118,7 @@ impl Gate {
         }
         // A query is never parked: nothing would resume it. Who would need approval to read is refused.
         drop(read);
-        Ok(Asked::Refused(Refused { caller, operation: spec.name, target, ruling }))
+        Ok(Asked::Refused(Refused { caller, spec, target, ruling }))
     }
 }
 
@@ -128,8 +128,8 @@ enum Asked {
 }
 
 /// «policy denied <operation>: <reason>»
-pub(super) fn denial(operation: &str, ruling: &Ruling) -> Refusal {
-    Refusal::new(Code::Denied, format!("policy denied {operation}: {}", ruling.reason()))
+pub(super) fn denial(spec: &Spec, ruling: &Ruling) -> Refusal {
+    Refusal::new(spec.route.denied, format!("policy denied {}: {}", spec.name, ruling.reason()))
 }
 
 pub(super) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {

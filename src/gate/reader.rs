@@ -2,13 +2,16 @@
 //! its company when it is made, so no query has a company to forget.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use r2d2::{Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
+use serde_json::{Value, json};
 
+use super::pool;
 use super::rule;
 use super::target::Target;
 use super::world::{Card, World};
@@ -16,6 +19,8 @@ use crate::log::append::Head;
 use crate::log::read::{self, Filter, Logged, Order, Published};
 use crate::log::{proof, verify};
 use crate::policy::Ruling;
+use crate::policy::approvals::ApprovalRule;
+use crate::store::approvals::Approval;
 use crate::store::company::Company;
 use crate::store::kills::Kill;
 use crate::store::tokens::Token;
@@ -25,9 +30,12 @@ use crate::types::caller::Caller;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
 use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::Time;
+use crate::types::time::{SECOND, Time};
 
 pub(super) type Readers = Pool<SqliteConnectionManager>;
+
+/// Hours that an approval is waited for where the company has not set it.
+const DEFAULT_TTL_H: i64 = 72;
 
 enum Source<'a> {
     /// The writer's own connection, in its transaction.
@@ -89,6 +97,28 @@ impl<'a> Reader<'a> {
             Source::Pool(pool, _) => Source::Pool(pool, OnceCell::new()),
         };
         Reader { source, world: self.world, caller, now: self.now }
+    }
+
+    pub(super) fn world(&self) -> &'a World {
+        self.world
+    }
+
+    /// The gate's answer with approvals.
+    pub(super) fn ruling_with(&self, caller: &Caller, operation: &str, target: &Target, granted: &[String]) -> Ruling {
+        rule::Asker::new(self.world, caller, target, self.now).ask(operation, granted)
+    }
+
+    /// How the thing stands that a call is about: what an approval is bound to.
+    pub fn state_of(&self, target: &Target) -> Result<Value, Fault> {
+        Ok(match target {
+            Target::Actor(id) => serde_json::to_value(self.card(id).map(|card| &card.actor))?,
+            Target::Token { id, .. } => {
+                let token = self.token(id)?;
+                json!(token.map(|token| json!({ "scopes": token.scopes, "ended": token.ended })))
+            }
+            Target::Company => json!({ "version": self.company()?.version }),
+            Target::Event { .. } | Target::KillSwitch { .. } | Target::Approval { .. } => Value::Null,
+        })
     }
 
     /// The gate's answer for any caller, without doing or recording anything.
@@ -176,7 +206,48 @@ impl<'a> Reader<'a> {
         Ok(company::get(self.conn()?)?)
     }
 
-    // Tokens and approvals.
+    // Approvals.
+
+    pub fn approval(&self, id: &str) -> Result<Option<Approval>, Fault> {
+        Ok(approvals::get(self.conn()?, id)?)
+    }
+
+    pub fn approvals_after(&self, from: &Position, limit: usize) -> Result<Vec<Approval>, Fault> {
+        Ok(approvals::after(self.conn()?, from, limit)?)
+    }
+
+    /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
+    pub(super) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
+        let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };
+        let settings = self.company()?.settings;
+        let company = settings.pointer("/approvals/default_ttl_h").and_then(Value::as_i64).unwrap_or(DEFAULT_TTL_H);
+        let hours = kinds.iter().map(|kind| self.approval_rule(kind).ttl_hours.map_or(company, i64::from)).min();
+        Ok(hours.unwrap_or(company) * 3_600 * SECOND)
+    }
+
+    /// How a kind of approval is given.
+    pub fn approval_rule(&self, kind: &str) -> ApprovalRule {
+        self.world.policy.approvals().rule(kind)
+    }
+
+    /// Who may give a kind of approval to a request, now.
+    pub fn approvers(&self, kind: &str, approval: &Approval) -> BTreeSet<ActorId> {
+        pool::approvers(self.world, &self.approval_rule(kind), &approval.actor, approval.created_at, self.now)
+    }
+
+    /// An approval as the gate sees it.
+    pub fn approval_target(&self, approval: &Approval) -> Target {
+        let approvers: BTreeSet<ActorId> =
+            approval.kinds.iter().flat_map(|kind| self.approvers(kind, approval)).collect();
+        Target::Approval {
+            id: approval.id.clone(),
+            requester: approval.actor.clone(),
+            operation: approval.operation.clone(),
+            approvers: approvers.into_iter().collect(),
+        }
+    }
+
+    // Tokens.
 
     pub fn token(&self, id: &str) -> Result<Option<Token>, Fault> {
         Ok(tokens::get(self.conn()?, id)?)

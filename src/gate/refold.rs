@@ -21,6 +21,7 @@ const FOLDED: &[(&str, &str)] = &[
     ("token", "id"),
     ("kill", "scope"),
     ("approval", "id"),
+    ("approval_decision", "approval || ' ' || by"),
 ];
 
 /// A row that the log does not account for.
@@ -56,7 +57,8 @@ pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
 type Row = (String, Vec<Value>);
 
 fn rows(conn: &Connection, table: &str, key: &str) -> Result<Vec<Row>, Fault> {
-    let mut statement = conn.prepare(&format!("SELECT CAST({key} AS TEXT), * FROM {table} ORDER BY 1"))?;
+    let mut statement =
+        conn.prepare(&format!("SELECT CAST({key} AS TEXT) AS sorted, * FROM {table} ORDER BY sorted"))?;
     let columns = statement.column_count();
     let read = |row: &rusqlite::Row<'_>| {
         Ok((row.get(0)?, (1..columns).map(|column| row.get(column)).collect::<Result<_, _>>()?))

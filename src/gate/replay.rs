@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::operation::Spec;
-use super::perform::{Idem, Reply, denial};
+use super::perform::{Idem, Reply};
 use super::rule;
 use super::target::Target;
 use super::world::World;
@@ -41,7 +41,8 @@ pub(super) fn answer(world: &World, caller: &Caller, kept: Kept, asked: &[u8; 32
     }
     let reading = rule::decide(world, caller, "me.read", &Target::Actor(caller.actor()), now);
     if !reading.is_allowed() {
-        return Err(denial("me.read", &reading).into());
+        let message = format!("policy denied me.read: {}", reading.reason());
+        return Err(Refusal::new(Code::Denied, message).into());
     }
     Ok(Reply {
         status: kept.status,
@@ -64,7 +65,9 @@ pub(super) fn keep(
 ) -> Result<(), Fault> {
     let (status, body) = match outcome {
         Ok(reply) => (reply.status, without(&reply.body, spec.route.secret)?),
-        Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Denied | Code::NeedsApproval) => {
+        Err(Stop::Refused(refusal))
+            if matches!(refusal.code, Code::Denied | Code::NotApprover | Code::NeedsApproval) =>
+        {
             (refusal.code.status(), refusal.body())
         }
         Err(_) => return Ok(()),
@@ -73,7 +76,7 @@ pub(super) fn keep(
 }
 
 /// An answer without the field that is shown only once.
-fn without(body: &[u8], secret: Option<&str>) -> Result<Vec<u8>, Fault> {
+pub(super) fn without(body: &[u8], secret: Option<&str>) -> Result<Vec<u8>, Fault> {
     let Some(field) = secret else { return Ok(body.to_vec()) };
     let mut value: Value = serde_json::from_slice(body)?;
     if let Some(fields) = value.as_object_mut() {

@@ -107,6 +107,13 @@ impl Entities<'_> {
             }
             Target::Event { kind, actor, subjects, .. } => self.event(kind, actor.as_ref(), subjects),
             Target::KillSwitch { scope, engage } => self.kill_switch(scope, *engage),
+            Target::Approval { requester, operation, approvers, .. } => {
+                self.add_with_links(requester);
+                Record::new()
+                    .string("operation", operation)
+                    .entity("requester", &actor_uid(requester))
+                    .entities("approvers", &approvers.iter().map(actor_uid).collect::<Vec<_>>())
+            }
         };
         self.found.push(Closed::new(uid, [], &facts));
     }

@@ -16,6 +16,7 @@ pub enum ResourceKind {
     Token,
     Event,
     KillSwitch,
+    Approval,
 }
 
 impl ResourceKind {
@@ -27,6 +28,7 @@ impl ResourceKind {
             ResourceKind::Token => "Token",
             ResourceKind::Event => "Event",
             ResourceKind::KillSwitch => "KillSwitch",
+            ResourceKind::Approval => "Approval",
         }
     }
 }
@@ -51,6 +53,13 @@ pub enum Target {
         scope: KillScope,
         engage: bool,
     },
+    Approval {
+        id: String,
+        requester: ActorId,
+        operation: String,
+        /// Who may decide it now.
+        approvers: Vec<ActorId>,
+    },
 }
 
 impl Target {
@@ -61,6 +70,7 @@ impl Target {
             Target::Actor(_) => Some("actor.read"),
             Target::Token { .. } => Some("token.list"),
             Target::Event { .. } => Some("event.list"),
+            Target::Approval { .. } => Some("approval.read"),
         }
     }
 
@@ -69,7 +79,7 @@ impl Target {
         match self {
             Target::Company => "company".into(),
             Target::Actor(id) => id.to_string(),
-            Target::Token { id, .. } => id.clone(),
+            Target::Token { id, .. } | Target::Approval { id, .. } => id.clone(),
             Target::Event { seq, .. } => format!("event:{seq}"),
             Target::KillSwitch { scope, .. } => scope.to_string(),
         }
@@ -81,6 +91,7 @@ impl Target {
             Target::Actor(id) => actor_uid(id),
             Target::Token { id, .. } => uid("Token", id),
             Target::Event { seq, .. } => uid("Event", &seq.to_string()),
+            Target::Approval { id, .. } => uid("Approval", id),
             Target::KillSwitch { scope, .. } => uid("KillSwitch", &scope.to_string()),
         }
     }

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::change::{Changing, Refused};
+use super::operation::Entry;
 use super::perform::Reply;
 use super::queue::Job;
 use super::world::World;
@@ -23,8 +24,6 @@ use crate::types::time::{Clock, Monotone, Time};
 /// Jobs in one transaction.
 const BATCH: usize = 256;
 const IDLE: Duration = Duration::from_secs(1);
-/// How long SQLite waits for others, as `store::open` sets it.
-const BUSY: Duration = Duration::from_secs(2);
 
 /// How long the writer waits for those whom it has just answered to come back.
 const LINGER: Duration = Duration::from_micros(500);
@@ -56,6 +55,7 @@ pub(super) enum Work {
 
 pub(super) struct Writer {
     pub conn: Connection,
+    pub entries: &'static [Entry],
     pub tail: Tail,
     /// The state with what the open transaction has done.
     pub world: World,
@@ -66,7 +66,7 @@ pub(super) struct Writer {
     /// Opens the state file anew after a failed commit.
     pub reopen: Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send>,
     pub healthy: bool,
-    /// Content was erased and may still stand in SQLite's journal, beside the state file.
+    /// The open transaction erases content.
     pub erased: bool,
 }
 
@@ -149,7 +149,9 @@ impl Writer {
             }
         }
         self.healthy = true;
-        self.scrub();
+        if self.erased {
+            self.forget_pages();
+        }
         self.published.store(Arc::new(self.world.clone()));
         self.grown.send_replace(self.tail.size() as i64);
         Ok(())
@@ -174,18 +176,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Empties the journal after content was erased. A reader may hold it up for a moment: then it is tried again.
-    fn scrub(&mut self) {
-        if self.erased {
-            let _ = self.conn.busy_timeout(Duration::ZERO);
-            let busy = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
-            let _ = self.conn.busy_timeout(BUSY);
-            self.erased = busy.unwrap_or(true);
-        }
-    }
-
     fn idle(&mut self) {
-        self.scrub();
         let now = self.clock.now();
         if self.healthy && self.tail.publish_due(now) {
             let published = self.transaction(|writer, now| {
@@ -203,6 +194,15 @@ impl Writer {
         if let Err(why) = last {
             tracing::error!(%why, "the last checkpoint could not be published");
         }
+        self.forget_pages();
         self.conn
+    }
+
+    /// Moves everything from the write-ahead log into the file: what was erased is then gone from both.
+    fn forget_pages(&mut self) {
+        if let Err(why) = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
+            tracing::warn!(%why, "the write-ahead log could not be emptied");
+        }
+        self.erased = false;
     }
 }

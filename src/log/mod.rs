@@ -10,5 +10,3 @@ pub mod read;
 pub mod record;
 pub mod tree;
 pub mod verify;
-
-pub use append::Head;

@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nothing;
-use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
-use crate::log;
+use crate::gate::{self, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
 use crate::log::read::{Logged, Published};
 use crate::log::verify::{Ask, Report};
 use crate::store::Position;
@@ -47,7 +46,7 @@ pub struct HeadAnswer {
 
 impl HeadAnswer {
     /// A head with the newest entry, if there is one.
-    pub fn of(head: &log::Head, newest: Option<Logged>) -> HeadAnswer {
+    pub fn of(head: &gate::Head, newest: Option<Logged>) -> HeadAnswer {
         HeadAnswer {
             seq: head.size,
             size: head.size,

@@ -2,6 +2,7 @@
 //! document, the Cedar schema, the scope table, the references and the tests walk it.
 
 pub mod actor;
+pub mod approval;
 pub mod audit;
 pub mod company;
 pub mod context;
@@ -17,6 +18,7 @@ use crate::gate::Entry;
 
 const NOUNS: &[&[Entry]] = &[
     actor::ALL,
+    approval::ALL,
     audit::ALL,
     company::ALL,
     context::ALL,

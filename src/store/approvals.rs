@@ -1,32 +1,156 @@
-//! Operations that wait for people.
+//! Operations that wait for people, and what people decided.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::to_json;
+use super::{Position, json, parsed, to_json};
+use crate::types::approval::{ApprovalStatus, Verdict};
+use crate::types::caller::Channel;
 use crate::types::event::Event;
+use crate::types::id::ActorId;
 use crate::types::time::Time;
 
-/// Pending approvals whose time is over.
+/// A parked call.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    pub id: String,
+    /// Who asked.
+    pub actor: ActorId,
+    pub operation: String,
+    pub target: String,
+    pub input: serde_json::Value,
+    /// What it was about, as it was.
+    pub resource: serde_json::Value,
+    pub channel: Channel,
+    /// The kinds of approval that are needed, all of them.
+    pub kinds: Vec<String>,
+    /// SHA-256 of exactly what was asked, hex.
+    pub digest: String,
+    pub reason: String,
+    pub status: ApprovalStatus,
+    pub created_at: Time,
+    pub expires_at: Time,
+    pub ended_at: Option<Time>,
+    /// In the order in which they were made.
+    pub decisions: Vec<Decided>,
+}
+
+/// One person's decision.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    pub by: ActorId,
+    pub kind: String,
+    pub verdict: Verdict,
+    pub note: String,
+    pub at: Time,
+}
+
+const COLUMNS: &str = "id, actor, operation, target, input, resource, channel, kinds, digest, reason, status, \
+                       created_at, expires_at, ended_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
+    Ok(Approval {
+        id: row.get(0)?,
+        actor: parsed(row, 1)?,
+        operation: row.get(2)?,
+        target: row.get(3)?,
+        input: json(row, 4)?,
+        resource: json(row, 5)?,
+        channel: parsed(row, 6)?,
+        kinds: json(row, 7)?,
+        digest: row.get(8)?,
+        reason: row.get(9)?,
+        status: parsed(row, 10)?,
+        created_at: Time(row.get(11)?),
+        expires_at: Time(row.get(12)?),
+        ended_at: row.get::<_, Option<i64>>(13)?.map(Time),
+        decisions: Vec::new(),
+    })
+}
+
+fn with_decisions(conn: &Connection, mut approval: Approval) -> rusqlite::Result<Approval> {
+    approval.decisions = conn
+        .prepare_cached("SELECT by, kind, verdict, note, at FROM approval_decision WHERE approval = ? ORDER BY at, by")?
+        .query_map([&approval.id], |row| {
+            Ok(Decided {
+                by: parsed(row, 0)?,
+                kind: row.get(1)?,
+                verdict: parsed(row, 2)?,
+                note: row.get(3)?,
+                at: Time(row.get(4)?),
+            })
+        })?
+        .collect::<Result<_, _>>()?;
+    Ok(approval)
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Approval>> {
+    let found = conn
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM approval WHERE id = ?"))?
+        .query_row([id], read)
+        .optional()?;
+    found.map(|approval| with_decisions(conn, approval)).transpose()
+}
+
+/// The open approval of exactly this call: pending, or granted and not used yet.
+pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Option<Approval>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM approval WHERE digest = ? AND status IN ('pending', 'approved') AND expires_at > ?"
+    ))?
+    .query_row(params![digest, now.0], read)
+    .optional()
+}
+
+/// Approvals after a position, newest first.
+pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Approval>> {
+    let rows: Vec<Approval> = conn
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM approval WHERE created_at < ?1 OR (created_at = ?1 AND id > ?2) \
+             ORDER BY created_at DESC, id LIMIT ?3"
+        ))?
+        .query_map(params![from.at, from.id, limit as i64], read)?
+        .collect::<Result<_, _>>()?;
+    rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
+}
+
+pub fn position(approval: &Approval) -> Position {
+    Position { at: approval.created_at.0, id: approval.id.clone() }
+}
+
+/// Open approvals whose time is over.
 pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<String>> {
     conn.prepare_cached(
-        "SELECT id FROM approval WHERE status = 'pending' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?",
+        "SELECT id FROM approval WHERE status IN ('pending', 'approved') AND expires_at <= ? \
+         ORDER BY expires_at, id LIMIT ?",
     )?
     .query_map(params![now.0, limit as i64], |row| row.get(0))?
     .collect()
 }
 
-pub(super) fn requested(conn: &Connection, at: Time, by: &str, event: &Event) -> rusqlite::Result<()> {
-    if let Event::ApprovalRequested { id, operation, target, input, kinds, digest, reason, expires_at } = event {
-        conn.prepare_cached(
-            "INSERT INTO approval (id, actor, operation, target, input, kinds, digest, reason, status, created_at, expires_at) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
-        )?
+pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    if let Event::ApprovalRequested {
+        id,
+        operation,
+        target,
+        input,
+        resource,
+        kinds,
+        digest,
+        reason,
+        channel,
+        expires_at,
+    } = event
+    {
+        conn.prepare_cached(&format!(
+            "INSERT INTO approval ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL)"
+        ))?
         .execute(params![
             id.as_str(),
-            by,
+            by.as_str(),
             operation,
             target,
             to_json(input)?,
+            to_json(resource)?,
+            channel.name(),
             to_json(kinds)?,
             digest,
             reason,
@@ -37,7 +161,28 @@ pub(super) fn requested(conn: &Connection, at: Time, by: &str, event: &Event) ->
     Ok(())
 }
 
-pub(super) fn expired(conn: &Connection, id: &str) -> rusqlite::Result<()> {
-    conn.execute("UPDATE approval SET status = 'expired' WHERE id = ?", [id])?;
+pub(super) fn decided(conn: &Connection, id: &str, decided: &Decided, to: ApprovalStatus) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO approval_decision (approval, by, kind, verdict, note, at) VALUES (?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        id,
+        decided.by.as_str(),
+        decided.kind,
+        decided.verdict.name(),
+        decided.note,
+        decided.at.0
+    ])?;
+    if to == ApprovalStatus::Pending { Ok(()) } else { became(conn, decided.at, id, to) }
+}
+
+/// Moves an approval on. `approved` is no end.
+pub(super) fn became(conn: &Connection, at: Time, id: &str, to: ApprovalStatus) -> rusqlite::Result<()> {
+    let ended = (to != ApprovalStatus::Approved).then_some(at.0);
+    conn.prepare_cached("UPDATE approval SET status = ?, ended_at = ? WHERE id = ?")?.execute(params![
+        to.name(),
+        ended,
+        id
+    ])?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use super::kills::Kill;
 use super::policies::Applied;
 use super::{actors, approvals, company, kills, policies, tokens};
+use crate::types::approval::ApprovalStatus;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
@@ -49,8 +50,11 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             kills::switched(conn, &kill, *engaged)?;
             return Ok(Touched::Kills);
         }
-        Event::ApprovalRequested { .. } => approvals::requested(conn, at, by.as_str(), event)?,
-        Event::ApprovalExpired { id } => approvals::expired(conn, id.as_str())?,
+        Event::ApprovalRequested { .. }
+        | Event::ApprovalDecided { .. }
+        | Event::ApprovalUsed { .. }
+        | Event::ApprovalStale { .. }
+        | Event::ApprovalExpired { .. } => approval(conn, at, by, event)?,
         // Both change no table: a refusal is its own record, and erasing is the log's business.
         Event::Denied { .. } | Event::ContextForgotten { .. } => {}
     }
@@ -65,6 +69,21 @@ fn token(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
         Event::TokenRevoked { id, .. } => tokens::ended(conn, at, id.as_str(), "revoked"),
         Event::TokenExpired { id, .. } => tokens::ended(conn, at, id.as_str(), "expired"),
         Event::TokenNarrowed { id, scopes, .. } => tokens::narrowed(conn, id.as_str(), scopes),
+        _ => Ok(()),
+    }
+}
+
+fn approval(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::ApprovalRequested { .. } => approvals::requested(conn, at, by, event),
+        Event::ApprovalDecided { id, kind, verdict, note, outcome, .. } => {
+            let decided =
+                approvals::Decided { by: by.clone(), kind: kind.clone(), verdict: *verdict, note: note.clone(), at };
+            approvals::decided(conn, id.as_str(), &decided, *outcome)
+        }
+        Event::ApprovalUsed { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Used),
+        Event::ApprovalStale { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Stale),
+        Event::ApprovalExpired { id } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Expired),
         _ => Ok(()),
     }
 }

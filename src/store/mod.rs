@@ -67,7 +67,7 @@ fn json<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) 
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
 }
 
-/// A value as the text of a JSON column: canonical, so that it is the same whether the event comes fresh or from the log.
+/// A value as the text of a JSON column: canonical, so that folding an event from the log again gives the same text.
 fn to_json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| rusqlite::Error::ToSqlConversionFailure(error);
     let bytes = crate::types::canonical::to_vec(value).map_err(|error| failed(error.into()))?;

@@ -37,6 +37,8 @@ macro_rules! named {
     };
 }
 
+pub(super) use named;
+
 named! {
     /// What an actor is.
     ActorKind, "kind of actor", {

@@ -1,28 +1,25 @@
 //! Who is calling, as far as the gate has made sure of it.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::actor::named;
 use super::id::ActorId;
 use super::scope::Scopes;
 use super::token::TokenHash;
 
-/// How a request reached us. Policies see it as `context.channel`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channel {
-    Http,
-    /// The command line, by itself on the state file or over the server's admin socket.
-    Cli,
-    /// The server's own clock.
-    Tick,
-}
-
-impl Channel {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Channel::Http => "http",
-            Channel::Cli => "cli",
-            Channel::Tick => "tick",
-        }
+named! {
+    /// How a request reached us. Policies see it as `context.channel`.
+    Channel, "channel", {
+        Http = "http",
+        /// The command line, by itself on the state file or over the server's admin socket.
+        Cli = "cli",
+        /// The server's own clock.
+        Tick = "tick",
     }
 }
 

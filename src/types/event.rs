@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::actor::{ActorKind, KillScope, Role, Trust};
+use super::approval::{ApprovalStatus, Verdict};
+use super::caller::Channel;
 use super::id::{ActorId, Id};
 use super::scope::Scopes;
 use super::time::Time;
@@ -83,9 +85,17 @@ events! {
     Denied = "denied" { operation: String, target: String, reason: String, fault: Option<String>, }
     /// An operation waits for people.
     ApprovalRequested = "approval_requested" {
-        id: Id, operation: String, target: String, input: serde_json::Value, kinds: Vec<String>, digest: String,
-        reason: String, expires_at: Time,
+        id: Id, operation: String, target: String, input: serde_json::Value, resource: serde_json::Value,
+        kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
     }
+    /// Somebody approved or rejected.
+    ApprovalDecided = "approval_decided" {
+        id: Id, requester: ActorId, kind: String, verdict: Verdict, note: String, outcome: ApprovalStatus,
+    }
+    /// The approved operation was carried out; the approval is spent.
+    ApprovalUsed = "approval_used" { id: Id, requester: ActorId, }
+    /// What was approved is not what would happen now; it has to be asked for again.
+    ApprovalStale = "approval_stale" { id: Id, requester: ActorId, reason: String, }
     /// Nobody decided in time; the operation will not happen.
     ApprovalExpired = "approval_expired" { id: Id, }
     /// The content of events was erased. The entry itself names them as `event:<seq>`.
@@ -115,6 +125,9 @@ impl Event {
             Event::Denied { target, .. } => vec![target.clone()],
             Event::ApprovalRequested { id, target, .. } => vec![id.to_string(), target.clone()],
             Event::ApprovalExpired { id } => vec![id.to_string()],
+            Event::ApprovalDecided { id, requester, .. }
+            | Event::ApprovalUsed { id, requester }
+            | Event::ApprovalStale { id, requester, .. } => vec![id.to_string(), requester.to_string()],
             Event::ContextForgotten { events, .. } => events.iter().map(|seq| format!("event:{seq}")).collect(),
         };
         let sorted: std::collections::BTreeSet<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();

@@ -1,6 +1,7 @@
 //! Values that cannot be wrong: parsed once at the edge, trusted afterwards. No I/O and no clock in this room.
 
 pub mod actor;
+pub mod approval;
 pub mod caller;
 pub mod canonical;
 pub mod entropy;

@@ -34,6 +34,7 @@ codes! {
     BadRequest = 400, "bad_request";
     Unauthorized = 401, "unauthorized";
     Denied = 403, "denied";
+    NotApprover = 403, "not_approver";
     TokenScope = 403, "token_scope";
     NotFound = 404, "not_found";
     Conflict = 409, "conflict";

@@ -92,10 +92,11 @@ impl Of {
 /// What each operation can be tried on.
 fn targets(name: &str) -> Option<&'static [Of]> {
     Some(match name {
-        "actor.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key" | "audit.verify"
-        | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list" | "event.stream"
-        | "health.read" | "me.read" | "openapi.read" | "tick" | "token.list" => &[Company],
+        "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
+        | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
+        | "event.stream" | "health.read" | "me.read" | "openapi.read" | "tick" | "token.list" => &[Company],
         "audit.proof" => &[Company, Absent],
+        "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
         "context.forget" => &[Own, Another, Absent],
         "actor.add" | "kill" => &[Company, Own, Ops, Another, Absent],
         "actor.read" | "actor.trust" | "policy.explain" | "token.issue" | "token.narrow" | "token.revoke"
@@ -157,9 +158,22 @@ impl Stage {
         self.test.last_seq().await
     }
 
+    /// A call of the lead of ops that waits for an admin.
+    async fn waiting(&mut self, of: Of) -> String {
+        if of == Absent {
+            return "apr_00000000000000000000000000".into();
+        }
+        let lead = self.new_token("lea").await["token"].as_str().unwrap().to_owned();
+        let new = json!({ "id": self.fresh("wanted"), "kind": "person", "team": "team:ops" });
+        self.test.post("/actors", &lead, new).await.json()["approval"].as_str().unwrap().to_owned()
+    }
+
     /// An input that would be right if one were allowed.
     async fn input(&mut self, name: &str, of: Of, who: &Who) -> Value {
         match name {
+            "approval.decide" | "approval.explain" | "approval.read" => {
+                json!({ "id": self.waiting(of).await, "decision": "approve" })
+            }
             "actor.read" | "actor.trust" => {
                 json!({ "id": of.agent(who), "tier": "assist", "reason": "a matrix" })
             }

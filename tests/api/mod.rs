@@ -1,6 +1,6 @@
 //! The HTTP API, a file per noun.
-
 mod actors;
+mod approvals;
 mod audit;
 mod bad_input;
 mod company;

@@ -64,14 +64,28 @@ CREATE TABLE approval (
   operation  TEXT NOT NULL,
   target     TEXT NOT NULL,
   input      TEXT NOT NULL,        -- JSON
+  resource   TEXT NOT NULL,        -- JSON: what it was about, as it was
+  channel    TEXT NOT NULL,
   kinds      TEXT NOT NULL,        -- JSON
   digest     TEXT NOT NULL,
   reason     TEXT NOT NULL,
-  status     TEXT NOT NULL,        -- pending, expired
+  status     TEXT NOT NULL,
   created_at INTEGER NOT NULL,
-  expires_at INTEGER NOT NULL
+  expires_at INTEGER NOT NULL,
+  ended_at   INTEGER
 ) STRICT;
-CREATE INDEX approval_pending ON approval (expires_at) WHERE status = 'pending';
+CREATE INDEX approval_by_age ON approval (created_at DESC, id);
+CREATE INDEX approval_open ON approval (expires_at) WHERE status IN ('pending', 'approved');
+CREATE INDEX approval_by_digest ON approval (digest) WHERE status IN ('pending', 'approved');
+CREATE TABLE approval_decision (
+  approval TEXT NOT NULL,
+  by       TEXT NOT NULL,
+  kind     TEXT NOT NULL,
+  verdict  TEXT NOT NULL,
+  note     TEXT NOT NULL,
+  at       INTEGER NOT NULL,
+  PRIMARY KEY (approval, by)
+) STRICT;
 
 -- Answers to be given again for the same Idempotency-Key; written with the effect, forgotten after a day.
 CREATE TABLE idem (

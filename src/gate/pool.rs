@@ -1,0 +1,42 @@
+//! Who may give an approval: the people whom its rule names, now. Machines never approve, and nobody approves their own
+//! request unless the rule says so.
+
+use std::collections::BTreeSet;
+
+use super::world::{Card, World};
+use crate::policy::approvals::{ApprovalRule, Pool};
+use crate::store::actors::Status;
+use crate::types::actor::ActorKind;
+use crate::types::id::ActorId;
+use crate::types::time::{SECOND, Time};
+
+const HOUR: i64 = 3_600 * SECOND;
+
+/// Everybody who may decide a request of `requester` that has waited since `since`.
+pub(super) fn approvers(
+    world: &World,
+    rule: &ApprovalRule,
+    requester: &ActorId,
+    since: Time,
+    now: Time,
+) -> BTreeSet<ActorId> {
+    let escalated = rule.escalate.iter().filter(|more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
+    let pools: Vec<&Pool> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
+    let requesters_teams = world.card(requester).map(|card| card.teams.as_slice()).unwrap_or_default();
+    let people = world.actors.values().filter(|card| {
+        let actor = &card.actor;
+        actor.kind == ActorKind::Person
+            && actor.status == Status::Active
+            && (rule.self_approval || actor.id != *requester)
+            && pools.iter().any(|pool| fits(world, pool, card, requesters_teams))
+    });
+    people.map(|card| card.actor.id.clone()).collect()
+}
+
+fn fits(world: &World, pool: &Pool, card: &Card, requesters_teams: &[ActorId]) -> bool {
+    let id = &card.actor.id;
+    let leads = |team: &ActorId| world.card(team).is_some_and(|team| team.actor.lead.as_ref() == Some(id));
+    pool.role.is_none_or(|role| role == card.actor.role)
+        && pool.team.as_ref().is_none_or(|team| card.teams.contains(team) || leads(team))
+        && pool.lead.is_none_or(|_| requesters_teams.iter().any(leads))
+}

@@ -1,0 +1,75 @@
+//! Carrying out what was approved: the stored call is performed again, as its requester, against the policy, the kill
+//! switches and the thing as they are now, inside the transaction of the last decision. Anything that is not exactly what
+//! was approved makes the approval stale.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::draft::{Behalf, Draft};
+use super::hold::Asked;
+use super::operation::Call;
+use super::permit::Grant;
+use super::{admit, replay};
+use crate::log::record::GateNote;
+use crate::policy::Ruling;
+use crate::store::approvals::Approval;
+use crate::types::caller::{Caller, Who};
+use crate::types::refusal::{Refusal, Stop};
+
+/// What came of an approval.
+pub enum Redeemed {
+    /// It was carried out; this is its answer.
+    Done(Value),
+    /// It is no longer what was approved.
+    Stale(String),
+    /// Its answer is a secret for the requester alone: their next identical call carries it out.
+    AtNextCall,
+}
+
+impl Draft<'_> {
+    /// Performs a parked call with these kinds of approval. Its events become part of this draft.
+    pub fn redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
+        match self.try_redeem(approval, granted) {
+            Err(Stop::Refused(refusal)) => Ok(Redeemed::Stale(refusal.message)),
+            other => other,
+        }
+    }
+
+    fn try_redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
+        let unknown = || Refusal::conflict(format!("there is no operation {} any more", approval.operation));
+        let entry = self.entry(&approval.operation).ok_or_else(unknown)?;
+        if entry.spec.route.secret.is_some() {
+            return Ok(Redeemed::AtNextCall);
+        }
+        let caller = Caller { who: Who::Holder(approval.actor.clone()), channel: approval.channel };
+        let read = self.read().acting_as(&caller);
+        admit::still(read.world(), &caller, read.now())?;
+        let call = entry.prepare(approval.input.clone()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
+        let target = call.target(&read)?;
+        let resource = read.state_of(&target)?;
+        let (tenant, operation) = (&read.world().instance.ulid, entry.spec.name);
+        let asked = Asked { tenant, caller: &caller, operation, input: &approval.input, target: &target, resource };
+        if asked.digest()? != approval.digest {
+            return Ok(Redeemed::Stale(format!("{} has changed since it was asked for", target.id())));
+        }
+        let ruling = read.ruling_with(&caller, operation, &target, granted);
+        let Ruling::Allow { because } = &ruling else {
+            return Ok(Redeemed::Stale(format!("by now the policy says: {}", ruling.reason())));
+        };
+        let Call::Change(act) = call.call else {
+            return Ok(Redeemed::Stale(format!("{operation} changes nothing")));
+        };
+        let gate = GateNote {
+            operation: operation.to_owned(),
+            channel: approval.channel.name().to_owned(),
+            policies: because.iter().map(|policy| policy.id.clone()).collect(),
+        };
+        let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
+        let mut nested = self.nested(&read, &entry.spec);
+        let done = act.run(grant, &mut nested)?;
+        let events = nested.into_events();
+        self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
+        Ok(Redeemed::Done(serde_json::from_slice(&replay::without(&done.body, entry.spec.route.secret)?)?))
+    }
+}

@@ -1,0 +1,136 @@
+//! Deciding: one person, one voice. The approval that completes a request carries it out.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::find;
+use super::shown::{ShownApproval, is_met, now_is, shown};
+use crate::gate::{Change, Draft, Permit, Reader, Redeemed, ResourceKind, Spec, Target, post};
+use crate::store::approvals::{Approval, Decided};
+use crate::types::actor::KillScope;
+use crate::types::approval::{ApprovalStatus, Verdict};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// What a person decides.
+#[derive(Deserialize, JsonSchema)]
+pub struct Decision {
+    pub id: String,
+    pub decision: Verdict,
+    /// Why; at most 1000 characters.
+    #[serde(default)]
+    pub note: String,
+    /// Which kind it counts for; the first that is still open unless given.
+    pub kind: Option<String>,
+}
+
+/// Decide an approval.
+pub enum Decide {}
+
+impl Change for Decide {
+    const SPEC: Spec = Spec {
+        name: "approval.decide",
+        doc: "Approve or reject. The approval that completes it carries the operation out at once.",
+        scope: Reach::Full,
+        route: post("/approvals/{id}").denied_as(Code::NotApprover),
+        about: &[ResourceKind::Approval],
+        events: &[EventKind::ApprovalDecided, EventKind::ApprovalUsed, EventKind::ApprovalStale],
+    };
+    type Input = Decision;
+    type Output = ShownApproval;
+
+    fn target(input: &Decision, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.approval_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Decision, draft: &mut Draft<'_>) -> Result<ShownApproval, Stop> {
+        let (me, read) = (permit.actor(), draft.read());
+        let mut approval = find(&input.id, read)?;
+        if input.note.chars().count() > 1000 {
+            return Err(Refusal::field("note", "must have at most 1000 characters").into());
+        }
+        can_be_decided(&approval, &me, read)?;
+        let kind = counts_for(&approval, &me, input.kind.as_deref(), read)?;
+        let (note, at) = (input.note, read.now());
+        approval.decisions.push(Decided {
+            by: me,
+            kind: kind.clone(),
+            verdict: input.decision,
+            note: note.clone(),
+            at,
+        });
+        let complete = approval.kinds.iter().all(|kind| is_met(&approval, kind, read));
+        approval.status = match input.decision {
+            Verdict::Reject => ApprovalStatus::Rejected,
+            Verdict::Approve if complete => ApprovalStatus::Approved,
+            Verdict::Approve => ApprovalStatus::Pending,
+        };
+        let id = Id::stored(&approval.id);
+        let requester = approval.actor.clone();
+        draft.record(Event::ApprovalDecided {
+            id: id.clone(),
+            requester: requester.clone(),
+            kind,
+            verdict: input.decision,
+            note,
+            outcome: approval.status,
+        })?;
+        let outcome = match approval.status {
+            ApprovalStatus::Approved => Some(draft.redeem(&approval, &approval.kinds)?),
+            _ => None,
+        };
+        if matches!(approval.status, ApprovalStatus::Rejected) {
+            approval.ended_at = Some(at);
+        }
+        let mut answer = ShownApproval { ..shown(approval, read) };
+        match outcome {
+            Some(Redeemed::Done(result)) => {
+                draft.record(Event::ApprovalUsed { id, requester })?;
+                answer =
+                    ShownApproval { status: ApprovalStatus::Used, ended_at: Some(at), result: Some(result), ..answer };
+            }
+            Some(Redeemed::Stale(reason)) => {
+                draft.record(Event::ApprovalStale { id, requester, reason: reason.clone() })?;
+                answer =
+                    ShownApproval { status: ApprovalStatus::Stale, ended_at: Some(at), stale: Some(reason), ..answer };
+            }
+            Some(Redeemed::AtNextCall) | None => {}
+        }
+        Ok(answer)
+    }
+}
+
+fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Result<(), Refusal> {
+    let status = now_is(approval, read.now());
+    if status != ApprovalStatus::Pending {
+        return Err(Refusal::conflict(format!("the approval is {status} already")));
+    }
+    if approval.decisions.iter().any(|decided| decided.by == *me) {
+        return Err(Refusal::conflict("you have decided already"));
+    }
+    let teams = read.card(&approval.actor).map(|card| card.teams()).unwrap_or_default();
+    let freezes = |scope: &KillScope| match scope {
+        KillScope::Global => true,
+        KillScope::Actor(id) => *id == approval.actor,
+        KillScope::Team(team) => teams.contains(team),
+        KillScope::Tool(_) => false,
+    };
+    match read.kills().find(|kill| freezes(&kill.scope)) {
+        Some(kill) => Err(Refusal::conflict(format!("the kill switch {} freezes it", kill.scope))),
+        None => Ok(()),
+    }
+}
+
+/// The kind that a person's decision counts for: each person counts once in a request.
+fn counts_for(approval: &Approval, me: &ActorId, asked: Option<&str>, read: &Reader<'_>) -> Result<String, Refusal> {
+    let mine: Vec<&String> = approval.kinds.iter().filter(|kind| read.approvers(kind, approval).contains(me)).collect();
+    let open = |kind: &&&String| !is_met(approval, kind, read);
+    let kind = match asked {
+        Some(asked) => mine.iter().find(|kind| kind.as_str() == asked),
+        None => mine.iter().find(open).or_else(|| mine.first()),
+    };
+    let none = || Refusal::new(Code::NotApprover, "you may not give this approval");
+    kind.map(|kind| (*kind).clone()).ok_or_else(none)
+}

@@ -1,0 +1,89 @@
+//! Finding and showing approvals.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::shown::{ShownApproval, now_is, shown};
+use super::{OneApproval, find};
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::store::approvals::{self, Approval};
+use crate::types::approval::ApprovalStatus;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// Which approvals.
+#[derive(Deserialize, JsonSchema)]
+pub struct Which {
+    /// Only in this state.
+    pub status: Option<ApprovalStatus>,
+    /// Only those that the caller may decide.
+    #[serde(default)]
+    pub mine: bool,
+    #[serde(flatten)]
+    pub page: PageQuery,
+}
+
+/// List approvals.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "approval.list",
+        doc: "List the approvals that the caller may see, newest first.",
+        scope: Reach::READ,
+        route: get("/approvals"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Page<ShownApproval>;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(permit: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ShownApproval>, Stop> {
+        let me = permit.actor();
+        let status = input.status.map(ApprovalStatus::name).unwrap_or_default();
+        let what = format!("approval.list {status} {}", if input.mine { me.as_str() } else { "" });
+        let wanted = |approval: &Approval| {
+            let target = read.approval_target(approval);
+            let mine = matches!(&target, Target::Approval { approvers, .. } if approvers.contains(&me));
+            input.status.is_none_or(|status| status == now_is(approval, read.now()))
+                && (!input.mine || (mine && approval.decisions.iter().all(|decided| decided.by != me)))
+                && read.may("approval.read", &target)
+        };
+        let fetch = |from: &_, limit| read.approvals_after(from, limit);
+        let page = read.page(&input.page, what, fetch, wanted, approvals::position)?;
+        Ok(Page { rows: page.rows.into_iter().map(|approval| shown(approval, read)).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<ShownApproval>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+/// Show one approval.
+pub enum Show {}
+
+impl Query for Show {
+    const SPEC: Spec = Spec {
+        name: "approval.read",
+        doc: "Show one approval: what was asked, who may decide, what was decided.",
+        scope: Reach::READ,
+        route: get("/approvals/{id}"),
+        about: &[ResourceKind::Approval],
+        events: &[],
+    };
+    type Input = OneApproval;
+    type Output = ShownApproval;
+
+    fn target(input: &OneApproval, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.approval_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneApproval, read: &Reader<'_>) -> Result<ShownApproval, Stop> {
+        Ok(shown(find(&input.id, read)?, read))
+    }
+}

@@ -1,0 +1,122 @@
+//! An approval as people see it, and how far it has come.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::gate::Reader;
+use crate::store::approvals::{Approval, Decided};
+use crate::types::approval::{ApprovalStatus, Verdict};
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// A parked call, as it is shown.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownApproval {
+    pub id: String,
+    pub status: ApprovalStatus,
+    /// The operation that was asked for.
+    pub action: String,
+    /// What it is about.
+    pub resource: String,
+    /// Who asked.
+    pub actor: ActorId,
+    /// The input of the call.
+    pub args: Value,
+    /// SHA-256 of exactly what was asked; an approval is good for nothing else.
+    pub digest: String,
+    /// Why approval is needed.
+    pub reason: String,
+    /// What is needed, all of it.
+    pub approvers: Vec<Needed>,
+    pub decisions: Vec<ShownDecision>,
+    pub created_at: Time,
+    pub expires_at: Time,
+    pub ended_at: Option<Time>,
+    /// Of a decision that completed it: the answer of the operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// Of a decision that found it stale: why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<String>,
+}
+
+/// One kind of approval that is needed.
+#[derive(Serialize, JsonSchema)]
+pub struct Needed {
+    pub kind: String,
+    /// How many people must agree.
+    pub threshold: u32,
+    /// Who has agreed.
+    pub held: Vec<ActorId>,
+    /// Who may decide.
+    pub any_of: Vec<ActorId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ShownDecision {
+    pub by: ActorId,
+    pub kind: String,
+    pub decision: Verdict,
+    pub note: String,
+    pub at: Time,
+}
+
+/// Who has agreed to a kind. Where people need not be distinct, whoever may give it and has agreed to another counts too.
+pub(super) fn held(approval: &Approval, kind: &str, read: &Reader<'_>) -> Vec<ActorId> {
+    let may = if read.approval_rule(kind).distinct { BTreeSet::new() } else { read.approvers(kind, approval) };
+    let counts = |decided: &&Decided| decided.kind == kind || may.contains(&decided.by);
+    let agreed = approval.decisions.iter().filter(|decided| decided.verdict == Verdict::Approve);
+    agreed.filter(counts).map(|decided| decided.by.clone()).collect()
+}
+
+pub(super) fn is_met(approval: &Approval, kind: &str, read: &Reader<'_>) -> bool {
+    held(approval, kind, read).len() >= read.approval_rule(kind).threshold as usize
+}
+
+pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
+    let needed = |kind: &String| Needed {
+        kind: kind.clone(),
+        threshold: read.approval_rule(kind).threshold,
+        held: held(approval, kind, read),
+        any_of: read.approvers(kind, approval).into_iter().collect(),
+    };
+    approval.kinds.iter().map(needed).collect()
+}
+
+pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
+    let decisions = approval.decisions.iter().cloned().map(|decided| ShownDecision {
+        by: decided.by,
+        kind: decided.kind,
+        decision: decided.verdict,
+        note: decided.note,
+        at: decided.at,
+    });
+    ShownApproval {
+        approvers: needed(&approval, read),
+        decisions: decisions.collect(),
+        status: now_is(&approval, read.now()),
+        id: approval.id,
+        action: approval.operation,
+        resource: approval.target,
+        actor: approval.actor,
+        args: approval.input,
+        digest: approval.digest,
+        reason: approval.reason,
+        created_at: approval.created_at,
+        expires_at: approval.expires_at,
+        ended_at: approval.ended_at,
+        result: None,
+        stale: None,
+    }
+}
+
+/// Its state; what has run out is expired, whether or not the tick has noted it.
+pub(super) fn now_is(approval: &Approval, now: Time) -> ApprovalStatus {
+    match approval.status {
+        ApprovalStatus::Pending | ApprovalStatus::Approved if now >= approval.expires_at => ApprovalStatus::Expired,
+        status => status,
+    }
+}

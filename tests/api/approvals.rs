@@ -1,0 +1,213 @@
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Test};
+use ok::types::time::DAY;
+
+/// A company with the team `team:ops`, its lead `lea`, the second admin `ben` and the member `max`; and a call of lea's
+/// that waits for an admin.
+struct Waiting {
+    test: Test,
+    lea: String,
+    ben: String,
+    max: String,
+    id: String,
+}
+
+fn newcomer() -> Value {
+    json!({ "id": "new", "kind": "person", "team": "team:ops" })
+}
+
+impl Waiting {
+    async fn new() -> Waiting {
+        let test = Test::new().await;
+        let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
+        test.add("team:ops", "team", json!({ "lead": "lea" })).await;
+        let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+        let max = test.add("max", "person", json!({ "team": "team:ops" })).await;
+        let asked = test.post("/actors", &lea, newcomer()).await;
+        let id = asked.json()["approval"].as_str().unwrap().to_owned();
+        Waiting { test, lea, ben, max, id }
+    }
+
+    async fn decide(&self, token: &str, decision: &str) -> Answer {
+        self.test.post(&format!("/approvals/{}", self.id), token, json!({ "decision": decision, "note": "n" })).await
+    }
+
+    async fn status(&self) -> String {
+        let shown = self.test.get(&format!("/approvals/{}", self.id), &self.ben).await.json();
+        shown["status"].as_str().unwrap().to_owned()
+    }
+
+    async fn newcomer_exists(&self) -> bool {
+        self.test.get("/actors/new", &self.test.admin).await.status == 200
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_needs_approval_waits_and_says_for_whom() {
+    let waiting = Waiting::new().await;
+    let Waiting { test, lea, id, .. } = &waiting;
+    let again = test.post("/actors", lea, newcomer()).await;
+    assert_eq!(again.status, 202);
+    assert_eq!(
+        again.json(),
+        json!({
+            "error": "needs_approval",
+            "message": "actor.add needs approval (admin): adding to a team needs an admin's approval",
+            "approval": id,
+        }),
+        "asked twice, it waits once"
+    );
+    let shown = test.get(&format!("/approvals/{id}"), lea).await.json();
+    assert_eq!(shown["status"], "pending");
+    assert_eq!(shown["approvers"], json!([{ "kind": "admin", "threshold": 1, "held": [], "any_of": ["ana", "ben"] }]));
+    assert_eq!(shown["args"]["id"], "new");
+    assert!(!waiting.newcomer_exists().await);
+}
+
+#[tokio::test]
+async fn an_approval_carries_the_call_out_once_in_the_requesters_name() {
+    let waiting = Waiting::new().await;
+    let decided = waiting.decide(&waiting.ben, "approve").await;
+    assert_eq!(decided.status, 200, "{}", decided.text());
+    let decided = decided.json();
+    assert_eq!((decided["status"].as_str(), decided["result"]["id"].as_str()), (Some("used"), Some("new")));
+    assert!(waiting.newcomer_exists().await);
+    let events = waiting.test.get("/events?limit=3", &waiting.test.admin).await.json();
+    let told: Vec<(String, String)> = events["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| (event["event"]["type"].as_str().unwrap().to_owned(), event["actor"].as_str().unwrap().to_owned()))
+        .collect();
+    let expected = [("approval_decided", "ben"), ("actor_added", "lea"), ("approval_used", "ben")];
+    assert_eq!(told, expected.map(|(kind, actor)| (kind.to_owned(), actor.to_owned())));
+    let again = waiting.decide(&waiting.test.admin, "approve").await;
+    assert_eq!(again.error(), "409 conflict the approval is used already");
+}
+
+#[tokio::test]
+async fn only_its_approvers_decide() {
+    let waiting = Waiting::new().await;
+    let refused = "403 not_approver policy denied approval.decide: only its approvers decide; \
+                   nobody decides their own request";
+    assert_eq!(waiting.decide(&waiting.lea, "approve").await.error(), refused);
+    // Who may not see it learns nothing of it.
+    assert_eq!(waiting.decide(&waiting.max, "approve").await.error(), "404 not_found not found");
+    assert_eq!(waiting.status().await, "pending");
+}
+
+#[tokio::test]
+async fn a_rejection_and_the_end_of_its_time_both_end_it() {
+    let waiting = Waiting::new().await;
+    assert_eq!(waiting.decide(&waiting.ben, "reject").await.json()["status"], "rejected");
+    assert_eq!(waiting.decide(&waiting.ben, "approve").await.error(), "409 conflict the approval is rejected already");
+    assert!(!waiting.newcomer_exists().await);
+
+    let waiting = Waiting::new().await;
+    waiting.test.clock.advance(3 * DAY);
+    assert_eq!(waiting.decide(&waiting.ben, "approve").await.error(), "409 conflict the approval is expired already");
+    let ticked = waiting.test.post("/tick", &waiting.test.admin, json!({})).await.json();
+    assert!(ticked["expired"].as_array().unwrap().contains(&json!(waiting.id)));
+    assert_eq!(waiting.status().await, "expired");
+    assert!(!waiting.newcomer_exists().await);
+}
+
+#[tokio::test]
+async fn what_changed_meanwhile_is_not_carried_out() {
+    let waiting = Waiting::new().await;
+    let taken = waiting.test.add("new", "person", json!({})).await;
+    let decided = waiting.decide(&waiting.ben, "approve").await.json();
+    assert_eq!((decided["status"].as_str(), decided["stale"].as_str()), (Some("stale"), Some("id: new is taken")));
+    assert_eq!(waiting.test.newest(2).await, ["approval_decided", "approval_stale"]);
+    drop(taken);
+}
+
+#[tokio::test]
+async fn a_kill_switch_freezes_what_waits() {
+    let waiting = Waiting::new().await;
+    let Waiting { test, ben, .. } = &waiting;
+    test.post("/kill", &test.admin, json!({ "scope": "actor:lea" })).await;
+    assert_eq!(waiting.decide(ben, "approve").await.error(), "409 conflict the kill switch actor:lea freezes it");
+    test.post("/kill", &test.admin, json!({ "scope": "actor:lea", "off": true })).await;
+    assert_eq!(waiting.decide(ben, "approve").await.json()["status"], "used");
+}
+
+#[tokio::test]
+async fn two_hundred_decisions_at_once_have_one_effect() {
+    let waiting = Waiting::new().await;
+    let mut decisions = Vec::new();
+    for number in 0..200 {
+        let token = if number % 2 == 0 { &waiting.ben } else { &waiting.test.admin };
+        decisions.push(waiting.decide(token, "approve"));
+    }
+    let mut used = 0;
+    for decided in futures_join(decisions).await {
+        match decided.status.as_u16() {
+            200 => used += 1,
+            409 => {}
+            other => panic!("{other}: {}", decided.text()),
+        }
+    }
+    assert_eq!(used, 1);
+    let added = waiting.test.get("/events?type=actor_added&limit=1000", &waiting.test.admin).await.json();
+    let new = added["events"].as_array().unwrap().iter().filter(|event| event["event"]["id"] == "new").count();
+    assert_eq!(new, 1);
+}
+
+/// Polls all of them side by side.
+async fn futures_join<F: Future<Output = Answer>>(futures: Vec<F>) -> Vec<Answer> {
+    let mut pending: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(|cx| {
+        for (future, answer) in &mut pending {
+            if answer.is_none()
+                && let std::task::Poll::Ready(done) = future.as_mut().poll(cx)
+            {
+                *answer = Some(done);
+            }
+        }
+        if pending.iter().all(|(_, answer)| answer.is_some()) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
+    })
+    .await;
+    pending.into_iter().map(|(_, answer)| answer.unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_wait_survives_a_restart() {
+    let waiting = Waiting::new().await;
+    let Waiting { test, lea, ben, max, id } = waiting;
+    let waiting = Waiting { test: test.reopened().await, lea, ben, max, id };
+    assert_eq!(waiting.decide(&waiting.ben, "approve").await.json()["status"], "used");
+    assert!(waiting.newcomer_exists().await);
+}
+
+#[tokio::test]
+async fn lists_show_what_waits_for_whom() {
+    let waiting = Waiting::new().await;
+    let Waiting { test, lea, ben, max, id } = &waiting;
+    let ids = async |token: &str, query: &str| -> Vec<String> {
+        let rows = test.get(&format!("/approvals{query}"), token).await.json();
+        rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(ben, "?mine=true").await, [id.clone()]);
+    assert_eq!(ids(lea, "").await, [id.clone()]);
+    assert!(ids(lea, "?mine=true").await.is_empty());
+    assert!(ids(max, "").await.is_empty());
+    waiting.decide(ben, "reject").await;
+    assert!(ids(ben, "?status=pending").await.is_empty());
+    assert_eq!(ids(ben, "?status=rejected").await, [id.clone()]);
+}
+
+#[tokio::test]
+async fn explain_tells_why_who_and_what_then() {
+    let waiting = Waiting::new().await;
+    let explained = waiting.test.get(&format!("/approvals/{}/explain", waiting.id), &waiting.lea).await.json();
+    assert_eq!(explained["reason"], "adding to a team needs an admin's approval");
+    assert_eq!(explained["who_may_decide"][0]["any_of"], json!(["ana", "ben"]));
+    assert_eq!(explained["what_happens"]["on_reject"], "one rejection ends it; nothing is done");
+    assert_eq!(explained["diff"], json!({}));
+}
