@@ -43,7 +43,20 @@ pub enum Actor {
         #[arg(value_parser = PossibleValuesParser::new(Trust::ALL.iter().map(|tier| tier.name())))]
         tier: String,
         /// Why
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", default_value = "set on the command line")]
+        reason: String,
+    },
+    /// End an actor's tokens and requests, and hand on their agents and teams
+    ///
+    /// Example: `ok actor offboard max --successor lea`
+    Offboard {
+        /// Who leaves
+        id: ActorId,
+        /// Who takes over [default: the lead of the team]
+        #[arg(long, value_name = "ID")]
+        successor: Option<ActorId>,
+        /// Why
+        #[arg(long, value_name = "TEXT", default_value = "offboarded on the command line")]
         reason: String,
     },
 }
@@ -111,6 +124,19 @@ impl Actor {
             Actor::AddHuman(new) => one(context, "actor.add", new.input()).await,
             Actor::AddTeam(new) => one(context, "actor.add", new.input()).await,
             Actor::AddAgent(new) => one(context, "actor.add", new.input()).await,
+            Actor::Offboard { id, successor, reason } => {
+                let input = json!({ "id": id, "successor": successor, "reason": reason });
+                let answer = client::call(context, "actor.offboard", input).await?;
+                let fields = [
+                    "tokens_revoked",
+                    "approvals_cancelled",
+                    "successor",
+                    "agents_handed_on",
+                    "agents_stopped",
+                    "teams_handed_on",
+                ];
+                context.show(&answer, || show::fields(&fields, &answer))
+            }
             Actor::Trust { id, tier, reason } => {
                 one(context, "actor.trust", json!({ "id": id, "tier": tier, "reason": reason })).await
             }

@@ -230,6 +230,25 @@ impl<'a> Reader<'a> {
         self.world.policy.approvals().rule(kind)
     }
 
+    /// The ids of an actor's own requests that are still open.
+    pub fn open_requests_of(&self, actor: &ActorId) -> Result<Vec<String>, Fault> {
+        Ok(approvals::open_of(self.conn()?, actor)?)
+    }
+
+    /// A kind of approval that too few people could give without this person.
+    pub fn kind_that_needs(&self, person: &ActorId) -> Option<String> {
+        let rules = self.world.policy.approvals();
+        let named: BTreeSet<&str> =
+            self.world.policy.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
+        let needs = |kind: &&str| {
+            let rule = rules.rule(kind);
+            // Asked for nobody in particular: pools that hang on the requester hold nobody here.
+            let pool = pool::approvers(self.world, &rule, &ActorId::system(), self.now, self.now);
+            pool.contains(person) && pool.len() <= rule.threshold as usize
+        };
+        named.into_iter().find(needs).map(str::to_owned)
+    }
+
     /// Who may give a kind of approval to a request, now.
     pub fn approvers(&self, kind: &str, approval: &Approval) -> BTreeSet<ActorId> {
         pool::approvers(self.world, &self.approval_rule(kind), &approval.actor, approval.created_at, self.now)

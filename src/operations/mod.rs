@@ -10,6 +10,7 @@ pub mod directory;
 pub mod event;
 pub mod health;
 pub mod kill;
+pub mod offboard;
 pub mod policy;
 pub mod tick;
 pub mod token;
@@ -26,6 +27,7 @@ const NOUNS: &[&[Entry]] = &[
     event::ALL,
     health::ALL,
     kill::ALL,
+    offboard::ALL,
     policy::ALL,
     tick::ALL,
     token::ALL,

@@ -116,3 +116,18 @@ pub(super) fn trusted(conn: &Connection, id: &ActorId, trust: Trust) -> rusqlite
     conn.prepare_cached("UPDATE actor SET trust = ? WHERE id = ?")?.execute(params![trust.name(), id.as_str()])?;
     Ok(())
 }
+
+pub(super) fn offboarded(conn: &Connection, id: &ActorId) -> rusqlite::Result<()> {
+    conn.execute("UPDATE actor SET status = 'offboarded' WHERE id = ?", [id.as_str()])?;
+    Ok(())
+}
+
+pub(super) fn owned(conn: &Connection, id: &ActorId, owner: &ActorId) -> rusqlite::Result<()> {
+    conn.execute("UPDATE actor SET owner = ? WHERE id = ?", [owner.as_str(), id.as_str()])?;
+    Ok(())
+}
+
+pub(super) fn led(conn: &Connection, id: &ActorId, lead: Option<&ActorId>) -> rusqlite::Result<()> {
+    conn.execute("UPDATE actor SET lead = ? WHERE id = ?", params![lead.map(ActorId::as_str), id.as_str()])?;
+    Ok(())
+}

@@ -100,6 +100,13 @@ pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Opti
     .optional()
 }
 
+/// The ids of an actor's own requests that are still open.
+pub fn open_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<String>> {
+    conn.prepare_cached("SELECT id FROM approval WHERE actor = ? AND status IN ('pending', 'approved') ORDER BY id")?
+        .query_map([actor.as_str()], |row| row.get(0))?
+        .collect()
+}
+
 /// Approvals after a position, newest first.
 pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Approval>> {
     let rows: Vec<Approval> = conn

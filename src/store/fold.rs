@@ -38,6 +38,18 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             actors::trusted(conn, id, *to)?;
             return Ok(Touched::Actor(id.clone()));
         }
+        Event::ActorOffboarded { id, .. } => {
+            actors::offboarded(conn, id)?;
+            return Ok(Touched::Actor(id.clone()));
+        }
+        Event::OwnerChanged { id, owner } => {
+            actors::owned(conn, id, owner)?;
+            return Ok(Touched::Actor(id.clone()));
+        }
+        Event::LeadChanged { id, lead } => {
+            actors::led(conn, id, lead.as_ref())?;
+            return Ok(Touched::Actor(id.clone()));
+        }
         Event::TokenIssued { id, .. }
         | Event::TokenRevoked { id, .. }
         | Event::TokenNarrowed { id, .. }
@@ -54,6 +66,7 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::ApprovalDecided { .. }
         | Event::ApprovalUsed { .. }
         | Event::ApprovalStale { .. }
+        | Event::ApprovalCancelled { .. }
         | Event::ApprovalExpired { .. } => approval(conn, at, by, event)?,
         // Both change no table: a refusal is its own record, and erasing is the log's business.
         Event::Denied { .. } | Event::ContextForgotten { .. } => {}
@@ -83,6 +96,7 @@ fn approval(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         }
         Event::ApprovalUsed { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Used),
         Event::ApprovalStale { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Stale),
+        Event::ApprovalCancelled { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Cancelled),
         Event::ApprovalExpired { id } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Expired),
         _ => Ok(()),
     }

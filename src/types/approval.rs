@@ -20,6 +20,8 @@ named! {
         /// What was asked for is no longer what would happen.
         Stale = "stale",
         Rejected = "rejected",
+        /// The requester may not act any more.
+        Cancelled = "cancelled",
         /// Nobody decided in time, which is a rejection.
         Expired = "expired",
     }

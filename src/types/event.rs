@@ -69,6 +69,12 @@ events! {
     }
     /// An actor's trust tier changed.
     TrustChanged = "trust_changed" { id: ActorId, from: Trust, to: Trust, reason: String, }
+    /// Somebody left: none of their tokens and requests lives on.
+    ActorOffboarded = "actor_offboarded" { id: ActorId, reason: String, successor: Option<ActorId>, }
+    /// An agent got another owner.
+    OwnerChanged = "owner_changed" { id: ActorId, owner: ActorId, }
+    /// A team got another lead, or none.
+    LeadChanged = "lead_changed" { id: ActorId, lead: Option<ActorId>, }
     /// An API token was issued.
     TokenIssued = "token_issued" hides "hash" {
         id: Id, holder: ActorId, hash: String, label: String, scopes: Scopes, expires_at: Time,
@@ -96,6 +102,8 @@ events! {
     ApprovalUsed = "approval_used" { id: Id, requester: ActorId, }
     /// What was approved is not what would happen now; it has to be asked for again.
     ApprovalStale = "approval_stale" { id: Id, requester: ActorId, reason: String, }
+    /// The requester left; the operation will not happen.
+    ApprovalCancelled = "approval_cancelled" { id: Id, requester: ActorId, }
     /// Nobody decided in time; the operation will not happen.
     ApprovalExpired = "approval_expired" { id: Id, }
     /// The content of events was erased. The entry itself names them as `event:<seq>`.
@@ -113,6 +121,10 @@ impl Event {
                 .map(ActorId::to_string)
                 .collect(),
             Event::TrustChanged { id, .. } => vec![id.to_string()],
+            Event::ActorOffboarded { id, successor: other, .. } | Event::LeadChanged { id, lead: other } => {
+                [Some(id), other.as_ref()].into_iter().flatten().map(ActorId::to_string).collect()
+            }
+            Event::OwnerChanged { id, owner } => vec![id.to_string(), owner.to_string()],
             Event::TokenIssued { id, holder, .. }
             | Event::TokenRevoked { id, holder }
             | Event::TokenNarrowed { id, holder, .. }
@@ -126,6 +138,7 @@ impl Event {
             Event::ApprovalRequested { id, target, .. } => vec![id.to_string(), target.clone()],
             Event::ApprovalExpired { id } => vec![id.to_string()],
             Event::ApprovalDecided { id, requester, .. }
+            | Event::ApprovalCancelled { id, requester }
             | Event::ApprovalUsed { id, requester }
             | Event::ApprovalStale { id, requester, .. } => vec![id.to_string(), requester.to_string()],
             Event::ContextForgotten { events, .. } => events.iter().map(|seq| format!("event:{seq}")).collect(),

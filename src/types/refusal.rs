@@ -39,6 +39,7 @@ codes! {
     NotFound = 404, "not_found";
     Conflict = 409, "conflict";
     LastAdmin = 409, "last_admin";
+    LastApprover = 409, "last_approver";
     TooLarge = 413, "too_large";
     Invalid = 422, "invalid";
     IdempotencyMismatch = 422, "idempotency_mismatch";

@@ -193,13 +193,13 @@ async fn lists_show_what_waits_for_whom() {
         let rows = test.get(&format!("/approvals{query}"), token).await.json();
         rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(ids(ben, "?mine=true").await, [id.clone()]);
-    assert_eq!(ids(lea, "").await, [id.clone()]);
+    assert_eq!(ids(ben, "?mine=true").await, std::slice::from_ref(id));
+    assert_eq!(ids(lea, "").await, std::slice::from_ref(id));
     assert!(ids(lea, "?mine=true").await.is_empty());
     assert!(ids(max, "").await.is_empty());
     waiting.decide(ben, "reject").await;
     assert!(ids(ben, "?status=pending").await.is_empty());
-    assert_eq!(ids(ben, "?status=rejected").await, [id.clone()]);
+    assert_eq!(ids(ben, "?status=rejected").await, std::slice::from_ref(id));
 }
 
 #[tokio::test]

@@ -99,6 +99,7 @@ fn targets(name: &str) -> Option<&'static [Of]> {
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
         "context.forget" => &[Own, Another, Absent],
         "actor.add" | "kill" => &[Company, Own, Ops, Another, Absent],
+        "actor.offboard" => &[Own, Ops, Another, Absent],
         "actor.read" | "actor.trust" | "policy.explain" | "token.issue" | "token.narrow" | "token.revoke"
         | "token.revoke_all" => &[Own, Ops, Another, Absent],
         _ => return None,
@@ -158,6 +159,19 @@ impl Stage {
         self.test.last_seq().await
     }
 
+    /// A fresh person, so that everybody stays to try the rest; oneself where it is about oneself.
+    async fn leaver(&mut self, of: Of, who: &Who) -> String {
+        match of {
+            Own if !who.id.is_empty() => who.id.to_owned(),
+            Absent => "nobody".to_owned(),
+            _ => {
+                let id = self.fresh("leaver");
+                self.test.add(&id, "person", json!({ "team": of.team(who) })).await;
+                id
+            }
+        }
+    }
+
     /// A call of the lead of ops that waits for an admin.
     async fn waiting(&mut self, of: Of) -> String {
         if of == Absent {
@@ -178,6 +192,7 @@ impl Stage {
                 json!({ "id": of.agent(who), "tier": "assist", "reason": "a matrix" })
             }
             "actor.add" => json!({ "id": self.fresh("new"), "kind": "agent", "team": of.team(who), "owner": "ana" }),
+            "actor.offboard" => json!({ "id": self.leaver(of, who).await, "reason": "a matrix" }),
             "kill" if of == Company => json!({ "scope": "tool:mail.send" }),
             "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),
             "policy.explain" => json!({ "actor": of.person(who), "op": "company.update" }),

@@ -11,6 +11,7 @@ mod idempotency;
 mod kill;
 mod matrix;
 mod me;
+mod offboard;
 mod storm;
 mod tick;
 mod tokens;

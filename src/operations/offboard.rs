@@ -1,0 +1,166 @@
+//! Offboarding: one transaction after which nothing of an actor acts on. Tokens and open requests end; agents and teams
+//! go to the successor; an agent for whom nobody answers any more is stopped by a kill switch.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::store::actors::{Actor, Status};
+use crate::types::actor::{ActorKind, KillScope};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[Entry::change::<Offboard>()];
+
+/// Who leaves.
+#[derive(Deserialize, JsonSchema)]
+pub struct Leaving {
+    pub id: ActorId,
+    /// Why; at most 1000 characters.
+    pub reason: String,
+    /// The person who gets their agents and teams; the lead of their team unless given.
+    pub successor: Option<ActorId>,
+}
+
+/// What the leaving of an actor brought about.
+#[derive(Serialize, JsonSchema)]
+pub struct Left {
+    pub tokens_revoked: u64,
+    pub approvals_cancelled: u64,
+    /// Agents that have another owner now.
+    pub agents_handed_on: Vec<ActorId>,
+    /// Agents without an owner, stopped by a kill switch.
+    pub agents_stopped: Vec<ActorId>,
+    /// Teams that have another lead now, or none.
+    pub teams_handed_on: Vec<ActorId>,
+    pub successor: Option<ActorId>,
+}
+
+/// Offboard an actor.
+pub enum Offboard {}
+
+impl Change for Offboard {
+    const SPEC: Spec = Spec {
+        name: "actor.offboard",
+        doc: "Offboard a person or an agent: end their tokens and requests, hand on their agents and teams.",
+        scope: Reach::Full,
+        route: post("/actors/{id}/offboard"),
+        about: &[ResourceKind::Actor, ResourceKind::Team],
+        events: &[
+            EventKind::ActorOffboarded,
+            EventKind::TokenRevoked,
+            EventKind::ApprovalCancelled,
+            EventKind::OwnerChanged,
+            EventKind::LeadChanged,
+            EventKind::KillSwitch,
+        ],
+    };
+    type Input = Leaving;
+    type Output = Left;
+
+    fn target(input: &Leaving, read: &Reader<'_>) -> Result<Target, Stop> {
+        read.actor(&input.id)?;
+        Ok(Target::Actor(input.id.clone()))
+    }
+
+    fn run(_: Permit<Self>, input: Leaving, draft: &mut Draft<'_>) -> Result<Left, Stop> {
+        super::actor::reason(&input.reason)?;
+        let read = draft.read();
+        let actor = read.actor(&input.id)?.actor.clone();
+        may_leave(&actor, read)?;
+        let successor = successor(&actor, input.successor, read)?;
+        let tokens = read.live_tokens_of(&actor.id)?;
+        let requests = read.open_requests_of(&actor.id)?;
+        for id in &tokens {
+            draft.record(Event::TokenRevoked { id: Id::stored(id), holder: actor.id.clone() })?;
+        }
+        for id in &requests {
+            draft.record(Event::ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;
+        }
+        let teams = hand_on_teams(&actor, successor.as_ref(), draft)?;
+        let (handed, stopped) = hand_on_agents(&actor, successor.as_ref(), draft)?;
+        let reason = input.reason;
+        draft.record(Event::ActorOffboarded { id: actor.id, reason, successor: successor.clone() })?;
+        Ok(Left {
+            tokens_revoked: tokens.len() as u64,
+            approvals_cancelled: requests.len() as u64,
+            agents_handed_on: handed,
+            agents_stopped: stopped,
+            teams_handed_on: teams,
+            successor,
+        })
+    }
+}
+
+fn may_leave(actor: &Actor, read: &Reader<'_>) -> Result<(), Refusal> {
+    if actor.kind == ActorKind::Team {
+        return Err(Refusal::field("id", "teams are not offboarded"));
+    }
+    if actor.status != Status::Active {
+        return Err(Refusal::conflict(format!("{} has left already", actor.id)));
+    }
+    if actor.is_active_admin() && read.admins() == 1 {
+        return Err(Refusal::new(Code::LastAdmin, "no admin would be left"));
+    }
+    match read.kind_that_needs(&actor.id) {
+        Some(kind) => {
+            let message = format!("too few people would be left to give the approval `{kind}`");
+            Err(Refusal::new(Code::LastApprover, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Who takes over: the one named, or the lead of the team.
+fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Result<Option<ActorId>, Refusal> {
+    let person = |id: &ActorId| {
+        let fits = |actor: &Actor| actor.kind == ActorKind::Person && actor.status == Status::Active;
+        *id != leaving.id && read.card(id).is_some_and(|card| fits(&card.actor))
+    };
+    match named {
+        Some(id) if person(&id) => Ok(Some(id)),
+        Some(id) => Err(Refusal::field("successor", format!("{id} is not a person who could take over"))),
+        None => {
+            let team = leaving.team.as_ref().and_then(|team| read.card(team));
+            Ok(team.and_then(|card| card.actor.lead.clone()).filter(person))
+        }
+    }
+}
+
+fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {
+    let led = |actor: &&Actor| actor.lead.as_ref() == Some(&leaving.id);
+    let teams = sorted(draft.read().cards().map(|card| &card.actor).filter(led));
+    for id in &teams {
+        draft.record(Event::LeadChanged { id: id.clone(), lead: successor.cloned() })?;
+    }
+    Ok(teams)
+}
+
+/// Agents that were handed on, and agents that were stopped.
+fn hand_on_agents(
+    leaving: &Actor,
+    successor: Option<&ActorId>,
+    draft: &mut Draft<'_>,
+) -> Result<(Vec<ActorId>, Vec<ActorId>), Stop> {
+    let owned = |actor: &&Actor| actor.owner.as_ref() == Some(&leaving.id) && actor.status == Status::Active;
+    let agents = sorted(draft.read().cards().map(|card| &card.actor).filter(owned));
+    for id in &agents {
+        draft.record(match successor {
+            Some(owner) => Event::OwnerChanged { id: id.clone(), owner: owner.clone() },
+            None => Event::KillSwitch {
+                scope: KillScope::Actor(id.clone()),
+                engaged: true,
+                reason: format!("{} left, and nobody answers for it", leaving.id),
+            },
+        })?;
+    }
+    Ok(if successor.is_some() { (agents, Vec::new()) } else { (Vec::new(), agents) })
+}
+
+fn sorted<'a>(actors: impl Iterator<Item = &'a Actor>) -> Vec<ActorId> {
+    let mut ids: Vec<ActorId> = actors.map(|actor| actor.id.clone()).collect();
+    ids.sort();
+    ids
+}

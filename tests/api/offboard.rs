@@ -1,0 +1,82 @@
+use serde_json::{Value, json};
+
+use crate::harness::Test;
+
+/// The team ops with its lead lea, the member max who owns the agent bot, and the second admin ben.
+async fn firm() -> (Test, String, String) {
+    let test = Test::new().await;
+    let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:ops", "team", json!({ "lead": "lea" })).await;
+    test.add("ben", "person", json!({ "role": "admin" })).await;
+    let max = test.add("max", "person", json!({ "team": "team:ops" })).await;
+    test.add("bot", "agent", json!({ "owner": "max", "team": "team:ops" })).await;
+    (test, lea, max)
+}
+
+#[tokio::test]
+async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
+    let (test, _, max) = firm().await;
+    let left = test.post("/actors/max/offboard", &test.admin, json!({ "reason": "moved on" })).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    assert_eq!(
+        left.json(),
+        json!({
+            "tokens_revoked": 1, "approvals_cancelled": 0, "agents_handed_on": ["bot"], "agents_stopped": [],
+            "teams_handed_on": [], "successor": "lea",
+        })
+    );
+    assert_eq!(test.get("/me", &max).await.error(), "401 unauthorized invalid token");
+    assert_eq!(test.get("/actors/max", &test.admin).await.json()["status"], "offboarded");
+    assert_eq!(test.get("/actors/bot", &test.admin).await.json()["owner"], "lea");
+    assert_eq!(test.newest(3).await, ["token_revoked", "owner_changed", "actor_offboarded"]);
+    let again = test.post("/actors/max/offboard", &test.admin, json!({ "reason": "again" })).await;
+    assert_eq!(again.error(), "409 conflict max has left already");
+    // Nobody hands a token to somebody who left, and no restart brings them back.
+    let test = test.reopened().await;
+    assert_eq!(test.get("/me", &max).await.error(), "401 unauthorized invalid token");
+}
+
+#[tokio::test]
+async fn a_lead_waits_for_an_admin_and_the_approved_call_is_carried_out() {
+    let (test, lea, max) = firm().await;
+    let asked = test.post("/actors/max/offboard", &lea, json!({ "reason": "left" })).await;
+    assert_eq!(asked.status, 202, "{}", asked.text());
+    assert_eq!(test.get("/me", &max).await.status, 200);
+    let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
+    let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
+    assert_eq!((decided["status"].as_str(), decided["result"]["tokens_revoked"].as_i64()), (Some("used"), Some(1)));
+    assert_eq!(test.get("/me", &max).await.status, 401);
+}
+
+#[tokio::test]
+async fn an_agent_without_an_owner_is_stopped_and_requests_end() {
+    let (test, lea, _) = firm().await;
+    let asked = test.post("/actors", &lea, json!({ "id": "new", "kind": "person", "team": "team:ops" })).await;
+    let approval = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
+    test.add("pet", "agent", json!({ "owner": "lea" })).await;
+    let left = test.post("/actors/lea/offboard", &test.admin, json!({ "reason": "left" })).await.json();
+    assert_eq!((left["approvals_cancelled"].as_i64(), &left["agents_stopped"]), (Some(1), &json!(["pet"])));
+    assert_eq!(left["teams_handed_on"], json!(["team:ops"]));
+    assert_eq!(test.get("/actors/team:ops", &test.admin).await.json()["lead"], Value::Null);
+    assert_eq!(test.get(&approval, &test.admin).await.json()["status"], "cancelled");
+    let decided = test.post(&approval, &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.error(), "409 conflict the approval is cancelled already");
+    let explained = test.post("/policy/explain", &test.admin, json!({ "actor": "pet", "op": "me.read" })).await.json();
+    assert_eq!((explained["decision"].as_str(), &explained["kill"]), (Some("deny"), &json!(["actor:pet"])));
+}
+
+#[tokio::test]
+async fn who_is_needed_stays() {
+    let test = Test::new().await;
+    test.add("max", "person", json!({})).await;
+    let reason = json!({ "reason": "left" });
+    let themselves = test.post("/actors/ana/offboard", &test.admin, reason.clone()).await;
+    assert_eq!(themselves.error(), "403 denied policy denied actor.offboard: nobody offboards themselves");
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    assert_eq!(test.post("/actors/ana/offboard", &ben, reason.clone()).await.status, 200);
+    let unnamed = test.post("/actors/max/offboard", &ben, json!({ "reason": " " })).await;
+    assert_eq!(unnamed.error(), "422 invalid reason: must have 1 to 1000 characters");
+    let nobody = test.post("/actors/max/offboard", &ben, json!({ "reason": "left", "successor": "max" })).await;
+    assert_eq!(nobody.error(), "422 invalid successor: max is not a person who could take over");
+    assert_eq!(test.post("/actors/nobody/offboard", &ben, reason).await.error(), "404 not_found not found");
+}
