@@ -16,3 +16,4 @@ mod crash;
 mod harness;
 mod house;
 mod reference;
+mod wire;

@@ -24,6 +24,8 @@ use crate::types::time::{Clock, Monotone, Time};
 /// Jobs in one transaction.
 const BATCH: usize = 256;
 const IDLE: Duration = Duration::from_secs(1);
+/// How long SQLite waits for others, as `store::open` sets it.
+const BUSY: Duration = Duration::from_secs(2);
 
 /// How long the writer waits for those whom it has just answered to come back.
 const LINGER: Duration = Duration::from_micros(500);
@@ -66,7 +68,7 @@ pub(super) struct Writer {
     /// Opens the state file anew after a failed commit.
     pub reopen: Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send>,
     pub healthy: bool,
-    /// The open transaction erases content.
+    /// Content was erased that may still stand in the write-ahead log.
     pub erased: bool,
 }
 
@@ -177,6 +179,9 @@ impl Writer {
     }
 
     fn idle(&mut self) {
+        if self.erased {
+            self.forget_pages();
+        }
         let now = self.clock.now();
         if self.healthy && self.tail.publish_due(now) {
             let published = self.transaction(|writer, now| {
@@ -199,10 +204,14 @@ impl Writer {
     }
 
     /// Moves everything from the write-ahead log into the file: what was erased is then gone from both.
+    /// Whoever still reads an older state holds that up; nobody waits for it, it is tried again.
     fn forget_pages(&mut self) {
-        if let Err(why) = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
+        let _ = self.conn.busy_timeout(Duration::ZERO);
+        let held_up = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        let _ = self.conn.busy_timeout(BUSY);
+        if let Err(why) = &held_up {
             tracing::warn!(%why, "the write-ahead log could not be emptied");
         }
-        self.erased = false;
+        self.erased &= held_up.unwrap_or(true);
     }
 }

@@ -92,6 +92,8 @@ fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle + limits.head)
         .max_buf_size(limits.head_bytes)
+        // The buffer alone lets a head through that is read at one go.
+        .max_header_size(limits.head_bytes)
         .max_headers(limits.headers)
         .serve_connection(TokioIo::new(paced), service);
     let watched = graceful.watch(connection);

@@ -202,6 +202,7 @@ impl Query for Stream {
     }
 
     fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Begun, Stop> {
+        PageQuery { limit: input.limit, cursor: None }.limit()?;
         input.filter()?;
         input.order()?;
         Ok(Begun { since: input.since.map_or_else(|| read.last_seq(), Ok)? })

@@ -19,6 +19,7 @@ async fn settings_are_replaced_whole_and_counted() {
     expected["version"] = json!(2);
     assert_eq!(test.get("/company", &test.admin).await.json(), expected);
     assert_eq!(test.event().await["event"]["type"], "company_updated");
+    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Erased content is gone, and the log still verifies.
 
+use std::time::{Duration, Instant};
+
 use ok::types::time::DAY;
 use serde_json::json;
 
@@ -26,6 +28,7 @@ async fn forgotten_content_is_gone_from_the_file_and_declared() {
     let test = Test::new().await;
     let seq = refusal(&test).await;
     let body = content(&test, seq).unwrap();
+    assert!(in_file(&test, &body));
     let forgotten = test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "a mistake" })).await;
     assert_eq!(forgotten.json(), json!({ "forgotten": 1 }));
     let shown = test.get(&format!("/events?since={}&limit=1", seq - 1), &test.admin).await.json();
@@ -34,11 +37,29 @@ async fn forgotten_content_is_gone_from_the_file_and_declared() {
         test.event().await["event"],
         json!({ "type": "context_forgotten", "events": [seq], "reason": "a mistake" })
     );
+    assert!(!in_file(&test, &body), "the erased content is still in the file or in its journal");
     let test = test.reopened().await;
     assert!(content(&test, seq).is_none());
-    assert!(!in_file(&test, &body), "the erased content is still in the file");
     let report = test.verdict();
     assert_eq!((report.ok, report.redacted), (true, 1), "{report:#?}");
+}
+
+#[tokio::test]
+async fn a_reader_delays_neither_the_answer_nor_for_long_the_erasing() {
+    let test = Test::new().await;
+    let seq = refusal(&test).await;
+    let body = content(&test, seq).unwrap();
+    let reader = test.file();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM log_entry").unwrap();
+    let begun = Instant::now();
+    test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "a mistake" })).await;
+    assert!(begun.elapsed() < Duration::from_millis(1_900), "the reader held the writer up");
+    assert!(in_file(&test, &body), "the reader still reads it");
+    drop(reader);
+    while in_file(&test, &body) {
+        assert!(begun.elapsed() < Duration::from_secs(15), "the erased content stays");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 #[tokio::test]

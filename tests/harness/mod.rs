@@ -135,7 +135,8 @@ impl Test {
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, .. } = self;
+        let Test { dir, clock, company, admin, app } = self;
+        drop(app);
         company.close().await;
         let company = open(&options(dir.path().join("state.db"), clock.clone(), 2)).unwrap();
         Test { app: router(&company), dir, clock, company, admin }

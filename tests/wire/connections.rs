@@ -1,0 +1,132 @@
+//! A connection that is slow, idle, too large or one too many.
+
+use std::time::Duration;
+
+use super::{FOREVER, Wire, status};
+
+const SHORT: Duration = Duration::from_millis(300);
+const HEALTH: &str = "GET /api/health HTTP/1.1\r\nhost: ok\r\n\r\n";
+
+#[tokio::test]
+async fn a_head_that_trickles_in_is_cut_off() {
+    let wire = Wire::new(|limits| limits.head = SHORT).await;
+    let mut line = wire.connect().await;
+    for byte in HEALTH.chars().take(30) {
+        if tokio::io::AsyncWriteExt::write_all(&mut line.0, &[byte as u8]).await.is_err() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(!line.rest().await.contains("200 OK"));
+    assert_eq!(status(&wire.connect().await.ask(HEALTH).await), "200", "others are served");
+}
+
+#[tokio::test]
+async fn a_second_head_on_a_connection_must_keep_pace_too() {
+    let wire = Wire::new(|limits| limits.head = SHORT).await;
+    let mut line = wire.connect().await;
+    assert_eq!(status(&line.ask(HEALTH).await), "200");
+    line.say("GET /api/health HTTP/1.1\r\n").await;
+    assert!(!line.rest().await.contains("200 OK"));
+}
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_is_closed() {
+    let wire = Wire::new(|limits| limits.head = SHORT).await;
+    assert!(!wire.connect().await.rest().await.contains("200"));
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_between_requests_and_closed_when_idle() {
+    let wire = Wire::new(|limits| (limits.idle, limits.head) = (SHORT * 2, SHORT)).await;
+    let mut line = wire.connect().await;
+    assert_eq!(status(&line.ask(HEALTH).await), "200");
+    tokio::time::sleep(SHORT + SHORT / 3).await;
+    assert_eq!(status(&line.ask(HEALTH).await), "200", "silence between requests is not a slow head");
+    assert_eq!(line.rest().await, "");
+}
+
+#[tokio::test]
+async fn a_body_that_stops_or_crawls_is_timed_out() {
+    let wire = Wire::new(|limits| (limits.body_idle, limits.body_total) = (SHORT, SHORT * 2)).await;
+    let post = wire.head("POST /api/actors") + "content-type: application/json\r\ncontent-length: 90\r\n\r\n";
+    let mut stops = wire.connect().await;
+    stops.say(&format!("{post}{{")).await;
+    let answer = stops.rest().await;
+    assert!(status(&answer) == "408" && answer.contains("\"timeout\""), "{answer}");
+    let mut crawls = wire.connect().await;
+    crawls.say(&post).await;
+    for _ in 0..60 {
+        tokio::time::sleep(SHORT / 6).await;
+        if tokio::io::AsyncWriteExt::write_all(&mut crawls.0, b" ").await.is_err() {
+            break;
+        }
+    }
+    let answer = crawls.rest().await;
+    assert!(answer.is_empty() || status(&answer) == "408", "{answer}");
+}
+
+#[tokio::test]
+async fn a_head_too_large_or_with_too_many_fields_is_431() {
+    let wire = Wire::new(|_| {}).await;
+    let long = format!("GET /api/health HTTP/1.1\r\nhost: ok\r\nx: {}\r\n\r\n", "y".repeat(40_000));
+    let fields = |count: usize| {
+        let more: String = (2..=count).map(|number| format!("x-{number}: y\r\n")).collect();
+        format!("GET /api/health HTTP/1.1\r\nhost: ok\r\n{more}\r\n")
+    };
+    assert_eq!(status(&wire.connect().await.ask(&fields(64)).await), "200");
+    for head in [long, fields(65)] {
+        let mut line = wire.connect().await;
+        let _ = tokio::io::AsyncWriteExt::write_all(&mut line.0, head.as_bytes()).await;
+        assert_eq!(status(&line.rest().await), "431");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_refused() {
+    let wire = Wire::new(|_| {}).await;
+    for nonsense in ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\nbad header\r\n\r\n", "GET\r\n\r\n", "\u{1}\u{2}\r\n\r\n"] {
+        let mut line = wire.connect().await;
+        line.say(nonsense).await;
+        assert_eq!(status(&line.rest().await), "400", "{nonsense:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_of_two_lengths_smuggles_no_other() {
+    let wire = Wire::new(|_| {}).await;
+    let body = r#"{"id":"one","kind":"person"}"#;
+    let hidden = wire.head("POST /api/actors") + "content-type: application/json\r\ncontent-length: 32\r\n\r\n";
+    let hidden = format!("{hidden}{}", r#"{"id":"smuggled","kind":"agent"}"#);
+    let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    for lengths in [
+        format!("content-length: {}\r\ntransfer-encoding: chunked\r\n", chunked.len() + hidden.len()),
+        "content-length: 4\r\ncontent-length: 5\r\n".to_owned(),
+        "transfer-encoding: chunked, gzip\r\n".to_owned(),
+        "transfer-encoding: xchunked\r\n".to_owned(),
+        "content-length: +4\r\n".to_owned(),
+    ] {
+        let mut line = wire.connect().await;
+        let head = wire.head("POST /api/actors") + "content-type: application/json\r\n" + &lengths;
+        line.say(&format!("{head}\r\n{chunked}{hidden}")).await;
+        line.0.readable().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        drop(line);
+        let smuggled = wire.test.get("/actors/smuggled", &wire.test.admin).await;
+        assert_eq!(smuggled.status, 404, "{lengths}");
+    }
+}
+
+#[tokio::test]
+async fn one_connection_too_many_waits_for_a_place() {
+    let wire = Wire::new(|limits| limits.connections = 2).await;
+    let (mut first, mut second) = (wire.connect().await, wire.connect().await);
+    assert_eq!(status(&first.ask(HEALTH).await), "200");
+    assert_eq!(status(&second.ask(HEALTH).await), "200");
+    let mut third = wire.connect().await;
+    third.say(HEALTH).await;
+    let early = tokio::time::timeout(SHORT, third.0.readable()).await;
+    assert!(early.is_err(), "the third was served beside two others");
+    drop(first);
+    assert_eq!(status(&tokio::time::timeout(FOREVER, third.answer()).await.unwrap()), "200");
+}

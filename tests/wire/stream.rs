@@ -1,0 +1,168 @@
+//! `GET /api/events/stream`.
+
+use reqwest::Response;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{FOREVER, Wire};
+
+/// A stream of server-sent events.
+struct Stream {
+    response: Response,
+    text: String,
+}
+
+#[derive(Debug, PartialEq)]
+struct Message {
+    id: i64,
+    event: String,
+    data: Value,
+}
+
+impl Wire {
+    async fn follow(&self, query: &str, token: &str) -> Stream {
+        let url = format!("http://{}/api/events/stream{query}", self.address);
+        let request = reqwest::Client::new().get(url).header("last-event-id", "1");
+        let request = if token.is_empty() { request } else { request.bearer_auth(token) };
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Stream { response, text: String::new() }
+    }
+
+    async fn kill(&self, scope: &str) {
+        let done = self.test.post("/kill", &self.test.admin, json!({ "scope": scope })).await;
+        assert_eq!(done.status, 200);
+    }
+}
+
+impl Stream {
+    /// The next message, or nothing if the stream is over.
+    async fn next(&mut self) -> Option<Message> {
+        loop {
+            if let Some((block, rest)) = self.text.split_once("\n\n") {
+                let block = block.to_owned();
+                self.text = rest.to_owned();
+                if !block.starts_with(':') {
+                    return Some(message(&block));
+                }
+                continue;
+            }
+            let chunk = timeout(FOREVER, self.response.chunk()).await.expect("nothing more came").unwrap()?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    async fn id(&mut self) -> i64 {
+        self.next().await.expect("the stream is over").id
+    }
+}
+
+/// Exactly `id`, `event` and `data`.
+fn message(block: &str) -> Message {
+    let fields: Vec<(&str, &str)> = block.lines().map(|line| line.split_once(": ").unwrap()).collect();
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["id", "event", "data"], "{block}");
+    Message {
+        id: fields[0].1.parse().unwrap(),
+        event: fields[1].1.to_owned(),
+        data: serde_json::from_str(fields[2].1).unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn a_stream_starts_at_the_newest_event_whatever_last_event_id_says() {
+    let wire = Wire::new(|_| {}).await;
+    let mut stream = wire.follow("", &wire.test.admin).await;
+    wire.kill("tool:x").await;
+    let record = wire.test.event().await;
+    let expected = Message { id: record["seq"].as_i64().unwrap(), event: "kill_switch".into(), data: record };
+    assert_eq!(stream.next().await, Some(expected), "the same record as in the list");
+}
+
+#[tokio::test]
+async fn since_resumes_after_the_last_received_event_without_gap_or_repeat() {
+    let wire = Wire::new(|_| {}).await;
+    let mut stream = wire.follow("?since=0", &wire.test.admin).await;
+    let last = wire.test.last_seq().await;
+    for seq in 1..=last {
+        assert_eq!(stream.id().await, seq);
+    }
+    wire.kill("tool:x").await;
+    assert_eq!(stream.id().await, last + 1);
+    drop(stream);
+    wire.kill("tool:y").await;
+    wire.kill("tool:z").await;
+    let mut resumed = wire.follow(&format!("?since={}", last + 1), &wire.test.admin).await;
+    assert_eq!((resumed.id().await, resumed.id().await), (last + 2, last + 3));
+}
+
+#[tokio::test]
+async fn a_stream_of_more_events_than_a_page_shows_all_of_them() {
+    let wire = Wire::new(|_| {}).await;
+    for number in 0..1_100 {
+        wire.kill(&format!("tool:t{number}")).await;
+    }
+    let mut stream = wire.follow("?since=0", &wire.test.admin).await;
+    for seq in 1..=wire.test.last_seq().await {
+        assert_eq!(stream.id().await, seq);
+    }
+}
+
+#[tokio::test]
+async fn filters_narrow_a_stream_as_they_do_the_list() {
+    let wire = Wire::new(|_| {}).await;
+    let mia = wire.test.add("mia", "person", json!({})).await;
+    let mut kills = wire.follow("?type=kill_switch,denied&since=0", &wire.test.admin).await;
+    let mut hers = wire.follow("?actor=mia", &wire.test.admin).await;
+    wire.kill("tool:x").await;
+    assert_eq!(wire.test.post("/tick", &mia, json!({})).await.status, 403);
+    let last = wire.test.last_seq().await;
+    assert_eq!((kills.id().await, kills.id().await), (last - 1, last));
+    assert_eq!(hers.id().await, last);
+}
+
+#[tokio::test]
+async fn only_events_that_the_caller_may_see_are_sent() {
+    let wire = Wire::new(|_| {}).await;
+    let mia = wire.test.add("mia", "person", json!({})).await;
+    let max = wire.test.add("max", "person", json!({})).await;
+    let mut stream = wire.follow("", &mia).await;
+    wire.kill("tool:x").await;
+    assert_eq!(wire.test.post("/tick", &max, json!({})).await.status, 403);
+    assert_eq!(wire.test.post("/tick", &mia, json!({})).await.status, 403);
+    assert_eq!(stream.id().await, wire.test.last_seq().await, "what others did is left out");
+}
+
+#[tokio::test]
+async fn the_stream_alone_takes_its_token_from_the_address() {
+    let wire = Wire::new(|_| {}).await;
+    let mut stream = wire.follow(&format!("?since=0&token={}", wire.test.admin), "").await;
+    assert_eq!(stream.id().await, 1);
+    let url = format!("http://{}/api/events/stream?token=nonsense", wire.address);
+    assert_eq!(reqwest::get(url).await.unwrap().status(), 401);
+    let url = format!("http://{}/api/events?token={}", wire.address, wire.test.admin);
+    assert_eq!(reqwest::get(url).await.unwrap().status(), 401);
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_token_is_revoked_or_its_actor_stopped() {
+    let wire = Wire::new(|_| {}).await;
+    let mia = wire.test.add("mia", "person", json!({})).await;
+    let max = wire.test.add("max", "person", json!({})).await;
+    let (mut revoked, mut killed) = (wire.follow("", &mia).await, wire.follow("", &max).await);
+    wire.test.call("DELETE", "/tokens/mia", &wire.test.admin, None).await;
+    assert_eq!(revoked.next().await, None);
+    wire.kill("actor:max").await;
+    assert_eq!(killed.next().await, None);
+}
+
+#[tokio::test]
+async fn a_stream_is_refused_for_what_a_list_is_refused() {
+    let wire = Wire::new(|_| {}).await;
+    for query in ["since=-1", "since=x", "type=nothing", "sinse=1", "limit=0"] {
+        let list = wire.test.get(&format!("/events?{query}"), &wire.test.admin).await;
+        let stream = wire.test.get(&format!("/events/stream?{query}"), &wire.test.admin).await;
+        assert_eq!((stream.status, list.status.as_u16()), (list.status, 400), "{query}");
+    }
+}
