@@ -17,6 +17,7 @@ use super::queue::Job;
 use super::world::World;
 use crate::log::append::{self, Tail};
 use crate::store::idem;
+use crate::store::open::BUSY;
 use crate::types::entropy::Entropy;
 use crate::types::refusal::{Fault, Refusal};
 use crate::types::time::{Clock, Monotone, Time};
@@ -24,8 +25,6 @@ use crate::types::time::{Clock, Monotone, Time};
 /// Jobs in one transaction.
 const BATCH: usize = 256;
 const IDLE: Duration = Duration::from_secs(1);
-/// How long SQLite waits for others, as `store::open` sets it.
-const BUSY: Duration = Duration::from_secs(2);
 
 /// How long the writer waits for those whom it has just answered to come back.
 const LINGER: Duration = Duration::from_micros(500);

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rusqlite_migration::{M, Migrations};
@@ -83,6 +84,9 @@ impl From<rusqlite::Error> for Configured {
         Configured::Sqlite(error)
     }
 }
+
+/// How long SQLite waits for another program's lock: shorter than callers wait for the writer.
+pub const BUSY: Duration = Duration::from_millis(1_500);
 
 /// (pragma, value to set, value to be read back)
 const PRAGMAS: &[(&str, &str, &str)] = &[

@@ -93,6 +93,7 @@ events! {
     ApprovalRequested = "approval_requested" {
         id: Id, operation: String, target: String, input: serde_json::Value, resource: serde_json::Value,
         kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
+        approvers: Vec<ActorId>,
     }
     /// Somebody approved or rejected.
     ApprovalDecided = "approval_decided" {
