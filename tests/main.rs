@@ -15,5 +15,6 @@ mod cli;
 mod crash;
 mod harness;
 mod house;
+mod property;
 mod reference;
 mod wire;

@@ -142,6 +142,14 @@ impl Test {
         Test { app: router(&company), dir, clock, company, admin }
     }
 
+    /// The folder that a stopped server leaves behind.
+    pub async fn closed(self) -> TempDir {
+        let Test { dir, company, app, .. } = self;
+        drop(app);
+        company.close().await;
+        dir
+    }
+
     pub fn path(&self) -> PathBuf {
         self.dir.path().join("state.db")
     }

@@ -1,0 +1,76 @@
+//! What is nearly a token is none.
+
+use ok::types::entropy::Entropy;
+use ok::types::token::{Plain, TokenKind, parse};
+use sha2::{Digest as _, Sha256};
+
+/// A generator that repeats from run to run.
+struct Seeded(std::sync::atomic::AtomicU64);
+
+impl Entropy for Seeded {
+    fn bytes32(&self) -> [u8; 32] {
+        Sha256::digest(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed).to_be_bytes()).into()
+    }
+}
+
+impl Seeded {
+    fn below(&self, end: usize) -> usize {
+        usize::try_from(self.bits128() % end as u128).unwrap()
+    }
+}
+
+const CHARACTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// One, two or three changes, each a character replaced, swapped with the next, dropped or doubled.
+fn near(token: &str, random: &Seeded) -> String {
+    let mut bytes = token.as_bytes().to_vec();
+    for _ in 0..=random.below(3) {
+        let at = random.below(bytes.len() - 1);
+        match random.below(8) {
+            0 => bytes.swap(at, at + 1),
+            1 => drop(bytes.remove(at)),
+            2 => bytes.insert(at, bytes[at]),
+            _ => bytes[at] = CHARACTERS[random.below(62)],
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn of_100_000_near_misses_none_is_read_as_the_token_and_hardly_any_as_one_at_all() {
+    let random = Seeded(7.into());
+    let mut tried = 0;
+    let mut well_formed = 0;
+    while tried < 100_000 {
+        let kind = [TokenKind::Api, TokenKind::Agent, TokenKind::Operator][tried % 3];
+        let plain = Plain::new(kind, &random);
+        let (read, hash) = parse(plain.reveal()).unwrap();
+        assert_eq!((read, hash), (kind, plain.hash()));
+        for _ in 0..100 {
+            let miss = near(plain.reveal(), &random);
+            tried += 1;
+            if miss != plain.reveal()
+                && let Some((_, found)) = parse(&miss)
+            {
+                assert_ne!(found, plain.hash(), "{miss}");
+                well_formed += 1;
+            }
+        }
+    }
+    // A checksum of 32 bits lets one in four billion through.
+    assert_eq!(well_formed, 0, "the checksum does not check");
+}
+
+#[test]
+fn every_single_replaced_character_is_noticed() {
+    let plain = Plain::new(TokenKind::Api, &Seeded(1.into()));
+    for at in 0..plain.reveal().len() {
+        for character in CHARACTERS.iter().chain(b"_-. \0") {
+            let mut bytes = plain.reveal().as_bytes().to_vec();
+            if bytes[at] != *character {
+                bytes[at] = *character;
+                assert!(parse(std::str::from_utf8(&bytes).unwrap()).is_none());
+            }
+        }
+    }
+}
