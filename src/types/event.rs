@@ -20,6 +20,7 @@ macro_rules! events {
         /// An event with its content.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "type")]
+        #[allow(clippy::large_enum_variant, reason = "an event is made, folded and logged; few live at once")]
         pub enum Event { $(
             $(#[doc = $doc])+
             #[serde(rename = $name)]
