@@ -56,6 +56,7 @@ pub struct Test {
     pub company: Company,
     app: axum::Router,
     pub admin: String,
+    policies: Bundle,
 }
 
 /// The tokens of those whom `Test::cast` adds. `lea` leads `team:ops`, in which `mia` and her agent `bot` are; `liv` leads
@@ -124,10 +125,16 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
 impl Test {
     /// A new company whose first admin is `ana`.
     pub async fn new() -> Test {
+        Test::with_policies(Bundle::built_in()).await
+    }
+
+    /// The same with other policies.
+    pub async fn with_policies(policies: Bundle) -> Test {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
-        let company = open(&options(dir.path().join("state.db"), clock.clone(), 1)).unwrap();
-        let mut test = Test { app: router(&company), dir, clock, company, admin: String::new() };
+        let options = Options { policies: policies.clone(), ..options(dir.path().join("state.db"), clock.clone(), 1) };
+        let company = open(&options).unwrap();
+        let mut test = Test { app: router(&company), dir, clock, company, admin: String::new(), policies };
         let first = test.local(Credential::Server, "company.init", json!({ "id": "ana" })).await;
         test.admin = first["token"].as_str().unwrap().to_owned();
         test
@@ -135,11 +142,12 @@ impl Test {
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, app } = self;
+        let Test { dir, clock, company, admin, app, policies } = self;
         drop(app);
         company.close().await;
-        let company = open(&options(dir.path().join("state.db"), clock.clone(), 2)).unwrap();
-        Test { app: router(&company), dir, clock, company, admin }
+        let options = Options { policies: policies.clone(), ..options(dir.path().join("state.db"), clock.clone(), 2) };
+        let company = open(&options).unwrap();
+        Test { app: router(&company), dir, clock, company, admin, policies }
     }
 
     /// The folder that a stopped server leaves behind.

@@ -1,5 +1,6 @@
 //! Laws that hold whatever happens, tried on what nobody thought of.
 
+mod approvals;
 mod cursors;
 mod fold;
 mod scopes;

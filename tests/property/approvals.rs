@@ -1,0 +1,171 @@
+//! Whatever people, the clock, kill switches and restarts do: an approved call has at most one effect, and none without
+//! enough eligible people, after a rejection, after its time, under a kill switch, or for somebody who left.
+
+use std::collections::BTreeSet;
+
+use ok::policy::Bundle;
+use ok::types::time::DAY;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::json;
+
+use super::{companies, run};
+use crate::harness::Test;
+
+const HOUR: i64 = DAY / 24;
+/// Admins decide; the requester lea, the member max and the agent bot try to.
+const VOTERS: [&str; 6] = ["ana", "ben", "cleo", "lea", "max", "bot"];
+const ADMINS: [&str; 3] = ["ana", "ben", "cleo"];
+
+#[derive(Clone, Debug)]
+enum Step {
+    Vote { by: &'static str, approve: bool },
+    Advance(i64),
+    Kill { scope: &'static str, off: bool },
+    Trouble(Trouble),
+    Restart,
+    Tick,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    RequesterLeaves,
+    SomebodyElseTakesTheId,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let vote =
+        (select(VOTERS.to_vec()), prop::bool::weighted(0.85)).prop_map(|(by, approve)| Step::Vote { by, approve });
+    let kill = (select(vec!["global", "actor:lea", "team:ops", "actor:max"]), any::<bool>())
+        .prop_map(|(scope, off)| Step::Kill { scope, off });
+    let trouble = select(vec![Trouble::RequesterLeaves, Trouble::SomebodyElseTakesTheId]).prop_map(Step::Trouble);
+    prop_oneof![
+        12 => vote,
+        2 => (1..40_i64).prop_map(|hours| Step::Advance(hours * HOUR)),
+        3 => kill,
+        1 => trouble,
+        2 => Just(Step::Restart),
+        2 => Just(Step::Tick),
+    ]
+}
+
+/// What must be true by the rules alone.
+#[derive(Default)]
+struct Model {
+    agreed: BTreeSet<&'static str>,
+    waited: i64,
+    killed: BTreeSet<&'static str>,
+    left: bool,
+    taken: bool,
+    over: bool,
+    effect: bool,
+}
+
+impl Model {
+    /// Whether the vote counts, and what follows.
+    fn vote(&mut self, by: &'static str, approve: bool) {
+        // lea leads the team ops without being in it.
+        let frozen = ["global", "actor:lea"].iter().any(|scope| self.killed.contains(scope));
+        let counts =
+            ADMINS.contains(&by) && !self.over && self.waited < 72 * HOUR && !frozen && !self.agreed.contains(by);
+        if !counts {
+            return;
+        }
+        if !approve {
+            self.over = true;
+            return;
+        }
+        self.agreed.insert(by);
+        if self.agreed.len() == 2 {
+            self.over = true;
+            self.effect = !self.taken && !self.left;
+        }
+    }
+}
+
+async fn company() -> (Test, String) {
+    let mut policies = Bundle::built_in();
+    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
+    let test = Test::with_policies(policies).await;
+    test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:ops", "team", json!({ "lead": "lea" })).await;
+    for admin in ["ben", "cleo"] {
+        test.add(admin, "person", json!({ "role": "admin" })).await;
+    }
+    test.add("max", "person", json!({ "team": "team:ops" })).await;
+    test.add("bot", "agent", json!({ "owner": "max", "team": "team:ops" })).await;
+    let lea = test.token("lea", json!({})).await;
+    let asked = test.post("/actors", &lea, json!({ "id": "new", "kind": "person", "team": "team:ops" })).await;
+    let id = asked.json()["approval"].as_str().unwrap().to_owned();
+    (test, id)
+}
+
+async fn take(mut test: Test, model: &mut Model, id: &str, tokens: &[String], step: &Step) -> Test {
+    match step {
+        Step::Vote { by, approve } => {
+            model.vote(by, *approve);
+            let voter = VOTERS.iter().position(|voter| voter == by).unwrap();
+            let decision = if *approve { "approve" } else { "reject" };
+            let answer = test.post(&format!("/approvals/{id}"), &tokens[voter], json!({ "decision": decision })).await;
+            assert!(answer.status.as_u16() < 500, "{}", answer.text());
+        }
+        Step::Advance(ms) => {
+            test.clock.advance(*ms);
+            model.waited += ms;
+        }
+        Step::Kill { scope, off } => {
+            let set = test.post("/kill", &test.admin, json!({ "scope": scope, "off": off })).await;
+            assert_eq!(set.status, 200, "{}", set.text());
+            if *off {
+                model.killed.remove(scope)
+            } else {
+                model.killed.insert(scope)
+            };
+        }
+        Step::Trouble(trouble) => {
+            let answer = match trouble {
+                Trouble::RequesterLeaves => {
+                    test.post("/actors/lea/offboard", &test.admin, json!({ "reason": "a law" })).await
+                }
+                Trouble::SomebodyElseTakesTheId => {
+                    test.post("/actors", &test.admin, json!({ "id": "new", "kind": "person" })).await
+                }
+            };
+            if answer.status.is_success() {
+                match trouble {
+                    Trouble::RequesterLeaves => (model.left, model.over) = (true, true),
+                    Trouble::SomebodyElseTakesTheId => model.taken = true,
+                }
+            }
+        }
+        Step::Restart => test = test.reopened().await,
+        Step::Tick => {
+            test.post("/tick", &test.admin, json!({})).await;
+        }
+    }
+    test
+}
+
+proptest! {
+    #![proptest_config(companies(24))]
+    #[test]
+    fn an_approval_has_the_effect_that_its_rules_allow_and_no_other(steps in prop::collection::vec(step(), 1..24)) {
+        run(async {
+            let (mut test, id) = company().await;
+            let mut tokens = Vec::new();
+            for voter in VOTERS {
+                tokens.push(test.token(voter, json!({ "days": 90 })).await);
+            }
+            let mut model = Model::default();
+            for step in &steps {
+                test = take(test, &mut model, &id, &tokens, step).await;
+            }
+            let added = test.get("/events?type=actor_added&since=0&limit=1000", &test.admin).await.json();
+            let by_lea = added["events"].as_array().unwrap().iter()
+                .filter(|event| event["event"]["id"] == "new" && event["actor"] == "lea").count();
+            assert_eq!(by_lea, usize::from(model.effect), "{steps:?}");
+            let used = test.get("/events?type=approval_used&since=0", &test.admin).await.json();
+            assert_eq!(used["events"].as_array().unwrap().len(), usize::from(model.effect), "{steps:?}");
+        });
+    }
+}
