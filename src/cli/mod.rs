@@ -14,6 +14,7 @@ mod event;
 mod exit;
 mod file;
 mod forget;
+mod inbox;
 mod init;
 mod kill;
 mod log;
@@ -91,6 +92,7 @@ enum Command {
     Directory(directory::Directory),
     #[command(subcommand)]
     Token(token::Token),
+    Inbox(inbox::Inbox),
     Approve(approval::Approve),
     #[command(subcommand)]
     Approval(approval::Approval),
@@ -195,6 +197,7 @@ impl Command {
             Command::Actor(command) => command.run(context).await,
             Command::Directory(command) => command.run(context).await,
             Command::Token(command) => command.run(context).await,
+            Command::Inbox(command) => command.run(context).await,
             Command::Approve(command) => command.run(context).await,
             Command::Approval(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,

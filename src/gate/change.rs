@@ -11,12 +11,12 @@ use super::permit::Grant;
 use super::reader::Reader;
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, hold, replay, rule};
+use super::{admit, hold, pool, replay, rule};
 use crate::log::append;
 use crate::log::record::{Decision, Entry, GateNote};
 use crate::policy::Ruling;
 use crate::store::fold::fold;
-use crate::store::{approvals, idem};
+use crate::store::{approvals, idem, inbox};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
 use crate::types::event::Event;
@@ -167,11 +167,12 @@ impl Writer {
             }
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
-        let event = hold::park(id.clone(), &asked, ruling, expires_at)?;
+        let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
+        let told = pool::of_kinds(&self.world, kinds, &caller.actor(), now);
+        let event = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
         let gate = note(spec.name, caller, ruling);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
-        let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
         Err(hold::waits(id.as_str(), spec.name, kinds, ruling.reason()).into())
     }
 
@@ -192,15 +193,18 @@ impl Writer {
     ) -> Result<Reply, Halt> {
         let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
         let record = Record { caller, decision, gate: note(spec.name, caller, ruling), idem, now };
-        let (done, mut events) = {
+        let (done, mut drafted) = {
             let read = Reader::held(&self.conn, &self.world, caller, now);
             let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy);
             let grant = Grant { caller: caller.clone(), now, because: ruling.because().to_vec() };
             let done = act.run(grant, &mut draft)?;
-            (done, draft.into_events())
+            (done, draft.into_outcome())
         };
-        events.extend(uses.map(|event| Drafted { event, behalf: None }));
-        self.record(events, &record)?;
+        drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
+        self.record(drafted.events, &record)?;
+        for item in &drafted.read_items {
+            inbox::mark_read(&self.conn, item, now)?;
+        }
         Ok(reply(&self.world, spec, done))
     }
 

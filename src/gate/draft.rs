@@ -20,6 +20,14 @@ pub struct Draft<'a> {
     entries: &'static [Entry],
     entropy: &'a dyn Entropy,
     events: Vec<Drafted>,
+    read_items: Vec<String>,
+}
+
+/// What a draft comes to.
+pub(super) struct Outcome {
+    pub events: Vec<Drafted>,
+    /// Inbox items that were read: marks without an event.
+    pub read_items: Vec<String>,
 }
 
 /// One event of a draft.
@@ -42,7 +50,7 @@ impl<'a> Draft<'a> {
         entries: &'static [Entry],
         entropy: &'a dyn Entropy,
     ) -> Draft<'a> {
-        Draft { read, spec, entries, entropy, events: Vec::new() }
+        Draft { read, spec, entries, entropy, events: Vec::new(), read_items: Vec::new() }
     }
 
     /// The state before this operation.
@@ -81,7 +89,7 @@ impl<'a> Draft<'a> {
     where
         'a: 'b,
     {
-        Draft { read, spec, entries: self.entries, entropy: self.entropy, events: Vec::new() }
+        Draft { read, spec, entries: self.entries, entropy: self.entropy, events: Vec::new(), read_items: Vec::new() }
     }
 
     /// Adds the events of a nested draft.
@@ -90,7 +98,12 @@ impl<'a> Draft<'a> {
         self.events.extend(events.into_iter().map(of));
     }
 
-    pub(super) fn into_events(self) -> Vec<Drafted> {
-        self.events
+    /// Marks an inbox item as read. A person's own mark: it is no event.
+    pub fn mark_read(&mut self, item: &str) {
+        self.read_items.push(item.to_owned());
+    }
+
+    pub(super) fn into_outcome(self) -> Outcome {
+        Outcome { events: self.events, read_items: self.read_items }
     }
 }

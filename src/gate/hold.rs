@@ -62,7 +62,13 @@ pub(super) fn waits(id: &str, operation: &str, kinds: &[String], reason: &str) -
 }
 
 /// The event that parks a call.
-pub(super) fn park(id: Id, asked: &Asked<'_>, ruling: &Ruling, expires_at: Time) -> Result<Event, Fault> {
+pub(super) fn park(
+    id: Id,
+    asked: &Asked<'_>,
+    ruling: &Ruling,
+    expires_at: Time,
+    approvers: Vec<ActorId>,
+) -> Result<Event, Fault> {
     let Ruling::NeedsApproval { kinds, .. } = ruling else {
         return Err(Fault::Broken("only a call that needs approval can be parked".into()));
     };
@@ -77,5 +83,6 @@ pub(super) fn park(id: Id, asked: &Asked<'_>, ruling: &Ruling, expires_at: Time)
         reason: ruling.reason().to_owned(),
         channel: asked.channel(),
         expires_at,
+        approvers,
     })
 }

@@ -33,6 +33,14 @@ pub(super) fn approvers(
     people.map(|card| card.actor.id.clone()).collect()
 }
 
+/// Everybody who may give any of these kinds to a new request.
+pub(super) fn of_kinds(world: &World, kinds: &[String], requester: &ActorId, now: Time) -> Vec<ActorId> {
+    let rules = world.policy.approvals();
+    let people: BTreeSet<ActorId> =
+        kinds.iter().flat_map(|kind| approvers(world, &rules.rule(kind), requester, now, now)).collect();
+    people.into_iter().collect()
+}
+
 fn fits(world: &World, pool: &Pool, card: &Card, requesters_teams: &[ActorId]) -> bool {
     let id = &card.actor.id;
     let leads = |team: &ActorId| world.card(team).is_some_and(|team| team.actor.lead.as_ref() == Some(id));

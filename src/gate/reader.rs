@@ -22,9 +22,10 @@ use crate::policy::Ruling;
 use crate::policy::approvals::ApprovalRule;
 use crate::store::approvals::Approval;
 use crate::store::company::Company;
+use crate::store::inbox::Item;
 use crate::store::kills::Kill;
 use crate::store::tokens::Token;
-use crate::store::{Position, actors, approvals, company, tokens};
+use crate::store::{Position, actors, approvals, company, inbox, tokens};
 use crate::types::actor::KillScope;
 use crate::types::caller::Caller;
 use crate::types::id::ActorId;
@@ -264,6 +265,16 @@ impl<'a> Reader<'a> {
             operation: approval.operation.clone(),
             approvers: approvers.into_iter().collect(),
         }
+    }
+
+    /// An inbox item.
+    pub fn inbox_item(&self, id: &str) -> Result<Option<Item>, Fault> {
+        Ok(inbox::get(self.conn()?, id)?)
+    }
+
+    /// An actor's inbox: all of it, or what is not resolved.
+    pub fn inbox_after(&self, actor: &ActorId, all: bool, from: &Position, limit: usize) -> Result<Vec<Item>, Fault> {
+        Ok(inbox::after(self.conn()?, actor, all, from, limit)?)
     }
 
     // Tokens.

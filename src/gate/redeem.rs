@@ -68,7 +68,7 @@ impl Draft<'_> {
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
         let mut nested = self.nested(&read, &entry.spec);
         let done = act.run(grant, &mut nested)?;
-        let events = nested.into_events();
+        let events = nested.into_outcome().events;
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
         Ok(Redeemed::Done(serde_json::from_slice(&replay::without(&done.body, entry.spec.route.secret)?)?))
     }

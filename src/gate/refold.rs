@@ -22,6 +22,7 @@ const FOLDED: &[(&str, &str)] = &[
     ("kill", "scope"),
     ("approval", "id"),
     ("approval_decision", "approval || ' ' || by"),
+    ("inbox", "id"),
 ];
 
 /// A row that the log does not account for.

@@ -17,6 +17,7 @@ use super::queue::Job;
 use super::world::World;
 use crate::log::append::{self, Tail};
 use crate::store::idem;
+use crate::store::open::BUSY;
 use crate::types::entropy::Entropy;
 use crate::types::refusal::{Fault, Refusal};
 use crate::types::time::{Clock, Monotone, Time};
@@ -24,8 +25,6 @@ use crate::types::time::{Clock, Monotone, Time};
 /// Jobs in one transaction.
 const BATCH: usize = 256;
 const IDLE: Duration = Duration::from_secs(1);
-/// How long SQLite waits for others, as `store::open` sets it.
-const BUSY: Duration = Duration::from_secs(2);
 
 /// How long the writer waits for those whom it has just answered to come back.
 const LINGER: Duration = Duration::from_micros(500);
@@ -80,10 +79,8 @@ impl Writer {
         loop {
             match jobs.recv_timeout(IDLE) {
                 Ok(first) => {
-                    let batch = gather(jobs, first, &mut expected);
-                    let batch: Vec<Job> = batch.into_iter().filter(|job| job.turn.take()).collect();
                     let (stops, batch): (Vec<Job>, Vec<Job>) =
-                        batch.into_iter().partition(|job| matches!(job.work, Work::Stop));
+                        gather(jobs, first, &mut expected).into_iter().partition(|job| matches!(job.work, Work::Stop));
                     self.batch(batch);
                     if !stops.is_empty() {
                         break;
@@ -101,11 +98,12 @@ impl Writer {
             return;
         }
         // Apart, because whatever stops the transaction, everybody is told.
-        let (works, answers): (Vec<Work>, Vec<_>) = jobs.into_iter().map(|job| (job.work, job.answer)).unzip();
+        let (works, answers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| ((job.turn, job.work), job.answer)).unzip();
         let mut outcomes = Vec::with_capacity(works.len());
         let done = self.transaction(|writer, now| {
-            for work in works {
-                outcomes.push(writer.carry_out(work, now)?);
+            // Taken only now that the file is ours: who stopped waiting for it meanwhile was told that nothing happened.
+            for (turn, work) in works {
+                outcomes.push(if turn.take() { Some(writer.carry_out(work, now)?) } else { None });
             }
             Ok(())
         });
@@ -113,6 +111,7 @@ impl Writer {
             Ok(()) => {
                 let stamped = Arc::clone(&self.world.stamped);
                 for (answer, outcome) in answers.into_iter().zip(outcomes) {
+                    let Some(outcome) = outcome else { continue };
                     let outcome = outcome.map(|reply| Reply { audit: Arc::clone(&stamped), ..reply });
                     let _ = answer.send(outcome);
                 }
@@ -133,8 +132,8 @@ impl Writer {
     ) -> Result<(), Fault> {
         self.recover()?;
         self.healthy = false;
-        let now = self.clock.now();
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let now = self.clock.now();
         let before = self.tail.size();
         self.tail.fence(&self.conn)?;
         work(self, now)?;

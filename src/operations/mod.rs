@@ -9,6 +9,7 @@ pub mod context;
 pub mod directory;
 pub mod event;
 pub mod health;
+pub mod inbox;
 pub mod kill;
 pub mod offboard;
 pub mod policy;
@@ -26,6 +27,7 @@ const NOUNS: &[&[Entry]] = &[
     directory::ALL,
     event::ALL,
     health::ALL,
+    inbox::ALL,
     kill::ALL,
     offboard::ALL,
     policy::ALL,

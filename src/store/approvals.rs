@@ -145,6 +145,7 @@ pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event
         reason,
         channel,
         expires_at,
+        ..
     } = event
     {
         conn.prepare_cached(&format!(

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::kills::Kill;
 use super::policies::Applied;
-use super::{actors, approvals, company, kills, policies, tokens};
+use super::{actors, approvals, company, inbox, kills, policies, tokens};
 use crate::types::approval::ApprovalStatus;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
@@ -22,6 +22,7 @@ pub enum Touched {
 
 /// Folds one event into the tables.
 pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<Touched> {
+    inbox::fold(conn, at, event)?;
     match event {
         Event::CompanyCreated { name } => company::created(conn, at, name)?,
         Event::CompanyUpdated { version, settings } => company::updated(conn, *version, settings)?,

@@ -7,6 +7,7 @@ pub mod backup;
 pub mod company;
 pub mod fold;
 pub mod idem;
+pub mod inbox;
 pub mod kills;
 pub mod open;
 pub mod policies;

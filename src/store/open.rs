@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rusqlite_migration::{M, Migrations};
@@ -84,9 +85,12 @@ impl From<rusqlite::Error> for Configured {
     }
 }
 
+/// How long SQLite waits for another program's lock: shorter than callers wait for the writer.
+pub const BUSY: Duration = Duration::from_millis(1_500);
+
 /// (pragma, value to set, value to be read back)
 const PRAGMAS: &[(&str, &str, &str)] = &[
-    ("busy_timeout", "2000", "2000"),
+    ("busy_timeout", "1500", "1500"),
     ("foreign_keys", "ON", "1"),
     ("trusted_schema", "OFF", "0"),
     ("cell_size_check", "ON", "1"),

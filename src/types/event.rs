@@ -20,6 +20,7 @@ macro_rules! events {
         /// An event with its content.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "type")]
+        #[allow(clippy::large_enum_variant, reason = "an event is made, folded and logged; few live at once")]
         pub enum Event { $(
             $(#[doc = $doc])+
             #[serde(rename = $name)]
@@ -93,6 +94,7 @@ events! {
     ApprovalRequested = "approval_requested" {
         id: Id, operation: String, target: String, input: serde_json::Value, resource: serde_json::Value,
         kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
+        approvers: Vec<ActorId>,
     }
     /// Somebody approved or rejected.
     ApprovalDecided = "approval_decided" {

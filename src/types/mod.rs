@@ -7,6 +7,7 @@ pub mod canonical;
 pub mod entropy;
 pub mod event;
 pub mod id;
+pub mod inbox;
 pub mod page;
 pub mod refusal;
 pub mod scope;

@@ -94,9 +94,12 @@ fn targets(name: &str) -> Option<&'static [Of]> {
     Some(match name {
         "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
         | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
-        | "event.stream" | "health.read" | "me.read" | "openapi.read" | "tick" | "token.list" => &[Company],
+        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "openapi.read" | "tick" | "token.list" => {
+            &[Company]
+        }
         "audit.proof" => &[Company, Absent],
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
+        "inbox.read" => &[Own, Another, Absent],
         "context.forget" => &[Own, Another, Absent],
         "actor.add" | "kill" => &[Company, Own, Ops, Another, Absent],
         "actor.offboard" => &[Own, Ops, Another, Absent],
@@ -172,6 +175,18 @@ impl Stage {
         }
     }
 
+    /// An inbox item: an alert, because everybody can have one.
+    async fn item(&mut self, of: Of, who: &Who) -> String {
+        let agent = match of {
+            Absent => return "inb_alert.actor:none.none".to_owned(),
+            _ => self.fresh("pet"),
+        };
+        let person = if of == Own && who.id != "bot" && !who.id.is_empty() { who.id } else { "fay" };
+        self.test.add(&agent, "agent", json!({ "owner": person })).await;
+        self.test.post("/kill", &self.test.admin, json!({ "scope": format!("actor:{agent}") })).await;
+        format!("inb_alert.actor:{agent}.{person}")
+    }
+
     /// A call of the lead of ops that waits for an admin.
     async fn waiting(&mut self, of: Of) -> String {
         if of == Absent {
@@ -192,6 +207,7 @@ impl Stage {
                 json!({ "id": of.agent(who), "tier": "assist", "reason": "a matrix" })
             }
             "actor.add" => json!({ "id": self.fresh("new"), "kind": "agent", "team": of.team(who), "owner": "ana" }),
+            "inbox.read" => json!({ "id": self.item(of, who).await }),
             "actor.offboard" => json!({ "id": self.leaver(of, who).await, "reason": "a matrix" }),
             "kill" if of == Company => json!({ "scope": "tool:mail.send" }),
             "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),

@@ -8,6 +8,7 @@ mod events;
 mod explain;
 mod forget;
 mod idempotency;
+mod inbox;
 mod kill;
 mod matrix;
 mod me;

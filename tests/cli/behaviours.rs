@@ -102,3 +102,11 @@ fn a_kill_switch_is_told_by_the_next_server() {
     let text = session([engaged, place.ok("--as bob actor list"), place.ana("kill actor:bob --off"), stopped]);
     assert_snapshot("a_kill_switch_is_told_by_the_next_server", format!("{text}The server told:\n{told}"));
 }
+
+#[test]
+fn an_inbox_of_nobody_is_empty_and_no_error() {
+    let place = Place::with_company();
+    let nobody = place.ok("--as nobody inbox");
+    assert_eq!((nobody.code, nobody.stdout.as_str(), nobody.stderr.as_str()), (0, "", ""));
+    assert_eq!(place.ana("inbox --all").code, 0);
+}

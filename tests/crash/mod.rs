@@ -165,3 +165,29 @@ fn two_servers_started_at_once_never_both_write() {
     assert_eq!(serving, 1);
     assert_eq!(place.ok("audit verify").code, 0);
 }
+
+#[test]
+fn a_file_that_somebody_else_holds_is_told_in_time_and_nothing_happens() {
+    let (place, token) = company();
+    let server = place.serve();
+    // Another program that locks the file, as a careless backup would.
+    let intruder = rusqlite::Connection::open(place.state()).unwrap();
+    intruder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = Instant::now();
+    std::thread::scope(|clients| {
+        for client in 0..8 {
+            let (server, token) = (&server, &token);
+            clients.spawn(move || {
+                let (status, answer) = issue(server, token, &format!("held-{client}")).unwrap();
+                assert_eq!((status, answer["error"].as_str()), (503, Some("audit_unavailable")), "{answer}");
+            });
+        }
+    });
+    assert!(begun.elapsed() < Duration::from_millis(4_500), "{:?}", begun.elapsed());
+    assert_eq!(request(server.address(), &token, "GET", "/me", "", "").unwrap().0, 200, "reads go on");
+    intruder.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(issue(&server, &token, "free").unwrap().0, 201);
+    assert_eq!(server.stop().code, 0);
+    let labels: Vec<String> = issued(&place).into_values().collect();
+    assert!(!labels.iter().any(|label| label.starts_with("held-")), "what was answered 503 happened: {labels:?}");
+}

@@ -1,0 +1,90 @@
+//! Each person's inbox: what waits for them, what was decided for them, what went wrong.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::store::inbox::{self, Item};
+use crate::types::id::ActorId;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::change::<Read>()];
+
+/// Which items.
+#[derive(Deserialize, JsonSchema)]
+pub struct Which {
+    /// Also what is resolved.
+    #[serde(default)]
+    pub all: bool,
+    #[serde(flatten)]
+    pub page: PageQuery,
+}
+
+fn oneself(read: &Reader<'_>) -> Target {
+    Target::Actor(read.caller().actor())
+}
+
+/// List one's inbox.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "inbox.list",
+        doc: "List the caller's own inbox, newest first.",
+        scope: Reach::READ,
+        route: get("/inbox"),
+        about: &[ResourceKind::Actor],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Page<Item>;
+
+    fn target(_: &Which, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(oneself(read))
+    }
+
+    fn run(permit: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<Item>, Stop> {
+        let me: ActorId = permit.actor();
+        let what = format!("inbox.list {me} {}", input.all);
+        let fetch = |from: &_, limit| read.inbox_after(&me, input.all, from, limit);
+        read.page(&input.page, what, fetch, |_| true, inbox::position)
+    }
+
+    fn next(output: &Page<Item>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct OneItem {
+    pub id: String,
+}
+
+/// Mark an item as read.
+pub enum Read {}
+
+impl Change for Read {
+    const SPEC: Spec = Spec {
+        name: "inbox.read",
+        doc: "Mark an item of the caller's own inbox as read. No event is recorded: it is the reader's own mark.",
+        scope: Reach::Full,
+        route: post("/inbox/{id}/read"),
+        about: &[ResourceKind::Actor],
+        events: &[],
+    };
+    type Input = OneItem;
+    type Output = Item;
+
+    fn target(input: &OneItem, read: &Reader<'_>) -> Result<Target, Stop> {
+        let item = read.inbox_item(&input.id)?.filter(|item| item.actor == read.caller().actor());
+        item.map(|_| oneself(read)).ok_or_else(|| Refusal::not_found().into())
+    }
+
+    fn run(permit: Permit<Self>, input: OneItem, draft: &mut Draft<'_>) -> Result<Item, Stop> {
+        let item = draft.read().inbox_item(&input.id)?.ok_or_else(Refusal::not_found)?;
+        draft.mark_read(&item.id);
+        Ok(Item { read_at: item.read_at.or(Some(permit.now())), ..item })
+    }
+}

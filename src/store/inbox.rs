@@ -1,0 +1,141 @@
+//! What each person should look at. Items come and go with their subjects, as the log tells them; whether one was read
+//! is the reader's own mark.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Position, parsed};
+use crate::types::actor::KillScope;
+use crate::types::approval::ApprovalStatus;
+use crate::types::event::Event;
+use crate::types::id::ActorId;
+use crate::types::inbox::ItemKind;
+use crate::types::time::Time;
+
+/// One thing to look at.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Item {
+    pub id: String,
+    #[serde(skip)]
+    pub actor: ActorId,
+    pub kind: ItemKind,
+    /// The id of what it is about.
+    pub subject: String,
+    pub title: String,
+    pub created_at: Time,
+    pub read_at: Option<Time>,
+    /// Set once there is nothing left to do about it.
+    pub resolved_at: Option<Time>,
+}
+
+const COLUMNS: &str = "inbox.id, actor, kind, subject, title, created_at, inbox_read.at, resolved_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Item> {
+    Ok(Item {
+        id: row.get(0)?,
+        actor: parsed(row, 1)?,
+        kind: parsed(row, 2)?,
+        subject: row.get(3)?,
+        title: row.get(4)?,
+        created_at: Time(row.get(5)?),
+        read_at: row.get::<_, Option<i64>>(6)?.map(Time),
+        resolved_at: row.get::<_, Option<i64>>(7)?.map(Time),
+    })
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Item>> {
+    let sql = format!("SELECT {COLUMNS} FROM inbox LEFT JOIN inbox_read ON item = inbox.id WHERE inbox.id = ?");
+    conn.prepare_cached(&sql)?.query_row([id], read).optional()
+}
+
+/// An actor's items after a position, newest first; all, or those that are not resolved.
+pub fn after(
+    conn: &Connection,
+    actor: &ActorId,
+    all: bool,
+    from: &Position,
+    limit: usize,
+) -> rusqlite::Result<Vec<Item>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM inbox LEFT JOIN inbox_read ON item = inbox.id \
+         WHERE actor = ?1 AND (?2 OR resolved_at IS NULL) AND (created_at < ?3 OR (created_at = ?3 AND inbox.id > ?4)) \
+         ORDER BY created_at DESC, inbox.id LIMIT ?5"
+    );
+    let rows = params![actor.as_str(), all, from.at, from.id, limit as i64];
+    conn.prepare_cached(&sql)?.query_map(rows, read)?.collect()
+}
+
+pub fn position(item: &Item) -> Position {
+    Position { at: item.created_at.0, id: item.id.clone() }
+}
+
+/// Marks an item as read, the first time.
+pub fn mark_read(conn: &Connection, id: &str, at: Time) -> rusqlite::Result<()> {
+    conn.execute("INSERT OR IGNORE INTO inbox_read (item, at) VALUES (?, ?)", params![id, at.0])?;
+    Ok(())
+}
+
+/// What an event puts into inboxes, and what it settles there.
+pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::ApprovalRequested { id, operation, target, approvers, .. } => {
+            let title = format!("{operation} of {target} waits for you");
+            approvers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Approval, id.as_str(), &title))
+        }
+        // Others are still needed: the request stays with everybody.
+        Event::ApprovalDecided { outcome: ApprovalStatus::Pending, .. } => Ok(()),
+        Event::ApprovalDecided { id, requester, outcome, .. } => {
+            resolve(conn, at, id.as_str())?;
+            if *outcome == ApprovalStatus::Approved { Ok(()) } else { tell(conn, at, requester, id.as_str(), *outcome) }
+        }
+        Event::ApprovalUsed { id, requester } => tell(conn, at, requester, id.as_str(), ApprovalStatus::Used),
+        Event::ApprovalStale { id, requester, .. } => tell(conn, at, requester, id.as_str(), ApprovalStatus::Stale),
+        Event::ApprovalCancelled { id, .. } | Event::ApprovalExpired { id } => resolve(conn, at, id.as_str()),
+        Event::KillSwitch { scope: scope @ KillScope::Actor(id), engaged: true, .. } => {
+            let answers = conn
+                .prepare_cached("SELECT coalesce(owner, id) FROM actor WHERE id = ?")?
+                .query_row([id.as_str()], |row| parsed::<ActorId>(row, 0))
+                .optional()?;
+            let title = format!("a kill switch stops {id}");
+            answers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, &scope.to_string(), &title))
+        }
+        Event::KillSwitch { scope, engaged: false, .. } => resolve(conn, at, &scope.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Tells a requester what came of their request.
+fn tell(conn: &Connection, at: Time, actor: &ActorId, approval: &str, outcome: ApprovalStatus) -> rusqlite::Result<()> {
+    add(conn, at, actor, ItemKind::Decision, approval, &format!("what you asked for is {outcome}"))
+}
+
+/// One item for one actor and subject and kind; engaged again, it is new again.
+fn add(
+    conn: &Connection,
+    at: Time,
+    actor: &ActorId,
+    kind: ItemKind,
+    subject: &str,
+    title: &str,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO inbox (id, actor, kind, subject, title, created_at, resolved_at) \
+         VALUES (?, ?, ?, ?, ?, ?, NULL)",
+    )?
+    .execute(params![
+        format!("inb_{}.{subject}.{actor}", kind.name()),
+        actor.as_str(),
+        kind.name(),
+        subject,
+        title,
+        at.0
+    ])?;
+    Ok(())
+}
+
+fn resolve(conn: &Connection, at: Time, subject: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE inbox SET resolved_at = ? WHERE subject = ? AND resolved_at IS NULL")?
+        .execute(params![at.0, subject])?;
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! The vocabulary of inboxes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::actor::named;
+
+named! {
+    /// Why something is in an inbox.
+    ItemKind, "kind of inbox item", {
+        /// A call waits for the reader.
+        Approval = "approval",
+        /// Something that the reader asked for was decided.
+        Decision = "decision",
+        /// A kill switch stops the reader, or an agent of theirs.
+        Alert = "alert",
+    }
+}

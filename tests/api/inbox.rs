@@ -1,0 +1,62 @@
+use serde_json::{Value, json};
+
+use crate::harness::Test;
+
+async fn items(test: &Test, token: &str, query: &str) -> Vec<Value> {
+    test.get(&format!("/inbox{query}"), token).await.json().as_array().unwrap().clone()
+}
+
+/// The kinds and titles of items.
+fn told(items: &[Value]) -> Vec<(String, String)> {
+    let text = |item: &Value, field: &str| item[field].as_str().unwrap().to_owned();
+    items.iter().map(|item| (text(item, "kind"), text(item, "title"))).collect()
+}
+
+fn pair(kind: &str, title: &str) -> (String, String) {
+    (kind.to_owned(), title.to_owned())
+}
+
+#[tokio::test]
+async fn who_may_decide_is_told_and_then_who_asked() {
+    let test = Test::new().await;
+    let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:ops", "team", json!({ "lead": "lea" })).await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let asked = test.post("/actors", &lea, json!({ "id": "new", "kind": "person", "team": "team:ops" })).await;
+    let approval = asked.json()["approval"].as_str().unwrap().to_owned();
+
+    let waiting = pair("approval", "actor.add of team:ops waits for you");
+    for admin in [&test.admin, &ben] {
+        let items = items(&test, admin, "").await;
+        assert_eq!((told(&items), items[0]["subject"].as_str()), (vec![waiting.clone()], Some(approval.as_str())));
+    }
+    assert!(items(&test, &lea, "").await.is_empty());
+
+    test.post(&format!("/approvals/{approval}"), &ben, json!({ "decision": "approve" })).await;
+    assert!(items(&test, &test.admin, "").await.is_empty(), "what is decided waits for nobody");
+    assert_eq!(told(&items(&test, &test.admin, "?all=true").await), [waiting]);
+    assert_eq!(told(&items(&test, &lea, "").await), [pair("decision", "what you asked for is used")]);
+}
+
+#[tokio::test]
+async fn reading_is_ones_own_mark_and_no_event() {
+    let test = Test::new().await;
+    let max = test.add("max", "person", json!({})).await;
+    test.add("bot", "agent", json!({ "owner": "max" })).await;
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bot" })).await;
+    let before = test.last_seq().await;
+    let item = items(&test, &max, "").await.remove(0);
+    assert_eq!((item["kind"].as_str(), &item["read_at"]), (Some("alert"), &Value::Null));
+    let path = format!("/inbox/{}/read", item["id"].as_str().unwrap());
+    assert_eq!(test.post(&path, &test.admin, json!({})).await.error(), "404 not_found not found");
+    let read = test.post(&path, &max, json!({})).await.json();
+    assert_eq!(read["read_at"], "2026-11-20T09:00:00Z");
+    test.clock.advance(1_000);
+    assert_eq!(test.post(&path, &max, json!({})).await.json()["read_at"], read["read_at"], "the first time counts");
+    assert_eq!(test.last_seq().await, before);
+
+    let test = test.reopened().await;
+    assert_eq!(items(&test, &max, "").await[0]["read_at"], read["read_at"]);
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bot", "off": true })).await;
+    assert!(items(&test, &max, "").await.is_empty());
+}
