@@ -146,7 +146,7 @@ fn nothing_that_is_thrown_makes_the_server_fail() {
         let read = test.token("ana", json!({ "scopes": ["read"] })).await;
         (test, vec![admin, cast.lea, cast.sam, cast.aud, cast.mia, cast.bot, read, "nonsense".into()])
     });
-    let config = ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(throw in throw())| {
         if let Some(answer) = runtime.block_on(throw.at(&test, &tokens)) {
             well_formed(&answer);

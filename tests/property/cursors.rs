@@ -37,6 +37,7 @@ async fn paged(list: &str, limit: usize, before: usize, pace: &[(usize, i64)]) {
         let query = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
         let (page, next) = ids(&test, &format!("{list}?limit={limit}{query}")).await;
         assert!(page.len() <= limit);
+        assert!(turn < 100, "the pages do not end");
         seen.extend(page);
         if next.is_empty() {
             break;

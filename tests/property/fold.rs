@@ -161,7 +161,7 @@ async fn history(steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(companies(24))]
+    #![proptest_config(companies(16))]
 
     #[test]
     fn folding_the_log_again_gives_every_table_and_every_answer(steps in prop::collection::vec(step(), 1..40)) {

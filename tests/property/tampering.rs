@@ -76,7 +76,7 @@ fn any_changed_byte_of_the_log_is_found() {
         .filter(|(table, column)| !UNSIGNED.contains(&(table.as_str(), column.as_str())))
         .collect();
     assert!(columns.len() >= 15, "{columns:?}");
-    proptest!(companies(400), |(column in any::<Index>(), row in any::<Index>(), at in any::<Index>(), bit in 0..8_u8)| {
+    proptest!(companies(250), |(column in any::<Index>(), row in any::<Index>(), at in any::<Index>(), bit in 0..8_u8)| {
         let (table, column) = &columns[column.index(columns.len())];
                 let ids: Vec<i64> = conn.prepare(&format!("SELECT rowid FROM {table} ORDER BY 1")).unwrap()
             .query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
