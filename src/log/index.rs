@@ -58,3 +58,28 @@ impl Unindexed {
         Ok(())
     }
 }
+
+/// The first entry that the index does not lead to as its leaf says, or 0 if it leads to entries that are not there.
+pub fn astray(conn: &Connection) -> Result<Option<i64>, Fault> {
+    let last: i64 = conn.query_row("SELECT coalesce(max(seq), 0) FROM log_entry", [], |row| row.get(0))?;
+    let mut leads = conn.prepare("SELECT 1 FROM log_index WHERE key = ? AND seq = ?")?;
+    let mut leaves = conn.prepare("SELECT seq, leaf FROM log_entry WHERE seq <= ? ORDER BY seq")?;
+    let mut rows = leaves.query([covered(last)])?;
+    let mut expected: i64 = 0;
+    while let Some(row) = rows.next()? {
+        let seq = row.get(0)?;
+        let leaf: Keyed = serde_json::from_slice(row.get_ref(1)?.as_blob().unwrap_or_default())?;
+        let mut keys = Unindexed::default();
+        keys.push(seq, &leaf.r#type, &leaf.actor, &leaf.refs);
+        keys.0.sort_unstable();
+        keys.0.dedup();
+        for (key, seq) in &keys.0 {
+            if !leads.exists(params![key, seq])? {
+                return Ok(Some(*seq));
+            }
+        }
+        expected += keys.0.len() as i64;
+    }
+    let found: i64 = conn.query_row("SELECT count(*) FROM log_index", [], |row| row.get(0))?;
+    Ok((found != expected).then_some(0))
+}

@@ -4,7 +4,7 @@
 pub mod append;
 pub mod checkpoint;
 pub mod export;
-mod index;
+pub mod index;
 pub mod proof;
 pub mod read;
 pub mod record;

@@ -56,3 +56,34 @@ fn a_kept_key_and_checkpoint_show_another_log() {
     assert_eq!(place.ok(&format!("audit verify --vkey {}", key.trim())).code, 0);
     assert_snapshot("a_kept_key_shows_another_log", swapped);
 }
+
+#[test]
+fn tables_and_index_that_were_edited_by_hand_are_told() {
+    let place = Place::with_company();
+    place.ana("actor add-human p100 --role member");
+    let server = place.serve();
+    for number in 0..260 {
+        let state = if number % 2 == 0 { "" } else { " --off" };
+        assert_eq!(place.ana(&format!("kill tool:x{state}")).code, 0);
+    }
+    server.stop();
+    assert_eq!(place.ok("audit verify").code, 0);
+    let edit = |sql: &str| {
+        let conn = rusqlite::Connection::open(place.state()).unwrap();
+        assert_eq!(conn.execute(sql, []).unwrap(), 1, "{sql}");
+    };
+    for (edited, undone) in [
+        ("UPDATE actor SET role = 'admin' WHERE id = 'p100'", "UPDATE actor SET role = 'member' WHERE id = 'p100'"),
+        (
+            "UPDATE log_index SET seq = 9999 WHERE seq = 77 AND key = (SELECT min(key) FROM log_index WHERE seq = 77)",
+            "UPDATE log_index SET seq = 77 WHERE seq = 9999",
+        ),
+    ] {
+        edit(edited);
+        let told = place.ok("audit verify");
+        assert_eq!(told.code, 2, "{told}");
+        assert!(told.stdout.contains("FAIL  table"), "{told}");
+        edit(undone);
+    }
+    assert_eq!(place.ok("audit verify").code, 0);
+}
