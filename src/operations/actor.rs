@@ -66,7 +66,7 @@ impl Query for List {
         name: "actor.list",
         doc: "List people, agents and teams, newest first.",
         scope: Reach::READ,
-        route: get("/actors"),
+        route: get("/actors").slow(),
         about: &[ResourceKind::Company],
         events: &[],
     };

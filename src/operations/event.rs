@@ -130,7 +130,7 @@ impl Query for List {
         name: "event.list",
         doc: "Read the event log, as far as the caller may see it.",
         scope: Reach::READ,
-        route: get("/events"),
+        route: get("/events").slow(),
         about: &[ResourceKind::Company, ResourceKind::Event],
         events: &[],
     };

@@ -96,7 +96,7 @@ impl Query for List {
         name: "token.list",
         doc: "List the tokens that the caller may see, newest first.",
         scope: Reach::READ,
-        route: get("/tokens"),
+        route: get("/tokens").slow(),
         about: &[ResourceKind::Company, ResourceKind::Token],
         events: &[],
     };

@@ -32,7 +32,7 @@ impl Query for List {
         name: "approval.list",
         doc: "List the approvals that the caller may see, newest first.",
         scope: Reach::READ,
-        route: get("/approvals"),
+        route: get("/approvals").slow(),
         about: &[ResourceKind::Company],
         events: &[],
     };
