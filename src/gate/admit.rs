@@ -34,13 +34,16 @@ pub(super) fn admit(
     Ok(caller)
 }
 
-/// Makes sure of a caller again: between admission and the writer's turn, its token may have ended.
-pub(super) fn still(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
-    match &caller.who {
-        Who::Token { hash, .. } => live(world, hash, now).map(drop).ok_or_else(|| unauthorized("invalid token")),
-        Who::Holder(actor) => holder(world, actor).map(drop),
-        Who::Visitor | Who::Server => Ok(()),
-    }
+/// Makes sure of a caller again: between admission and the writer's turn, its token may have ended or been narrowed.
+pub(super) fn still(world: &World, caller: Caller, spec: &Spec, now: Time) -> Result<Caller, Refusal> {
+    let who = match caller.who {
+        Who::Token { hash, .. } => live(world, &hash, now).ok_or_else(|| unauthorized("invalid token"))?,
+        Who::Holder(actor) => Who::Holder(holder(world, &actor)?),
+        who @ (Who::Visitor | Who::Server) => who,
+    };
+    let caller = Caller { who, ..caller };
+    reaches(&caller, spec)?;
+    Ok(caller)
 }
 
 fn unauthorized(message: &str) -> Refusal {

@@ -5,7 +5,7 @@ use rusqlite::ErrorCode;
 use serde_json::Value;
 
 use super::draft::{Draft, Drafted};
-use super::operation::{Act, Spec};
+use super::operation::{Act, Call, Spec};
 use super::perform::{Idem, Reply, denial, reply};
 use super::permit::Grant;
 use super::reader::Reader;
@@ -21,7 +21,7 @@ use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
 use crate::types::event::Event;
 use crate::types::id::{Id, Kind};
-use crate::types::refusal::{Fault, Stop};
+use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
 
 /// A change that was asked for.
@@ -107,7 +107,7 @@ impl Writer {
 
     fn change(&mut self, changing: Changing, now: Time) -> Result<Reply, Halt> {
         let Changing { caller, spec, value, act, idem } = changing;
-        admit::still(&self.world, &caller, now)?;
+        let caller = admit::still(&self.world, caller, spec, now)?;
         let key = idem.and_then(|idem| replay::key(&self.world.instance.sealing, &caller, spec, &idem));
         let asked = replay::fingerprint(&value)?;
         if let Some(key) = &key
@@ -166,6 +166,7 @@ impl Writer {
                 return self.effect(caller, spec, act, &granted, Some(used), idem, now);
             }
         }
+        self.rehearse(caller, spec, input, ruling, now)?;
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
         let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
         let told = pool::of_kinds(&self.world, kinds, &caller.actor(), now);
@@ -173,7 +174,27 @@ impl Writer {
         let gate = note(spec.name, caller, ruling);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
-        Err(hold::waits(id.as_str(), spec.name, kinds, ruling.reason()).into())
+        let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
+        Err(Refusal { decision: self.newest(), ..waits }.into())
+    }
+
+    /// Runs an operation and drops its draft: what could never be carried out is refused now, and not parked.
+    fn rehearse(
+        &self,
+        caller: &Caller,
+        spec: &'static Spec,
+        input: &Value,
+        ruling: &Ruling,
+        now: Time,
+    ) -> Result<(), Halt> {
+        let entry = self.entries.iter().find(|entry| entry.spec.name == spec.name);
+        let call = entry.and_then(|entry| entry.prepare(input.clone()).ok()).map(|prepared| prepared.call);
+        if let Some(Call::Change(act)) = call {
+            let read = Reader::held(&self.conn, &self.world, caller, now);
+            let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy);
+            act.run(Grant { caller: caller.clone(), now, because: ruling.because().to_vec() }, &mut draft)?;
+        }
+        Ok(())
     }
 
     /// Runs an allowed operation and records what it drafted, and what it uses up.
@@ -205,7 +226,7 @@ impl Writer {
         for item in &drafted.read_items {
             inbox::mark_read(&self.conn, item, now)?;
         }
-        Ok(reply(&self.world, spec, done))
+        Ok(Reply { decision: self.newest(), ..reply(&self.world, spec, done) })
     }
 
     /// Records a refusal and returns what its caller is told.
@@ -227,7 +248,7 @@ impl Writer {
         let gate = note(spec.name, caller, ruling);
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
-        Ok(denial(spec, ruling).into())
+        Ok(Refusal { decision: self.newest(), ..denial(spec, ruling) }.into())
     }
 
     /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
@@ -243,6 +264,11 @@ impl Writer {
         }
         self.conn.prepare_cached("RELEASE job")?.execute([])?;
         entries.iter().try_for_each(|entry| self.append(entry, record.now)).map_err(Halt::Transaction)
+    }
+
+    /// The number of the event that was recorded last.
+    fn newest(&self) -> Option<i64> {
+        i64::try_from(self.tail.size()).ok()
     }
 
     fn entry(&self, drafted: Drafted, record: &Record<'_>) -> Entry {

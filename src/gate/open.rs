@@ -13,8 +13,9 @@ use arc_swap::ArcSwap;
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
+use super::guard::Guard;
 use super::limiter::Limiter;
 use super::lock::{self, Holder, Lock, Tried};
 use super::operation::Entry;
@@ -22,7 +23,7 @@ use super::perform::Gate;
 use super::queue::{self, Queue};
 use super::schema::schema;
 use super::world::World;
-use super::writer::{Work, Writer};
+use super::writer::Writer;
 use crate::log::append::{self, Tail};
 use crate::log::checkpoint::Signer;
 use crate::log::record::{Decision, Entry as LogEntry, GateNote, PolicyStamp};
@@ -40,6 +41,8 @@ use crate::types::time::{Clock, Monotone, Time};
 /// Where a log's name begins; the company's ULID and the generation follow.
 const HOST: &str = "ok.local";
 const READERS: u32 = 8;
+/// Long queries at once; the other readers are for short ones.
+const SLOW: usize = 4;
 
 /// What a company is opened with.
 #[derive(Clone)]
@@ -88,8 +91,8 @@ impl Company {
     /// Stops the writer after what it has taken, publishes the last checkpoint and gives the file up.
     pub async fn close(self) {
         let Company { gate, lock, writer } = self;
-        let _ = gate.queue.submit(Work::Stop).await;
         let closed = tokio::task::spawn_blocking(move || {
+            gate.queue.stop();
             let conn = writer.join();
             // The last connection to close tidies up, and must be the one that can write.
             drop(gate);
@@ -129,6 +132,8 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
     let published = Arc::new(ArcSwap::from_pointee(world.clone()));
     let (grown, growing) = watch::channel(tail.size() as i64);
     let (sender, jobs) = sync_channel(queue::LENGTH);
+    let guard = Guard::new(options.path.clone(), &conn)?;
+    let tail_ts = tail.ts();
     let writer = Writer {
         conn,
         entries: options.entries,
@@ -138,6 +143,8 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         entropy: Arc::clone(&options.entropy),
         grown,
         reopen: reopener(options.path.clone(), world.instance.ulid.clone()),
+        guard,
+        swept: tail_ts,
         healthy: true,
         erased: false,
         world,
@@ -152,6 +159,7 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         limiter: Limiter::default(),
         clock,
         grown: growing,
+        slow: Arc::new(Semaphore::new(SLOW)),
     };
     Ok(Company { gate: Arc::new(gate), lock, writer })
 }
@@ -177,7 +185,7 @@ fn readers(path: &Path) -> Result<super::reader::Readers, Fault> {
         conn.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 2000; PRAGMA trusted_schema = OFF")
     });
     let pool = Pool::builder().max_size(READERS).min_idle(Some(1)).test_on_check_out(false);
-    Ok(pool.connection_timeout(queue::PATIENCE).build(manager)?)
+    Ok(pool.connection_timeout(std::time::Duration::from_millis(500)).build(manager)?)
 }
 
 fn reopener(path: PathBuf, ulid: String) -> Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send> {
@@ -200,10 +208,16 @@ fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
 
 fn make_key(path: &Path, secret: &[u8; 32]) -> Result<(), CannotOpen> {
     let path = lock::beside(path, "key");
+    if path.exists() {
+        // Never overwritten: it may belong to a company whose file was moved away for a moment.
+        return Ok(());
+    }
     let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         writeln!(file, "{}", hex::encode(secret))?;
-        file.sync_all()
+        file.sync_all()?;
+        std::fs::File::open(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))?
+            .sync_all()
     };
     write().map_err(|error: std::io::Error| CannotOpen::Key(path.clone(), format!("cannot be written: {error}")))
 }

@@ -4,21 +4,21 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::admit;
 use super::change::{Changing, Refused};
 use super::limiter::Limiter;
 use super::operation::{Ask, Call, Done, Entry, Prepared, Spec};
 use super::permit::Grant;
-use super::queue::Queue;
+use super::queue::{PATIENCE, Queue};
 use super::reader::{Reader, Readers};
 use super::rule;
 use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::time::{Clock, Monotone};
 
 /// One call, ready to be decided.
@@ -45,6 +45,8 @@ pub struct Reply {
     /// `<origin> <size> <root prefix>`: the log that this answer stands in.
     pub audit: Arc<str>,
     pub policy: i64,
+    /// The number of the event that records it, where there is one.
+    pub decision: Option<i64>,
 }
 
 pub struct Gate {
@@ -55,6 +57,8 @@ pub struct Gate {
     pub(super) limiter: Limiter,
     pub(super) clock: Arc<Monotone>,
     pub(super) grown: watch::Receiver<i64>,
+    /// Long queries that may run at once.
+    pub(super) slow: Arc<Semaphore>,
 }
 
 impl Gate {
@@ -93,8 +97,18 @@ impl Gate {
             Call::Query(query) => query,
         };
         let answered = if entry.spec.route.slow {
+            // A few at a time: they share the readers and the machine with everybody else.
+            let slot = tokio::time::timeout(PATIENCE, Arc::clone(&self.slow).acquire_owned()).await;
+            let busy = || Refusal {
+                retry_after: Some(1),
+                ..Refusal::new(Code::Unavailable, "too many long questions at once; try again")
+            };
+            let Ok(Ok(slot)) = slot else { return Err(busy().into()) };
             let gate = Arc::clone(self);
-            let task = tokio::task::spawn_blocking(move || gate.ask(caller, &entry.spec, query));
+            let task = tokio::task::spawn_blocking(move || {
+                let _slot = slot;
+                gate.ask(caller, &entry.spec, query)
+            });
             task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?
         } else {
             self.ask(caller, &entry.spec, query)?
@@ -140,5 +154,6 @@ pub(super) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
         replayed: false,
         audit: Arc::clone(&world.stamped),
         policy: world.stamp.seq,
+        decision: None,
     }
 }

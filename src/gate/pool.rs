@@ -23,11 +23,13 @@ pub(super) fn approvers(
     let escalated = rule.escalate.iter().filter(|more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
     let pools: Vec<&Pool> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
     let requesters_teams = world.card(requester).map(|card| card.teams.as_slice()).unwrap_or_default();
+    // An agent asks on behalf of who answers for it.
+    let owner = world.card(requester).and_then(|card| card.actor.owner.as_ref());
     let people = world.actors.values().filter(|card| {
         let actor = &card.actor;
         actor.kind == ActorKind::Person
             && actor.status == Status::Active
-            && (rule.self_approval || actor.id != *requester)
+            && (rule.self_approval || (actor.id != *requester && Some(&actor.id) != owner))
             && pools.iter().any(|pool| fits(world, pool, card, requesters_teams))
     });
     people.map(|card| card.actor.id.clone()).collect()

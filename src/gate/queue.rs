@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::perform::Reply;
 use super::writer::Work;
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
+use crate::types::refusal::{Code, Refusal, Stop};
 
 /// Jobs that may wait for the writer.
 pub const LENGTH: usize = 1_024;
@@ -44,6 +44,12 @@ pub(super) struct Job {
 pub(super) struct Queue(pub SyncSender<Job>);
 
 impl Queue {
+    /// Tells the writer to finish, however long the queue is.
+    pub fn stop(&self) {
+        let (answer, _) = oneshot::channel();
+        let _ = self.0.send(Job { work: Work::Stop, turn: Turn(Arc::new(AtomicU8::new(WAITING))), answer });
+    }
+
     /// Hands work to the writer and waits until its outcome is durable.
     pub async fn submit(&self, work: Work) -> Result<Reply, Stop> {
         let (answer, outcome) = oneshot::channel();
@@ -74,6 +80,7 @@ impl Queue {
     }
 }
 
+/// The writer stopped before it came to the job.
 fn gone() -> Stop {
-    Stop::Failed(Fault::Broken("the writer stopped without an answer".into()))
+    Refusal::audit_unavailable("the server is stopping; nothing was done").into()
 }

@@ -183,6 +183,18 @@ impl<'a> Reader<'a> {
         self.world.admins()
     }
 
+    /// Admins whom no kill switch stops.
+    pub fn free_admins(&self) -> impl Iterator<Item = &'a Arc<Card>> {
+        let stopped = |card: &Card| {
+            self.world.kills.keys().any(|scope| match scope {
+                KillScope::Actor(id) => *id == card.actor.id,
+                KillScope::Team(team) => card.teams.contains(team),
+                KillScope::Global | KillScope::Tool(_) => false,
+            })
+        };
+        self.cards().filter(move |card| card.actor.is_active_admin() && !stopped(card))
+    }
+
     pub fn kills(&self) -> impl Iterator<Item = &Kill> {
         self.world.kills.values()
     }

@@ -44,7 +44,7 @@ impl Draft<'_> {
         }
         let caller = Caller { who: Who::Holder(approval.actor.clone()), channel: approval.channel };
         let read = self.read().acting_as(&caller);
-        admit::still(read.world(), &caller, read.now())?;
+        admit::still(read.world(), caller.clone(), &entry.spec, read.now())?;
         let call = entry.prepare(approval.input.clone()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
         let target = call.target(&read)?;
         let resource = read.state_of(&target)?;

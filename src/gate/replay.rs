@@ -51,6 +51,7 @@ pub(super) fn answer(world: &World, caller: &Caller, kept: Kept, asked: &[u8; 32
         replayed: true,
         audit: world.stamped.clone(),
         policy: world.stamp.seq,
+        decision: None,
     })
 }
 
@@ -65,6 +66,10 @@ pub(super) fn keep(
 ) -> Result<(), Fault> {
     let (status, body) = match outcome {
         Ok(reply) => (reply.status, without(&reply.body, spec.route.secret)?),
+        // What waits with a secret for an answer is carried out by a later call: that one is not answered from here.
+        Err(Stop::Refused(refusal)) if refusal.code == Code::NeedsApproval && spec.route.secret.is_some() => {
+            return Ok(());
+        }
         Err(Stop::Refused(refusal))
             if matches!(refusal.code, Code::Denied | Code::NotApprover | Code::NeedsApproval) =>
         {

@@ -66,9 +66,14 @@ pub(super) fn decide_seen(
 ) -> Result<Ruling, Refusal> {
     let asker = Asker::new(world, caller, target, now);
     let oneself = matches!(target, Target::Actor(id) if *id == caller.actor());
-    match target.sight() {
-        Some(sight) if !oneself && !asker.ask(sight, &[]).is_allowed() => Err(Refusal::not_found()),
-        _ => Ok(asker.ask(operation, &[])),
+    let visible = target.sight().is_none_or(|sight| oneself || asker.ask(sight, &[]).is_allowed());
+    let ruling = asker.ask(operation, &[]);
+    // Whom a kill switch stops sees nothing and is told why: the attempt is denied and recorded, not hidden.
+    let stopped = facts::killed(world, caller);
+    if visible || ((stopped.actor || stopped.team) && !ruling.is_allowed()) {
+        Ok(ruling)
+    } else {
+        Err(Refusal::not_found())
     }
 }
 

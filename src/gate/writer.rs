@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::change::{Changing, Refused};
+use super::guard::Guard;
 use super::operation::Entry;
 use super::perform::Reply;
 use super::queue::Job;
@@ -20,11 +21,12 @@ use crate::store::idem;
 use crate::store::open::BUSY;
 use crate::types::entropy::Entropy;
 use crate::types::refusal::{Fault, Refusal};
-use crate::types::time::{Clock, Monotone, Time};
+use crate::types::time::{Clock, Monotone, SECOND, Time};
 
 /// Jobs in one transaction.
 const BATCH: usize = 256;
 const IDLE: Duration = Duration::from_secs(1);
+const SWEEP_MS: i64 = 10 * SECOND;
 
 /// How long the writer waits for those whom it has just answered to come back.
 const LINGER: Duration = Duration::from_micros(500);
@@ -66,6 +68,10 @@ pub(super) struct Writer {
     pub grown: watch::Sender<i64>,
     /// Opens the state file anew after a failed commit.
     pub reopen: Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send>,
+    /// Notices what other programs do to the file.
+    pub guard: Guard,
+    /// When old answers were last deleted.
+    pub swept: Time,
     pub healthy: bool,
     /// Content was erased that may still stand in the write-ahead log.
     pub erased: bool,
@@ -119,7 +125,8 @@ impl Writer {
             Err(why) => {
                 tracing::error!(%why, "the log cannot be written");
                 for answer in answers {
-                    let _ = answer.send(Err(Refusal::audit_unavailable(&why).into()));
+                    // The cause is in the server's log: it may name places that are no caller's business.
+                    let _ = answer.send(Err(Refusal::audit_unavailable("nothing was done").into()));
                 }
             }
         }
@@ -130,13 +137,16 @@ impl Writer {
         &mut self,
         work: impl FnOnce(&mut Writer, Time) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
+        self.guard.same_file()?;
         self.recover()?;
         self.healthy = false;
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         let now = self.clock.now();
         let before = self.tail.size();
+        self.guard.untouched(&self.conn)?;
         self.tail.fence(&self.conn)?;
         work(self, now)?;
+        self.sweep(now)?;
         let after = self.tail.size();
         if after > before {
             let head = self.tail.seal(&self.conn, now)?;
@@ -165,6 +175,7 @@ impl Writer {
         }
         let _ = self.conn.execute_batch("ROLLBACK");
         let (conn, tail) = (self.reopen)()?;
+        self.guard.reopened(&conn)?;
         if tail.epoch() != self.tail.epoch() {
             return Err(Fault::Broken("another program has taken over the state file".into()));
         }
@@ -177,16 +188,22 @@ impl Writer {
         Ok(())
     }
 
+    /// Deletes answers that nobody can ask for any more, some at a time and now and then.
+    fn sweep(&mut self, now: Time) -> Result<(), Fault> {
+        if now.0 >= self.swept.0 + SWEEP_MS {
+            self.swept = now;
+            idem::forget_old(&self.conn, now)?;
+        }
+        Ok(())
+    }
+
     fn idle(&mut self) {
         if self.erased {
             self.forget_pages();
         }
         let now = self.clock.now();
         if self.healthy && self.tail.publish_due(now) {
-            let published = self.transaction(|writer, now| {
-                idem::forget_old(&writer.conn, now)?;
-                writer.tail.publish_newest(&writer.conn, now)
-            });
+            let published = self.transaction(|writer, now| writer.tail.publish_newest(&writer.conn, now));
             if let Err(why) = published {
                 tracing::error!(%why, "a checkpoint could not be published");
             }

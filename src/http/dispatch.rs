@@ -18,7 +18,7 @@ use crate::gate::operation::{Effect, Media};
 use crate::gate::perform::Idem;
 use crate::gate::{Entry, Gate, Request as Asked};
 use crate::types::caller::{Channel, Credential, Presented};
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
 
 /// The peer's address, put into a request by the connection that it came over.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +67,10 @@ pub(super) async fn dispatch(face: Arc<Face>, params: Params, request: Request) 
         Ok(response) => response,
         Err(Failed::Rejected(rejected)) => rejected.into_response(),
         Err(Failed::Stop(Stop::Refused(refusal))) => reply::refusal(&refusal),
+        Err(Failed::Stop(Stop::Failed(Fault::Pool(_)))) => {
+            let busy = Refusal::new(Code::Unavailable, "too many questions at once; try again");
+            reply::refusal(&Refusal { retry_after: Some(1), ..busy })
+        }
         Err(Failed::Stop(Stop::Failed(fault))) => {
             tracing::error!(request = id, operation = name, "{fault}");
             reply::internal(Some(&id))

@@ -77,7 +77,7 @@ pub(super) async fn input(face: &Face, params: &RawPathParams, parts: &Parts, bo
     if !in_query {
         let body = read(body, &face.limits).await?;
         match self::json(parts, &body)? {
-            Value::Object(object) => fields = object,
+            Value::Object(object) => fields = known(face, object)?,
             other => return Err(Failed::Rejected(not_an_object(&other))),
         }
     }
@@ -103,6 +103,21 @@ fn not_an_object(value: &Value) -> Rejected {
     let text =
         format!("Failed to deserialize the JSON body into the target type: invalid type: {kind}, expected an object");
     Rejected(StatusCode::UNPROCESSABLE_ENTITY, text)
+}
+
+/// The fields of a body, if the operation has them all: a misspelt one must not leave its default in force.
+fn known(face: &Face, fields: Map<String, Value>) -> Result<Map<String, Value>, Failed> {
+    let Some(unknown) = fields.keys().find(|name| !face.params.contains_key(*name)) else { return Ok(fields) };
+    let known: Vec<String> =
+        face.params.keys().filter(|name| !face.in_path(name)).map(|name| format!("`{name}`")).collect();
+    let known = if known.is_empty() {
+        "there are no fields".to_owned()
+    } else {
+        format!("expected one of {}", known.join(", "))
+    };
+    let unknown: String = unknown.chars().take(80).collect();
+    let text = format!("Failed to deserialize the JSON body into the target type: unknown field `{unknown}`, {known}");
+    Err(Failed::Rejected(Rejected(StatusCode::UNPROCESSABLE_ENTITY, text)))
 }
 
 /// Parses an input for the operation.

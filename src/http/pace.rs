@@ -32,15 +32,35 @@ pub(super) struct Paced {
     limit: Duration,
     /// Runs while a head is arriving.
     head: Option<Pin<Box<Sleep>>>,
+    /// Runs while the peer takes nothing of an answer.
+    stuck: Option<Pin<Box<Sleep>>>,
 }
+
+/// A peer that takes nothing for so long is let go.
+const TAKES_NOTHING: Duration = Duration::from_secs(30);
 
 impl Paced {
     pub fn new(stream: TcpStream, limit: Duration, answering: Answering) -> Paced {
-        Paced { stream, answering, limit, head: Some(Box::pin(tokio::time::sleep(limit))) }
+        Paced { stream, answering, limit, head: Some(Box::pin(tokio::time::sleep(limit))), stuck: None }
     }
 
     fn late(&mut self, cx: &mut Context<'_>) -> bool {
         self.head.as_mut().is_some_and(|head| head.as_mut().poll(cx).is_ready())
+    }
+}
+
+impl Paced {
+    /// Passes on what writing came to, unless it has come to nothing for too long.
+    fn written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stuck = None;
+            return written;
+        }
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(tokio::time::sleep(TAKES_NOTHING)));
+        match stuck.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "nobody takes the answer"))),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 
@@ -63,10 +83,12 @@ impl AsyncRead for Paced {
 
 impl AsyncWrite for Paced {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.written(cx, written)
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.written(cx, flushed)
     }
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
@@ -76,7 +98,8 @@ impl AsyncWrite for Paced {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.written(cx, written)
     }
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()

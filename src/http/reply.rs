@@ -20,6 +20,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const AUDIT: HeaderName = HeaderName::from_static("ok-audit");
+/// The number of the event that records the answer.
+const DECISION: HeaderName = HeaderName::from_static("ok-decision");
 const POLICY: HeaderName = HeaderName::from_static("ok-policy");
 
 /// A request's number, in its extensions.
@@ -59,8 +61,14 @@ pub(super) fn done(entry: &Entry, reply: Reply) -> Response {
     };
     let mut response = response(reply.status, media, reply.body);
     let headers = response.headers_mut();
-    set(headers, AUDIT, &reply.audit);
+    // Strangers learn nothing of the log.
+    if !entry.spec.route.open {
+        set(headers, AUDIT, &reply.audit);
+    }
     headers.insert(POLICY, HeaderValue::from(reply.policy));
+    if let Some(decision) = reply.decision {
+        headers.insert(DECISION, HeaderValue::from(decision));
+    }
     if let Some(next) = &reply.next {
         set(headers, NEXT_CURSOR, next);
     }
@@ -74,6 +82,9 @@ pub(super) fn refusal(refusal: &Refusal) -> Response {
     let mut response = response(refusal.code.status(), "application/json", refusal.body());
     if let Some(seconds) = refusal.retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some(decision) = refusal.decision {
+        response.headers_mut().insert(DECISION, HeaderValue::from(decision));
     }
     if refusal.code == Code::Unauthorized {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

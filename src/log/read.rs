@@ -111,19 +111,31 @@ pub fn scan(
 /// The next seqs that may match: by index where it reaches, and all of the newest, which it does not cover yet.
 fn chunk(conn: &Connection, at: i64, descending: bool, keys: &[i64]) -> Result<Vec<i64>, Fault> {
     let (compare, direction) = if descending { ("<", "DESC") } else { (">", "ASC") };
-    let sql = if keys.is_empty() {
-        format!("SELECT seq FROM log_entry WHERE seq {compare} ?1 ORDER BY seq {direction} LIMIT {CHUNK}")
-    } else {
-        let marks = vec!["?"; keys.len()].join(",");
-        format!(
-            "SELECT seq FROM log_entry WHERE seq {compare} ?1 AND seq > ?2 \
-             UNION SELECT seq FROM log_index WHERE seq {compare} ?1 AND key IN ({marks}) \
-             ORDER BY seq {direction} LIMIT {CHUNK}"
-        )
-    };
-    let covered = if keys.is_empty() { None } else { Some(index::covered(last_seq(conn)?)) };
-    let values = std::iter::once(at).chain(covered).chain(keys.iter().copied());
-    let mut statement = conn.prepare_cached(&sql)?;
+    // One lower bound: given two, SQLite would use either.
+    let (above, below) = if descending { (0, at) } else { (at, i64::MAX) };
+    let entries =
+        format!("SELECT seq FROM log_entry WHERE seq > ?1 AND seq < ?2 ORDER BY seq {direction} LIMIT {CHUNK}");
+    if keys.is_empty() {
+        return seqs(conn, &entries, &[above, below]);
+    }
+    let mut found = seqs(conn, &entries, &[above.max(index::covered(last_seq(conn)?)), below])?;
+    // Key by key, because only within one key does the index hold the seqs in order.
+    let indexed =
+        format!("SELECT seq FROM log_index WHERE key = ?1 AND seq {compare} ?2 ORDER BY seq {direction} LIMIT {CHUNK}");
+    for key in keys {
+        found.extend(seqs(conn, &indexed, &[*key, at])?);
+    }
+    found.sort_unstable();
+    found.dedup();
+    if descending {
+        found.reverse();
+    }
+    found.truncate(CHUNK as usize);
+    Ok(found)
+}
+
+fn seqs(conn: &Connection, sql: &str, values: &[i64]) -> Result<Vec<i64>, Fault> {
+    let mut statement = conn.prepare_cached(sql)?;
     let seqs = statement.query_map(params_from_iter(values), |row| row.get(0))?.collect::<Result<_, _>>()?;
     Ok(seqs)
 }

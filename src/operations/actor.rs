@@ -191,15 +191,17 @@ impl NewActor {
         };
         let team = self.kind == ActorKind::Team;
         check(self.id.is_team() == team, "id: a team's id begins with `team:`, and no other does");
-        check(self.id != ActorId::system(), "id: `ok` is the server itself");
+        check(!self.id.is_reserved(), "id: `ok`, `company` and `global` mean something else");
         check(
             self.name.as_ref().is_none_or(|name| (1..=100).contains(&name.chars().count())),
             "name: must have 1 to 100 characters",
         );
-        check(
-            self.role.is_none_or(|role| (role == Role::Agent) == (self.kind == ActorKind::Agent)),
-            "role: agents have the role agent, and nobody else has",
-        );
+        let role_fits = |role| match self.kind {
+            ActorKind::Person => role != Role::Agent,
+            ActorKind::Agent => role == Role::Agent,
+            ActorKind::Team => false,
+        };
+        check(self.role.is_none_or(role_fits), "role: people have any role but agent, agents that one, teams none");
         check(is(&self.team, ActorKind::Team), "team: there is no such team");
         check(is(&self.lead, ActorKind::Person), "lead: there is no such person");
         check(is(&self.owner, ActorKind::Person), "owner: there is no such person");

@@ -207,7 +207,7 @@ impl Change for Init {
         if draft.read().admins() > 0 {
             return Err(Refusal::new(Code::Conflict, "the company has an admin already").into());
         }
-        if input.id.is_team() || draft.read().card(&input.id).is_some() {
+        if input.id.is_team() || input.id.is_reserved() || draft.read().card(&input.id).is_some() {
             return Err(Refusal::field("admin", format!("{} cannot become the first admin", input.id)).into());
         }
         draft.record(Event::ActorAdded {

@@ -76,11 +76,7 @@ fn keeps_an_admin(scope: &KillScope, read: &Reader<'_>) -> Result<(), Refusal> {
         KillScope::Team(team) => read.card(id).is_some_and(|card| card.teams().contains(team)),
         KillScope::Global | KillScope::Tool(_) => false,
     };
-    let free = read.cards().filter(|card| card.actor.is_active_admin()).any(|card| {
-        let id = &card.actor.id;
-        !stopped(scope, id) && !read.kills().any(|kill| stopped(&kill.scope, id))
-    });
-    if free {
+    if read.free_admins().any(|card| !stopped(scope, &card.actor.id)) {
         return Ok(());
     }
     Err(Refusal::new(Code::LastAdmin, "no admin would be left to release it"))

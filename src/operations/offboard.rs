@@ -101,7 +101,7 @@ fn may_leave(actor: &Actor, read: &Reader<'_>) -> Result<(), Refusal> {
     if actor.status != Status::Active {
         return Err(Refusal::conflict(format!("{} has left already", actor.id)));
     }
-    if actor.is_active_admin() && read.admins() == 1 {
+    if actor.is_active_admin() && !read.free_admins().any(|card| card.actor.id != actor.id) {
         return Err(Refusal::new(Code::LastAdmin, "no admin would be left"));
     }
     match read.kind_that_needs(&actor.id) {

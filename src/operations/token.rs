@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, delete, get, patch, post};
+use crate::store::actors::Status;
 use crate::store::tokens::{self, Token};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id, Kind};
@@ -226,6 +227,10 @@ impl Change for Issue {
     }
 
     fn run(permit: Permit<Self>, input: NewToken, draft: &mut Draft<'_>) -> Result<IssuedToken, Stop> {
+        let holder = input.r#for.clone().unwrap_or_else(|| permit.actor());
+        if draft.read().actor(&holder)?.actor.status != Status::Active {
+            return Err(Refusal::conflict(format!("{holder} has left")).into());
+        }
         let (valid, scopes) = (validity(&input), scopes(&input.scopes));
         let long = (input.label.chars().count() > 100).then(|| "label: must have at most 100 characters".to_owned());
         let problems: Vec<String> =
@@ -233,7 +238,6 @@ impl Change for Issue {
         let (Ok(valid), Ok(scopes), true) = (valid, scopes, problems.is_empty()) else {
             return Err(Refusal::invalid(problems).into());
         };
-        let holder = input.r#for.unwrap_or_else(|| permit.actor());
         issue(draft, holder, input.label, scopes, valid)
     }
 }

@@ -41,7 +41,7 @@ pub struct Actor {
 
 impl Actor {
     pub fn is_active_admin(&self) -> bool {
-        self.admin && self.status == Status::Active
+        self.admin && self.kind == ActorKind::Person && self.status == Status::Active
     }
 }
 

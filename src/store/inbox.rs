@@ -119,18 +119,13 @@ fn add(
     subject: &str,
     title: &str,
 ) -> rusqlite::Result<()> {
+    let id = format!("inb_{}.{subject}.{actor}", kind.name());
+    conn.prepare_cached("DELETE FROM inbox_read WHERE item = ?")?.execute([&id])?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO inbox (id, actor, kind, subject, title, created_at, resolved_at) \
          VALUES (?, ?, ?, ?, ?, ?, NULL)",
     )?
-    .execute(params![
-        format!("inb_{}.{subject}.{actor}", kind.name()),
-        actor.as_str(),
-        kind.name(),
-        subject,
-        title,
-        at.0
-    ])?;
+    .execute(params![id, actor.as_str(), kind.name(), subject, title, at.0])?;
     Ok(())
 }
 

@@ -137,7 +137,8 @@ impl Event {
                 KillScope::Tool(id) => vec![format!("tool:{id}")],
             },
             Event::Denied { target, .. } => vec![target.clone()],
-            Event::ApprovalRequested { id, target, .. } => vec![id.to_string(), target.clone()],
+            // Not its target: who sees a request is for the approval's own rules.
+            Event::ApprovalRequested { id, .. } => vec![id.to_string()],
             Event::ApprovalExpired { id } => vec![id.to_string()],
             Event::ApprovalDecided { id, requester, .. }
             | Event::ApprovalCancelled { id, requester }

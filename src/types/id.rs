@@ -26,6 +26,11 @@ impl ActorId {
         &self.0
     }
 
+    /// Whether it is the name of something that is no actor: the server, the company, the global kill switch.
+    pub fn is_reserved(&self) -> bool {
+        matches!(&*self.0, "ok" | "company" | "global")
+    }
+
     pub fn is_team(&self) -> bool {
         self.0.starts_with(TEAM)
     }

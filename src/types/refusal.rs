@@ -14,6 +14,8 @@ pub struct Refusal {
     pub approval: Option<String>,
     /// Seconds after which trying again makes sense.
     pub retry_after: Option<u64>,
+    /// The number of the event that records it, where there is one.
+    pub decision: Option<i64>,
 }
 
 macro_rules! codes {
@@ -52,7 +54,14 @@ codes! {
 
 impl Refusal {
     pub fn new(code: Code, message: impl Into<String>) -> Refusal {
-        Refusal { code, message: message.into(), problems: Vec::new(), approval: None, retry_after: None }
+        Refusal {
+            code,
+            message: message.into(),
+            problems: Vec::new(),
+            approval: None,
+            retry_after: None,
+            decision: None,
+        }
     }
 
     pub fn not_found() -> Refusal {

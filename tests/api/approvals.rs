@@ -211,3 +211,51 @@ async fn explain_tells_why_who_and_what_then() {
     assert_eq!(explained["what_happens"]["on_reject"], "one rejection ends it; nothing is done");
     assert_eq!(explained["diff"], json!({}));
 }
+
+#[tokio::test]
+async fn what_could_never_be_carried_out_is_refused_and_not_parked() {
+    let waiting = Waiting::new().await;
+    let Waiting { test, lea, .. } = &waiting;
+    let before = test.last_seq().await;
+    let refused = test.post("/actors/max/offboard", lea, json!({ "reason": "" })).await;
+    assert_eq!(refused.error(), "422 invalid reason: must have 1 to 1000 characters");
+    assert_eq!(test.last_seq().await, before);
+}
+
+#[tokio::test]
+async fn a_request_is_shown_to_those_concerned_alone() {
+    let waiting = Waiting::new().await;
+    let Waiting { test, lea, max, .. } = &waiting;
+    let asked = test.post("/actors/max/offboard", lea, json!({ "reason": "slow" })).await;
+    assert_eq!(asked.status, 202);
+    let types = async |token: &str| -> Vec<Value> {
+        let seen = test.get("/events?since=0&type=approval_requested", token).await.json();
+        seen["events"].as_array().unwrap().iter().map(|event| event["event"]["operation"].clone()).collect()
+    };
+    assert_eq!(types(lea).await, [json!("actor.add"), json!("actor.offboard")]);
+    assert!(types(max).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_voice_counts_as_long_as_its_owner_may_decide() {
+    let mut policies = ok::policy::Bundle::built_in();
+    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
+    let test = Test::with_policies(policies).await;
+    let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:ops", "team", json!({ "lead": "lea" })).await;
+    let mut admins = Vec::new();
+    for admin in ["ben", "cleo", "dan"] {
+        admins.push(test.add(admin, "person", json!({ "role": "admin" })).await);
+    }
+    let asked = test.post("/actors", &lea, newcomer()).await;
+    let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
+    let approve = json!({ "decision": "approve" });
+    assert_eq!(test.post(&path, &admins[0], approve.clone()).await.json()["status"], "pending");
+    assert_eq!(test.post("/actors/ben/offboard", &test.admin, json!({ "reason": "left" })).await.status, 200);
+    assert_eq!(
+        test.post(&path, &admins[1], approve.clone()).await.json()["status"],
+        "pending",
+        "ben's voice left with ben"
+    );
+    assert_eq!(test.post(&path, &admins[2], approve).await.json()["status"], "used");
+}

@@ -52,10 +52,31 @@ async fn a_body_without_a_required_field_or_of_a_wrong_type_is_422_in_plain_text
 }
 
 #[tokio::test]
-async fn an_unknown_field_is_ignored_and_the_last_of_two_equal_ones_counts() {
+async fn an_unknown_field_is_refused_by_name_and_the_last_of_two_equal_ones_counts() {
     let test = Test::new().await;
-    let body = r#"{"id":"old","kind":"person","id":"new","x":{"y":[1.5,18446744073709551615]}}"#;
+    let body = r#"{"id":"old","kind":"person","id":"new"}"#;
     assert_eq!(put(&test, body).await.json()["id"], "new");
+    // Misspelt, it would give a token without any limit.
+    let misspelt = test.post("/tokens", &test.admin, json!({ "scope": ["read"] })).await;
+    assert_eq!(misspelt.status, 422);
+    assert_eq!(
+        misspelt.text(),
+        "Failed to deserialize the JSON body into the target type: unknown field `scope`, \
+         expected one of `days`, `for`, `label`, `scopes`, `ttl`"
+    );
+}
+
+#[tokio::test]
+async fn a_role_is_for_people() {
+    let test = Test::new().await;
+    for (id, kind, role) in [("team:x", "team", "admin"), ("bot", "agent", "admin"), ("max", "person", "agent")] {
+        let refused = test.post("/actors", &test.admin, json!({ "id": id, "kind": kind, "role": role })).await;
+        assert_eq!(refused.error(), "422 invalid role: people have any role but agent, agents that one, teams none");
+    }
+    for reserved in ["ok", "company", "global"] {
+        let refused = test.post("/actors", &test.admin, json!({ "id": reserved, "kind": "person" })).await;
+        assert_eq!(refused.error(), "422 invalid id: `ok`, `company` and `global` mean something else");
+    }
 }
 
 #[tokio::test]

@@ -37,3 +37,13 @@ async fn a_tick_never_goes_back() {
     let answer = test.post("/tick", &test.admin, json!({ "now": "2026-11-20T08:59:59Z" })).await;
     assert_eq!(answer.error(), "422 invalid now: must not be before 2026-11-20T09:00:00Z");
 }
+
+#[tokio::test]
+async fn an_answer_names_the_event_that_records_it() {
+    let test = Test::new().await;
+    let max = test.add("max", "person", serde_json::json!({})).await;
+    let denied = test.post("/tick", &max, serde_json::json!({})).await;
+    let seq: i64 = denied.header("ok-decision").parse().unwrap();
+    assert_eq!((seq, test.event().await["event"]["type"].as_str()), (test.last_seq().await, Some("denied")));
+    assert!(!denied.header("x-request-id").is_empty());
+}

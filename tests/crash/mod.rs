@@ -191,3 +191,25 @@ fn a_file_that_somebody_else_holds_is_told_in_time_and_nothing_happens() {
     let labels: Vec<String> = issued(&place).into_values().collect();
     assert!(!labels.iter().any(|label| label.starts_with("held-")), "what was answered 503 happened: {labels:?}");
 }
+
+#[test]
+fn a_file_that_was_moved_is_noticed_and_its_key_is_never_overwritten() {
+    let (place, token) = company();
+    let server = place.serve();
+    assert_eq!(issue(&server, &token, "before").unwrap().0, 201);
+    let away = place.path().join("moved.db");
+    std::fs::rename(place.state(), &away).unwrap();
+    let (status, answer) = issue(&server, &token, "moved").unwrap();
+    assert_eq!((status, answer["error"].as_str()), (503, Some("audit_unavailable")), "{answer}");
+    server.signal("-KILL");
+    server.ended();
+    // A command in the meantime begins a new company there, with the key that it finds.
+    assert_eq!(place.ok("log").code, 0);
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", place.state().display()));
+    }
+    std::fs::rename(&away, place.state()).unwrap();
+    let verified = place.ok("audit verify");
+    assert_eq!(verified.code, 0, "{verified}");
+    assert_eq!(place.ana("actor list").code, 0);
+}

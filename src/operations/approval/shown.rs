@@ -73,7 +73,10 @@ pub(super) fn held(approval: &Approval, kind: &str, read: &Reader<'_>) -> Vec<Ac
 }
 
 pub(super) fn is_met(approval: &Approval, kind: &str, read: &Reader<'_>) -> bool {
-    held(approval, kind, read).len() >= read.approval_rule(kind).threshold as usize
+    // A voice counts as long as its owner may still decide.
+    let may = read.approvers(kind, approval);
+    let voices = held(approval, kind, read).into_iter().filter(|by| may.contains(by)).count();
+    voices >= read.approval_rule(kind).threshold as usize
 }
 
 pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
