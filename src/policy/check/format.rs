@@ -16,9 +16,25 @@ pub fn formatted(text: &str) -> Option<String> {
         return None;
     }
     let config = Config { line_width: 80, indent_width: 2 };
-    let pretty = policies_str_to_pretty(text, &config).ok()?;
-    let pretty = format!("{}\n", pretty.trim_end());
+    let (head, rest) = text.split_at(heading(text));
+    let pretty = policies_str_to_pretty(rest, &config).ok()?;
+    let gap = if head.is_empty() { "" } else { "\n\n" };
+    let pretty = format!("{}{gap}{}\n", head.trim_end(), pretty.trim());
     (pretty != text).then_some(pretty)
+}
+
+/// The length of the comment that a file begins with, if a blank line sets it apart: the formatter would glue it to the
+/// first policy.
+fn heading(text: &str) -> usize {
+    let mut length = 0;
+    for line in text.split_inclusive('\n') {
+        match line.trim() {
+            "" if length > 0 => return length,
+            comment if comment.starts_with("//") => length += line.len(),
+            _ => return 0,
+        }
+    }
+    0
 }
 
 /// A finding for each file that is written in another way.

@@ -8,7 +8,8 @@ use cedar_policy_core::ast::{
     ActionConstraint, BinaryOp, EntityType, EntityUID, Expr, ExprKind, Literal, Policy, PrincipalConstraint,
     PrincipalOrResourceConstraint, ResourceConstraint, StaticPolicy, UnaryOp,
 };
-use cedar_policy_core::validator::ValidatorEntityTypeKind;
+use cedar_policy_core::validator::typecheck::{PolicyCheck, Typechecker};
+use cedar_policy_core::validator::{ValidationMode as CoreMode, ValidatorEntityTypeKind};
 
 use super::approvals::{self, KIND_TYPE};
 use super::load::{MAX_HOPS, span};
@@ -62,6 +63,22 @@ struct Draft {
     condition: Option<Expr>,
 }
 
+impl Draft {
+    /// Whether it differs from a policy in nothing but actions and types of its scope; then the schema knows which requests
+    /// that makes a difference to. Where it makes none, there is no mistake to notice.
+    fn only_types_differ(&self, rule: &Rule) -> bool {
+        use PrincipalOrResourceConstraint::{Any, Is};
+        let policy = &rule.policy;
+        let typed = |mine: &PrincipalOrResourceConstraint, theirs: &PrincipalOrResourceConstraint| {
+            mine == theirs || matches!((mine, theirs), (Any, Is(_)))
+        };
+        self.effect == policy.effect()
+            && self.condition.as_ref() == policy.non_scope_constraints()
+            && typed(self.principal.as_inner(), policy.principal_constraint().as_inner())
+            && typed(self.resource.as_inner(), policy.resource_constraint().as_inner())
+    }
+}
+
 type Span = (usize, usize);
 
 impl Maker<'_> {
@@ -76,9 +93,19 @@ impl Maker<'_> {
         };
         let mut found = vec![mutant("the policy was left out".into(), span(rule.policy.loc()), None)];
         for (what, span, draft) in self.drafts(rule) {
-            found.extend(self.viable(rule, draft).map(|changed| mutant(what, span, Some(changed))));
+            let typed = draft.only_types_differ(rule);
+            let changed = self.viable(rule, draft);
+            let changed = changed.filter(|changed| !typed || self.relevant(&changed.policy) != self.relevant(&rule.policy));
+            found.extend(changed.map(|changed| mutant(what, span, Some(changed))));
         }
         found
+    }
+
+    /// For each kind of request that there can be, whether a policy could match it.
+    fn relevant(&self, policy: &Policy) -> Vec<bool> {
+        let checker = Typechecker::new(self.snapshot.schema().as_ref(), CoreMode::Strict);
+        let kinds = checker.typecheck_by_request_env(policy.template());
+        kinds.map(|(_, found)| !matches!(found, PolicyCheck::Irrelevant(..))).collect()
     }
 
     fn drafts(&self, rule: &Rule) -> Vec<(String, Span, Draft)> {
