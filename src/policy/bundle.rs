@@ -136,6 +136,23 @@ pub fn belongs(path: &str) -> bool {
     is_policy(path) || is_test(path) || path == FILE || path == SCHEMA_FILE
 }
 
+/// Why a name that somebody sends cannot be a file of a bundle.
+pub fn path_problem(path: &str) -> Option<&'static str> {
+    let odd = |part: &str| matches!(part, "" | "." | "..") || part.starts_with('.');
+    match path {
+        _ if path.len() > 512 => Some("is longer than 512 bytes"),
+        _ if path.starts_with('/') => Some("must be relative to the bundle"),
+        _ if path.contains('\\') || path.contains(|c: char| c.is_control()) => {
+            Some("must be written with `/`, without backslashes and control characters")
+        }
+        _ if path.split('/').any(odd) => Some("must not hold `..`, hidden or empty parts"),
+        _ if !belongs(path) => {
+            Some("is no policy file: *.cedar, approvals.yaml, schema.cedarschema and tests/*.yaml are")
+        }
+        _ => None,
+    }
+}
+
 pub(super) fn is_policy(path: &str) -> bool {
     path.ends_with(".cedar")
 }

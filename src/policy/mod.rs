@@ -13,6 +13,7 @@ pub mod entities;
 pub mod finding;
 mod lexer;
 pub mod record;
+mod stack;
 pub mod testing;
 mod yaml;
 

@@ -62,7 +62,7 @@ impl Check {
         if self.fix {
             fix(&self.dir, &mut bundle)?;
         }
-        let options = Options { min_coverage: self.min_coverage, mutate: self.mutate, directory: None };
+        let options = Options { min_coverage: self.min_coverage, mutate: self.mutate, ..Options::default() };
         let report = fixture::check(&operations::ALL, &bundle, &options);
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
         match format {

@@ -13,6 +13,7 @@ pub use pools::{Directory, Person};
 
 use super::codes::Severity;
 use super::finding::code;
+use super::stack::deep;
 use super::testing::{self, Coverage, Mutation, Run, Stage};
 use super::{Bundle, Finding, Snapshot};
 use crate::policy::approvals;
@@ -26,6 +27,8 @@ pub struct Options<'a> {
     pub mutate: bool,
     /// The company's people, for the thresholds of approvals.
     pub directory: Option<&'a Directory>,
+    /// The most evaluations that the tests may cost: cases times policies. No bound unless given.
+    pub most: Option<usize>,
 }
 
 /// What was found.
@@ -67,8 +70,12 @@ impl Report {
     }
 }
 
-/// Checks a bundle against the product's schema.
-pub fn check(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) -> Report {
+/// Checks a bundle against the product's schema. What parses deep, parses on a deep stack.
+pub fn check(schema: &str, bundle: &Bundle, stage: &(dyn Stage + Sync), options: &Options<'_>) -> Report {
+    deep(|| all(schema, bundle, stage, options))
+}
+
+fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) -> Report {
     let mut findings = format::findings(bundle);
     let mut report = match Snapshot::load(schema, bundle, 1) {
         Err(errors) => {
@@ -94,7 +101,9 @@ fn tested(
     options: &Options<'_>,
     findings: Vec<Finding>,
 ) -> Report {
-    let run = testing::run(bundle, &snapshot, stage);
+    let policies = snapshot.policies().count();
+    let cases = options.most.map_or(usize::MAX, |most| most / policies.max(1));
+    let run = testing::run(bundle, &snapshot, stage, cases);
     let coverage = testing::cover(&run, &snapshot);
     let mutation = options.mutate.then(|| testing::mutate(&run, &snapshot));
     let mut too_little = Vec::new();
@@ -107,6 +116,5 @@ fn tested(
         let message = format!("the coverage is {} %, and {least} % are asked for", coverage.percent());
         too_little.push(Finding::new(code::COVERAGE, file, 1, (0, 0), message));
     }
-    let policies = snapshot.policies().count();
     Report { findings, policies, run, too_little, coverage: Some(coverage), mutation }
 }

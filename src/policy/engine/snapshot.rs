@@ -18,6 +18,7 @@ use super::load;
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
 use crate::policy::approvals::ApprovalRules;
+use crate::policy::stack::deep;
 use crate::policy::{Bundle, Closed, Finding, Hash};
 
 /// An immutable, loaded bundle.
@@ -78,7 +79,7 @@ pub(super) struct Parts {
 impl Snapshot {
     /// Loads a bundle against a schema, or tells everything that is wrong with it.
     pub fn load(schema: &str, bundle: &Bundle, version: u64) -> Result<Self, Vec<Finding>> {
-        let parts = load::load(schema, bundle)?;
+        let parts = deep(|| load::load(schema, bundle))?;
         Ok(Self {
             version,
             hash: bundle.hash(),

@@ -31,8 +31,8 @@ pub struct Ran {
     pub passed: bool,
 }
 
-/// Runs every case of a bundle.
-pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage) -> Run {
+/// Runs the cases of a bundle, no more than `most`: a file that would go beyond is told of, and not run.
+pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: usize) -> Run {
     let mut run = Run::default();
     for (file, text) in bundle.files.iter().filter(|(file, _)| is_test(file)) {
         run.files += 1;
@@ -43,6 +43,11 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage) -> Run 
                 continue;
             }
         };
+        if parsed.cases.len() > most.saturating_sub(run.asked.len()) {
+            let message = format!("the tests come to more than {most} cases, too many to run here; the command line runs them all");
+            run.invalid.push(Finding::new(code::TEST_INVALID, file.as_str(), 1, (0, 0), message));
+            continue;
+        }
         let questions = stage.questions(snapshot, &parsed.fixture, &parsed.cases);
         for (case, question) in parsed.cases.into_iter().zip(questions) {
             let finding = |code, message: String| {
