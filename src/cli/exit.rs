@@ -14,6 +14,7 @@ pub enum Exit {
     Done = 0,
     Failed = 1,
     Findings = 2,
+    Untested = 3,
     Waits = 4,
     Usage = 64,
     Busy = 75,
@@ -21,8 +22,16 @@ pub enum Exit {
 }
 
 impl Exit {
-    pub const ALL: &[Exit] =
-        &[Exit::Done, Exit::Failed, Exit::Findings, Exit::Waits, Exit::Usage, Exit::Busy, Exit::Interrupted];
+    pub const ALL: &[Exit] = &[
+        Exit::Done,
+        Exit::Failed,
+        Exit::Findings,
+        Exit::Untested,
+        Exit::Waits,
+        Exit::Usage,
+        Exit::Busy,
+        Exit::Interrupted,
+    ];
 
     /// For the reference.
     pub const fn meaning(self) -> &'static str {
@@ -30,6 +39,7 @@ impl Exit {
             Exit::Done => "It is done",
             Exit::Failed => "It did not happen: it was refused, or something is broken",
             Exit::Findings => "The command worked, and what it looked at is not as it should be",
+            Exit::Untested => "Tests of policies failed, none was run, or too little is covered",
             Exit::Waits => "People must approve it first",
             Exit::Usage => "The command was not understood",
             Exit::Busy => "Another process has the state file; trying again may help",

@@ -121,7 +121,7 @@ impl Context {
     fn show(&self, answer: &serde_json::Value, human: impl FnOnce() -> Result<(), Failure>) -> Result<Exit, Failure> {
         match self.format {
             Format::Json => show::json(answer)?,
-            Format::Human => human()?,
+            _ => human()?,
         }
         Ok(Exit::Done)
     }
@@ -177,6 +177,13 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
+    // Works on files alone: no state file, no actor, nothing that waits.
+    if let Command::Policy(policy::Policy::Check(check)) = cli.command {
+        return check.run(cli.global.format);
+    }
+    if !matches!(cli.global.format, Format::Human | Format::Json) {
+        return Err(Failure::Usage("only `ok policy check` prints junit, sarif and github".into()));
+    }
     let context = cli.global.context()?;
     show::trace()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

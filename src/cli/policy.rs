@@ -1,4 +1,8 @@
-//! `ok policy`: asking the gate why.
+//! `ok policy`: asking the gate why, and checking policies before they serve.
+
+pub mod check;
+mod human;
+mod machine;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -10,7 +14,7 @@ use crate::operations;
 use crate::types::id::ActorId;
 use crate::types::refusal::Code;
 
-/// Ask the gate why
+/// Check policies, and ask the gate why
 #[derive(Subcommand)]
 pub enum Policy {
     /// Explain what the gate would answer; nothing is done
@@ -27,6 +31,7 @@ pub enum Policy {
         #[arg(long, value_name = "ID")]
         actor: Option<ActorId>,
     },
+    Check(check::Check),
 }
 
 impl Policy {
@@ -37,6 +42,8 @@ impl Policy {
                 let answer = client::call(context, "policy.explain", input).await?;
                 context.show(&answer, || told(&answer))
             }
+            // `main` has run it already; it needs neither a state file nor an actor.
+            Policy::Check(check) => check.run(context.format),
             Policy::Explain { op: None, actor, .. } => {
                 let mut session = Session::open(context).await?;
                 let rows = every(&mut session, context, actor).await;

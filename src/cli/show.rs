@@ -15,6 +15,12 @@ use crate::config;
 pub enum Format {
     Human,
     Json,
+    /// Only `policy check`
+    Junit,
+    /// Only `policy check`
+    Sarif,
+    /// Only `policy check`: annotations of a workflow
+    Github,
 }
 
 /// Writes to stdout. That nobody reads it any more ends the command quietly.

@@ -5,6 +5,7 @@ pub mod admit;
 pub mod change;
 pub mod draft;
 pub mod facts;
+pub mod fixture;
 mod guard;
 pub mod hold;
 pub mod limiter;

@@ -8,6 +8,7 @@ use cedar_policy::EntityUid;
 use super::facts;
 use super::target::{Target, actor_uid, uid};
 use super::world::World;
+use crate::policy::testing::Asked;
 use crate::policy::{Closed, Question, Record, Ruling, Slice};
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
@@ -47,6 +48,15 @@ impl<'a> Asker<'a> {
             approvals: granted,
         };
         self.world.policy.decide(&question)
+    }
+}
+
+impl Asker<'_> {
+    /// What would be asked, for tests of policies.
+    pub fn asked(self, operation: &str, sight: Option<&str>, granted: Vec<String>) -> Asked {
+        let sight = sight.map(|operation| uid("Action", operation));
+        let Asker { principal, resource, entities, facts, .. } = self;
+        Asked { principal, action: uid("Action", operation), resource, entities, facts, granted, sight }
     }
 }
 

@@ -20,6 +20,15 @@ pub enum ResourceKind {
 }
 
 impl ResourceKind {
+    pub const ALL: &[ResourceKind] = &[
+        ResourceKind::Company,
+        ResourceKind::Actor,
+        ResourceKind::Team,
+        ResourceKind::Token,
+        ResourceKind::Event,
+        ResourceKind::KillSwitch,
+    ];
+
     pub const fn name(self) -> &'static str {
         match self {
             ResourceKind::Company => "Company",

@@ -53,15 +53,9 @@ pub struct World {
 }
 
 impl World {
-    /// Reads the whole directory from the tables.
-    pub(super) fn load(
-        conn: &Connection,
-        policy: Arc<Snapshot>,
-        head: Head,
-        instance: Instance,
-        dev_auth: bool,
-    ) -> Result<World, Fault> {
-        let mut world = World {
+    /// Nobody is there yet.
+    pub(super) fn empty(policy: Arc<Snapshot>, head: Head, instance: Instance, dev_auth: bool) -> World {
+        World {
             actors: HashTrieMapSync::new_sync(),
             tokens: HashTrieMapSync::new_sync(),
             kills: Arc::default(),
@@ -71,12 +65,28 @@ impl World {
             head: Arc::new(head),
             instance: Arc::new(instance),
             dev_auth,
-        };
-        let rows: BTreeMap<ActorId, Actor> = actors::all(conn)?.into_iter().map(|row| (row.id.clone(), row)).collect();
+        }
+    }
+
+    /// Takes in all actors, which may refer to each other.
+    pub(super) fn settle(&mut self, actors: Vec<Actor>) {
+        let rows: BTreeMap<ActorId, Actor> = actors.into_iter().map(|row| (row.id.clone(), row)).collect();
         for actor in rows.values() {
             let card = card(actor.clone(), &|id| rows.get(id).cloned());
-            world.actors.insert_mut(actor.id.clone(), Arc::new(card));
+            self.actors.insert_mut(actor.id.clone(), Arc::new(card));
         }
+    }
+
+    /// Reads the whole directory from the tables.
+    pub(super) fn load(
+        conn: &Connection,
+        policy: Arc<Snapshot>,
+        head: Head,
+        instance: Instance,
+        dev_auth: bool,
+    ) -> Result<World, Fault> {
+        let mut world = World::empty(policy, head, instance, dev_auth);
+        world.settle(actors::all(conn)?);
         for (hash, token) in tokens::all_live(conn)? {
             world.tokens.insert_mut(hash, Arc::new(token));
         }

@@ -1,4 +1,6 @@
-//! Asking the gate why.
+//! Asking the gate why, and checking policies before they serve.
+
+mod check;
 
 use std::str::FromStr as _;
 
@@ -15,7 +17,7 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 
-pub const ALL: &[Entry] = &[Entry::query::<Explain>()];
+pub const ALL: &[Entry] = &[Entry::query::<check::Check>(), Entry::query::<Explain>()];
 
 /// What is to be explained.
 #[derive(Deserialize, JsonSchema)]

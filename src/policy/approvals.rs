@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::yaml::{self, YamlError};
 use crate::types::actor::Role;
 use crate::types::id::ActorId;
 
@@ -96,15 +97,14 @@ impl ApprovalRules {
     }
 
     /// Reads the file; the error says where.
-    pub fn parse(text: &str) -> Result<ApprovalRules, ApprovalsError> {
-        let rules: ApprovalRules = serde_yaml::from_str(text).map_err(|error| ApprovalsError {
-            line: error.location().map_or(1, |at| at.line()),
-            message: error.to_string(),
-        })?;
-        match rules.kinds.iter().find_map(|(kind, rule)| Some(format!("kinds.{kind}.{}", rule.problem()?))) {
-            Some(message) => Err(ApprovalsError { line: 1, message }),
-            None => Ok(rules),
-        }
+    pub fn parse(text: &str) -> Result<ApprovalRules, YamlError> {
+        let rules: ApprovalRules = yaml::read(text)?;
+        let problem = rules.kinds.iter().find_map(|(kind, rule)| Some((kind, rule.problem()?)));
+        problem.map_or(Ok(rules.clone()), |(kind, problem)| {
+            let field = problem.split([':', '.']).next().unwrap_or_default();
+            let line = yaml::line_of(text, &["kinds", kind, field]);
+            Err(YamlError::at(line, format!("kinds.{kind}.{problem}")))
+        })
     }
 }
 
@@ -130,11 +130,4 @@ impl Pool {
     fn is_everybody(&self) -> bool {
         self.role.is_none() && self.team.is_none() && self.lead.is_none()
     }
-}
-
-/// What is wrong with the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalsError {
-    pub line: usize,
-    pub message: String,
 }

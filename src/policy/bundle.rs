@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::approvals::FILE;
+use super::finding::SCHEMA_FILE;
 
 /// The most policy files that one bundle may hold.
 pub const MAX_FILES: usize = 20_000;
@@ -76,7 +77,8 @@ impl Bundle {
         Hash(hex::encode(list.finalize()))
     }
 
-    /// Reads every `*.cedar` file below `folder`, and `approvals.yaml`. Hidden files and folders are passed over.
+    /// Reads every `*.cedar` file below `folder`, `approvals.yaml`, `schema.cedarschema` and `tests/**/*.yaml`. Hidden files
+    /// and folders are passed over.
     pub fn from_dir(folder: &Path) -> Result<Self, BundleError> {
         let mut bundle = Self::default();
         bundle.read_folder(folder, folder, 0)?;
@@ -97,7 +99,7 @@ impl Bundle {
                 self.read_folder(root, &path, depth + 1)?;
             } else if !kind.is_file() {
                 return Err(BundleError::NotPlain(path));
-            } else if is_policy(&path) {
+            } else if relative(root, &path).is_ok_and(|path| belongs(&path)) {
                 self.read_file(root, &path)?;
             }
         }
@@ -129,8 +131,34 @@ fn hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
-fn is_policy(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "cedar") || path.file_name().is_some_and(|name| name == FILE)
+/// Whether a file of this name belongs to a bundle: policies, who approves, the company's own schema, tests.
+pub fn belongs(path: &str) -> bool {
+    is_policy(path) || is_test(path) || path == FILE || path == SCHEMA_FILE
+}
+
+/// Why a name that somebody sends cannot be a file of a bundle.
+pub fn path_problem(path: &str) -> Option<&'static str> {
+    let odd = |part: &str| matches!(part, "" | "." | "..") || part.starts_with('.');
+    match path {
+        _ if path.len() > 512 => Some("is longer than 512 bytes"),
+        _ if path.starts_with('/') => Some("must be relative to the bundle"),
+        _ if path.contains('\\') || path.contains(|c: char| c.is_control()) => {
+            Some("must be written with `/`, without backslashes and control characters")
+        }
+        _ if path.split('/').any(odd) => Some("must not hold `..`, hidden or empty parts"),
+        _ if !belongs(path) => {
+            Some("is no policy file: *.cedar, approvals.yaml, schema.cedarschema and tests/*.yaml are")
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn is_policy(path: &str) -> bool {
+    path.ends_with(".cedar")
+}
+
+pub(super) fn is_test(path: &str) -> bool {
+    path.starts_with("tests/") && path.ends_with(".yaml")
 }
 
 fn relative(root: &Path, path: &Path) -> Result<String, BundleError> {

@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub use super::codes as code;
+pub use super::codes::Severity;
+
 /// The file that a finding in the schema names.
 pub const SCHEMA_FILE: &str = "schema.cedarschema";
 
-/// One thing wrong with a bundle. A bundle with any finding does not load.
+/// One thing wrong with a bundle. A bundle with an error does not load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
     pub file: String,
@@ -19,30 +22,33 @@ pub struct Finding {
     pub span: (usize, usize),
     /// One of [`code`].
     pub code: &'static str,
+    pub severity: Severity,
     pub message: String,
     pub help: Option<String>,
+}
+
+impl Finding {
+    pub fn new(
+        code: &'static str,
+        file: impl Into<String>,
+        line: usize,
+        span: (usize, usize),
+        message: impl Into<String>,
+    ) -> Finding {
+        let severity = code::of(code).map_or(Severity::Error, |entry| entry.severity);
+        Finding { file: file.into(), line, span, code, severity, message: message.into(), help: None }
+    }
+
+    #[must_use]
+    pub fn helped(self, help: impl Into<String>) -> Finding {
+        Finding { help: Some(help.into()), ..self }
+    }
 }
 
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}: {} [{}]", self.file, self.line, self.message, self.code)
     }
-}
-
-/// The stable codes.
-pub mod code {
-    pub const SCHEMA: &str = "schema_invalid";
-    pub const PARSE: &str = "policy_parse";
-    pub const TEMPLATE: &str = "policy_template";
-    pub const NO_ID: &str = "policy_without_id";
-    pub const DUPLICATE_ID: &str = "policy_duplicate_id";
-    pub const NO_REASON: &str = "forbid_without_reason";
-    pub const INVALID: &str = "policy_invalid";
-    pub const WARNING: &str = "policy_warning";
-    pub const LEVEL: &str = "policy_too_many_hops";
-    pub const TOO_LARGE: &str = "policy_too_large";
-    pub const APPROVALS: &str = "policy_approvals";
-    pub const APPROVALS_FILE: &str = "approvals_invalid";
 }
 
 /// One file of the bundle with its line starts, so that an offset becomes a line in logarithmic time.
@@ -62,7 +68,7 @@ impl Source {
     }
 
     pub fn finding(&self, code: &'static str, span: (usize, usize), message: impl Into<String>) -> Finding {
-        Finding { file: self.file.clone(), line: self.line(span.0), span, code, message: message.into(), help: None }
+        Finding::new(code, self.file.as_str(), self.line(span.0), span, message)
     }
 
     /// The finding that a Cedar diagnostic tells, with its first label as the span, or else `fallback`.

@@ -6,10 +6,16 @@
 pub mod approvals;
 mod base;
 pub mod bundle;
+pub mod check;
+pub mod codes;
 pub mod engine;
 pub mod entities;
 pub mod finding;
+mod lexer;
 pub mod record;
+mod stack;
+pub mod testing;
+mod yaml;
 
 #[cfg(test)]
 mod tests;
@@ -17,5 +23,5 @@ mod tests;
 pub use bundle::{Bundle, BundleError, Hash};
 pub use engine::{Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot};
 pub use entities::{Closed, Slice};
-pub use finding::Finding;
+pub use finding::{Finding, Severity};
 pub use record::{Facts, Record};

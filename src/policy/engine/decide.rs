@@ -128,7 +128,7 @@ impl Snapshot {
     }
 
     /// The request with the approvals of the question, and `more`.
-    fn request(&self, question: &Question<'_>, more: &[String]) -> Result<Request, String> {
+    pub(super) fn request(&self, question: &Question<'_>, more: &[String]) -> Result<Request, String> {
         let entry = |uid: &EntityUid| EntityUIDEntry::known(uid.as_ref().clone(), None);
         let kinds = question.approvals.iter().chain(more).map(|kind| {
             let value = self.kinds.get(kind).cloned();
@@ -227,6 +227,6 @@ fn gather(action: &Action, question: &Question<'_>, entities: &Entities) -> Vec<
     action.index.gather(question.principal.as_ref(), question.resource.as_ref(), entities)
 }
 
-fn is_true(value: &Value) -> bool {
+pub(super) fn is_true(value: &Value) -> bool {
     matches!(value.value_kind(), ValueKind::Lit(Literal::Bool(true)))
 }

@@ -7,28 +7,34 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use cedar_policy::{Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, Validator};
-use cedar_policy_core::ast::{EntityType, EntityUID, Literal, Value};
+use cedar_policy::{
+    Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
+};
+use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::parser::Loc;
-use cedar_policy_core::validator::ValidatorEntityTypeKind;
 
-use super::approvals::{self, KIND_TYPE};
+use super::approvals;
 use super::ruling::{Effect, PolicyMeta};
+use super::schema::{self, Kinds, Known};
 use super::snapshot::{Parts, Rule};
 use crate::policy::approvals::{self as approval_file, ApprovalRules};
-use crate::policy::finding::{SCHEMA_FILE, Source, Sources, code};
-use crate::policy::{Bundle, Finding};
+use crate::policy::bundle::is_policy;
+use crate::policy::finding::{Source, Sources, code};
+use crate::policy::lexer::out_of_bounds;
+use crate::policy::{Bundle, Finding, yaml};
 
 /// The most nodes that the conditions of one policy may have.
 const MAX_NODES: usize = 1_000;
 /// How many references a policy may follow, one after the other; the slices of entities reach as far.
-const MAX_HOPS: u32 = 2;
+pub(super) const MAX_HOPS: u32 = 2;
 
 /// Loads everything, or tells everything.
 pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>> {
-    let (schema, kind_type, kinds) = parse_schema(schema).map_err(|finding| vec![finding])?;
-    let mut loading = Loading::new(kind_type);
-    for (file, text) in bundle.files.iter().filter(|(file, _)| *file != approval_file::FILE) {
+    let mut findings = Vec::new();
+    let Known { schema, kind_type, kinds } =
+        schema::read(schema, bundle, &mut findings).map_err(|finding| vec![finding])?;
+    let mut loading = Loading::new(kind_type, findings);
+    for (file, text) in bundle.files.iter().filter(|(file, _)| is_policy(file)) {
         loading.file(file, text);
     }
     let approvals = loading.approval_rules(bundle, &kinds);
@@ -42,26 +48,6 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
     Ok(Parts { schema, rules, set: loading.set, kinds, approvals })
 }
 
-type Kinds = BTreeMap<String, Value>;
-
-fn parse_schema(text: &str) -> Result<(Schema, EntityType, Kinds), Finding> {
-    let source = Source::new(SCHEMA_FILE, text);
-    let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
-    let (schema, _warnings) = Schema::from_cedarschema_str(text).map_err(|error| told(&error))?;
-    let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| told(&error))?;
-    match schema.as_ref().get_entity_type(&kind_type).map(|ty| &ty.kind) {
-        Some(ValidatorEntityTypeKind::Enum(choices)) => {
-            let kinds = choices.iter().map(|eid| {
-                let uid = EntityUID::from_components(kind_type.clone(), eid.clone(), None);
-                (AsRef::<str>::as_ref(eid).to_owned(), Value::new(Literal::EntityUID(Arc::new(uid)), None))
-            });
-            let kinds = kinds.collect();
-            Ok((schema, kind_type, kinds))
-        }
-        _ => Err(source.finding(code::SCHEMA, (0, 0), format!("`{KIND_TYPE}` is not declared as an enumerated type"))),
-    }
-}
-
 /// What was read so far.
 struct Loading {
     kind_type: EntityType,
@@ -73,36 +59,33 @@ struct Loading {
 }
 
 impl Loading {
-    fn new(kind_type: EntityType) -> Self {
-        let (sources, findings, rules) = (Sources::new(), Vec::new(), BTreeMap::new());
-        Self { kind_type, sources, findings, rules, set: PolicySet::new() }
+    fn new(kind_type: EntityType, findings: Vec<Finding>) -> Self {
+        Self { kind_type, sources: Sources::new(), findings, rules: BTreeMap::new(), set: PolicySet::new() }
     }
 
     /// The rules of `approvals.yaml`; each is for a kind of the schema.
     fn approval_rules(&mut self, bundle: &Bundle, kinds: &Kinds) -> ApprovalRules {
-        let finding = |code, line, message| Finding {
-            file: approval_file::FILE.to_owned(),
-            line,
-            span: (0, 0),
-            code,
-            message,
-            help: None,
-        };
+        let text = bundle.files.get(approval_file::FILE).map(String::as_str).unwrap_or_default();
+        let finding = |line, message| Finding::new(code::APPROVALS_FILE, approval_file::FILE, line, (0, 0), message);
         let parsed = bundle.files.get(approval_file::FILE).map(|text| ApprovalRules::parse(text)).transpose();
         let rules = parsed.map(Option::unwrap_or_default).unwrap_or_else(|error| {
-            self.findings.push(finding(code::APPROVALS_FILE, error.line, error.message));
+            self.findings.push(finding(error.line, error.message));
             ApprovalRules::default()
         });
         for kind in rules.kinds.keys().filter(|kind| !kinds.contains_key(*kind)) {
             let known: Vec<&str> = kinds.keys().map(String::as_str).collect();
             let message = format!("there is no approval kind `{kind}`; the schema has {}", known.join(", "));
-            self.findings.push(finding(code::APPROVALS_FILE, 1, message));
+            self.findings.push(finding(yaml::line_of(text, &["kinds", kind]), message));
         }
         rules
     }
 
     fn file(&mut self, file: &str, text: &str) {
         let source = Source::new(file, text);
+        if let Some((at, what)) = out_of_bounds(text) {
+            self.findings.push(source.finding(code::TOO_LARGE, (at, 1), what));
+            return;
+        }
         match PolicySet::from_str(text) {
             Err(errors) => {
                 let told = errors.iter().map(|error| source.diagnostic(code::PARSE, error, (0, text.len())));
@@ -181,7 +164,11 @@ impl Loading {
             self.told(code, error.policy_id(), error);
         }
         for warning in result.validation_warnings() {
-            self.told(code::WARNING, warning.policy_id(), warning);
+            let code = match warning {
+                ValidationWarning::ImpossiblePolicy(_) => code::NEVER,
+                _ => code::WARNING,
+            };
+            self.told(code, warning.policy_id(), warning);
         }
     }
 
@@ -216,6 +203,6 @@ fn annotation(policy: &Policy, name: &str) -> Option<String> {
     policy.annotation(name).filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
-fn span(loc: Option<&Loc>) -> (usize, usize) {
+pub(super) fn span(loc: Option<&Loc>) -> (usize, usize) {
     loc.map_or((0, 0), |loc| (loc.start(), loc.end() - loc.start()))
 }

@@ -8,10 +8,16 @@ mod approvals;
 mod decide;
 mod index;
 mod load;
+mod mutant;
+mod parts;
 mod ruling;
+mod schema;
+mod shadow;
 mod shape;
 mod snapshot;
 
 pub use decide::{PlainAnswer, Question};
+pub use mutant::Mutant;
+pub use parts::{Part, PartKind, Seen};
 pub use ruling::{Because, Effect, PolicyMeta, Ruling};
 pub use snapshot::{Counts, Snapshot};

@@ -18,6 +18,7 @@ use super::load;
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
 use crate::policy::approvals::ApprovalRules;
+use crate::policy::stack::deep;
 use crate::policy::{Bundle, Closed, Finding, Hash};
 
 /// An immutable, loaded bundle.
@@ -25,7 +26,7 @@ use crate::policy::{Bundle, Closed, Finding, Hash};
 pub struct Snapshot {
     version: u64,
     hash: Hash,
-    schema: Schema,
+    schema: Arc<Schema>,
     pub(super) rules: Vec<Rule>,
     /// The same policies as Cedar keeps them, for `plain`.
     pub(super) set: cedar_policy::PolicySet,
@@ -39,7 +40,7 @@ pub struct Snapshot {
 }
 
 /// One policy, ready to be evaluated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub policy: ast::Policy,
     /// Scope and conditions as one expression; Cedar would build it anew for each evaluation.
@@ -78,13 +79,13 @@ pub(super) struct Parts {
 impl Snapshot {
     /// Loads a bundle against a schema, or tells everything that is wrong with it.
     pub fn load(schema: &str, bundle: &Bundle, version: u64) -> Result<Self, Vec<Finding>> {
-        let parts = load::load(schema, bundle)?;
+        let parts = deep(|| load::load(schema, bundle))?;
         Ok(Self {
             version,
             hash: bundle.hash(),
             actions: actions(&parts.schema, &parts.rules),
             enums: enums(&parts.schema),
-            schema: parts.schema,
+            schema: Arc::new(parts.schema),
             rules: parts.rules,
             set: parts.set,
             kinds: parts.kinds,
@@ -92,6 +93,23 @@ impl Snapshot {
             faults: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
         })
+    }
+
+    /// The same bundle with other policies, as a test asks it. Rules stand in the order of their ids.
+    pub(super) fn with_rules(&self, rules: Vec<Rule>) -> Self {
+        Self {
+            version: self.version,
+            hash: self.hash.clone(),
+            actions: actions(&self.schema, &rules),
+            enums: self.enums.clone(),
+            schema: Arc::clone(&self.schema),
+            rules,
+            set: cedar_policy::PolicySet::new(),
+            kinds: self.kinds.clone(),
+            approvals: self.approvals.clone(),
+            faults: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+        }
     }
 
     pub fn version(&self) -> u64 {
@@ -128,7 +146,7 @@ impl Snapshot {
 
     /// Whether an entity is as the schema says. Asked once when the directory changes, never on the way to a decision.
     pub fn conforms(&self, entity: &Closed) -> Result<(), String> {
-        let schema = CoreSchema::new(self.schema.as_ref());
+        let schema = CoreSchema::new(self.schema().as_ref());
         let checker = EntitySchemaConformanceChecker::new(&schema, Extensions::all_available());
         checker.validate_entity(entity.entity()).map_err(|error| error.to_string())
     }
@@ -186,7 +204,7 @@ fn index(action: &ast::Entity, rules: &[Rule]) -> Index {
 }
 
 /// Whether an action scope holds for an action: `==` means the action itself, `in` the members of a group too.
-fn covers(scope: &ActionConstraint, action: &ast::Entity) -> bool {
+pub(super) fn covers(scope: &ActionConstraint, action: &ast::Entity) -> bool {
     match scope {
         ActionConstraint::Any => true,
         ActionConstraint::Eq(uid) => uid.as_ref() == action.uid(),

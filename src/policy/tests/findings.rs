@@ -52,7 +52,7 @@ fn templates_are_refused() {
 fn strict_validation_and_its_warnings_are_findings() {
     assert_eq!(told(&forbid("when { principal.rank > 3 }")), ["4 policy_invalid"]);
     assert_eq!(told(&forbid("when { principal.team.lead == resource }")), ["4 policy_invalid", "4 policy_invalid"]);
-    assert_eq!(told(&forbid("when { principal is Ok::Token }")), ["2 policy_warning"]);
+    assert_eq!(told(&forbid("when { principal is Ok::Token }")), ["2 policy_never_matches"]);
 }
 
 #[test]

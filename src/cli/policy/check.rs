@@ -1,0 +1,95 @@
+//! `ok policy check`: a folder of policies, checked and tested before it serves. It needs no company.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::super::exit::{Exit, Failure};
+use super::super::show::{self, Format};
+use super::{human, machine};
+use crate::gate::fixture;
+use crate::operations;
+use crate::policy::check::{Options, Report, formatted};
+use crate::policy::{Bundle, Finding};
+
+/// Check a folder of policies, and run its tests
+///
+/// Ends with 0 if all is fine, 2 if there are findings, 3 if only the tests or their coverage failed.
+///
+/// Example: `ok policy check policies --min-coverage 100`
+#[derive(clap::Args)]
+pub struct Check {
+    /// The folder
+    #[arg(default_value = "policies")]
+    dir: PathBuf,
+    /// Write the files as the formatter would
+    #[arg(long)]
+    fix: bool,
+    /// Fail unless the tests cover this much of the policies' parts, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    min_coverage: Option<u8>,
+    /// Try small mistakes in the policies, and tell which ones no test notices
+    #[arg(long)]
+    mutate: bool,
+}
+
+/// A report with the files that it is about.
+pub(super) struct Checked<'a> {
+    pub dir: &'a Path,
+    pub bundle: &'a Bundle,
+    pub report: Report,
+}
+
+impl Checked<'_> {
+    /// Everything that keeps the command from ending with 0.
+    pub fn problems(&self) -> Vec<&Finding> {
+        self.report.findings.iter().chain(self.report.tests()).collect()
+    }
+
+    /// The path of a file as the caller has it.
+    pub fn path(&self, file: &str) -> String {
+        self.dir.join(file).display().to_string()
+    }
+
+    pub fn text(&self, file: &str) -> &str {
+        self.bundle.files.get(file).map(String::as_str).unwrap_or_default()
+    }
+}
+
+impl Check {
+    pub fn run(self, format: Format) -> Result<Exit, Failure> {
+        let told = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+        let mut bundle = Bundle::from_dir(&self.dir).map_err(|error| told(&error))?;
+        if self.fix {
+            fix(&self.dir, &mut bundle)?;
+        }
+        let options = Options { min_coverage: self.min_coverage, mutate: self.mutate, ..Options::default() };
+        let report = fixture::check(&operations::ALL, &bundle, &options);
+        let checked = Checked { dir: &self.dir, bundle: &bundle, report };
+        match format {
+            Format::Human => human::show(&checked)?,
+            Format::Json => show::json(&machine::json(&checked))?,
+            Format::Sarif => show::json(&machine::sarif(&checked))?,
+            Format::Junit => show::text(&machine::junit(&checked))?,
+            Format::Github => show::text(&machine::github(&checked))?,
+        }
+        Ok(match (checked.report.is_clean(), checked.report.is_tested()) {
+            (false, _) => Exit::Findings,
+            (true, false) => Exit::Untested,
+            (true, true) => Exit::Done,
+        })
+    }
+}
+
+/// Writes every file anew that is not formatted; whole or not at all.
+fn fix(dir: &Path, bundle: &mut Bundle) -> Result<(), Failure> {
+    for (file, text) in &mut bundle.files {
+        let Some(pretty) = file.ends_with(".cedar").then(|| formatted(text)).flatten() else { continue };
+        let path = dir.join(file);
+        let beside = path.with_extension("cedar.new");
+        let written = fs::write(&beside, &pretty).and_then(|()| fs::rename(&beside, &path));
+        written.map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+        show::note(&format!("formatted {}", path.display()));
+        *text = pretty;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! A report as people read it: each finding with the lines that it is about.
+
+use std::io::IsTerminal as _;
+
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report, Severity};
+
+use super::super::exit::Failure;
+use super::super::show;
+use super::check::Checked;
+use crate::config;
+use crate::policy::codes;
+use crate::policy::{Finding, Severity as Weight};
+
+/// More findings than this are counted, not shown.
+const MOST: usize = 100;
+
+pub(super) fn show(checked: &Checked<'_>) -> Result<(), Failure> {
+    let handler = handler();
+    let open = checked.report.open();
+    let told: Vec<&Finding> = checked.problems().into_iter().chain(&open).collect();
+    let mut text = String::new();
+    for finding in told.iter().take(MOST) {
+        one(&handler, checked, finding, &mut text);
+    }
+    if let Some(more) = told.len().checked_sub(MOST).filter(|more| *more > 0) {
+        text.push_str(&format!("and {more} more\n\n"));
+    }
+    show::raw(format!("{text}{}\n", summary(checked)).as_bytes())
+}
+
+fn handler() -> GraphicalReportHandler {
+    let colour = std::io::stdout().is_terminal() && config::NO_COLOR.value().is_none();
+    let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    GraphicalReportHandler::new_themed(theme).with_width(100).with_context_lines(1).with_links(false)
+}
+
+fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Finding, into: &mut String) {
+    let severity = match finding.severity {
+        Weight::Error => Severity::Error,
+        Weight::Warning => Severity::Warning,
+    };
+    let mut told =
+        MietteDiagnostic::new(show::visible(&finding.message)).with_code(finding.code).with_severity(severity);
+    let help = finding.help.clone().or_else(|| codes::of(finding.code).map(|code| code.mend.to_owned()));
+    if let Some(help) = help {
+        told = told.with_help(show::visible(&help));
+    }
+    let path = checked.path(&finding.file);
+    let text = harmless(checked.text(&finding.file));
+    let (start, length) = finding.span;
+    // Long spans show their first line only: the place is what matters.
+    let first = text.get(start..start + length).and_then(|span| span.lines().next()).map(str::len);
+    let report = match first.filter(|_| !text.is_empty() && length > 0) {
+        Some(first) => {
+            told = told.with_label(LabeledSpan::underline(start..start + first));
+            Report::new(told).with_source_code(NamedSource::new(path, text))
+        }
+        None => {
+            told.message = format!("{path}:{}: {}", finding.line, told.message);
+            Report::new(told)
+        }
+    };
+    let _ = handler.render_report(into, report.as_ref());
+    into.push('\n');
+}
+
+/// The text with every control character replaced by as many bytes.
+fn harmless(text: &str) -> String {
+    let shown = |c: char| show::visible(c.encode_utf8(&mut [0; 4])).chars().eq([c]);
+    let keep = |c: char| matches!(c, '\n' | '\t' | '\r') || shown(c);
+    text.chars().map(|c| if keep(c) { c.to_string() } else { "?".repeat(c.len_utf8()) }).collect()
+}
+
+/// `12 policies, 64 tests, coverage 100 %`
+fn summary(checked: &Checked<'_>) -> String {
+    let report = &checked.report;
+    let (errors, warnings) =
+        report.findings.iter().fold((0, 0), |(errors, warnings), finding| match finding.severity {
+            Weight::Error => (errors + 1, warnings),
+            Weight::Warning => (errors, warnings + 1),
+        });
+    let mut said = vec![];
+    said.extend((errors > 0).then(|| count(errors, "error")));
+    said.extend((warnings > 0).then(|| count(warnings, "warning")));
+    if !report.loads() {
+        return format!("{}; the tests were not run", said.join(", "));
+    }
+    said.push(if report.policies == 1 { "1 policy".into() } else { format!("{} policies", report.policies) });
+    said.push(count(report.run.asked.len(), "test"));
+    let failed = report.tests().count();
+    said.extend((failed > 0).then(|| format!("{failed} failed")));
+    said.extend(report.coverage.as_ref().map(|coverage| format!("coverage {} %", coverage.percent())));
+    said.extend(report.mutation.as_ref().map(|mutation| {
+        format!("mutants noticed {} % ({} of {})", mutation.percent(), mutation.killed(), mutation.mutants)
+    }));
+    said.join(", ")
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,188 @@
+//! The company of a policy test, made into the world that the gate decides in: entities, facts and targets come from the
+//! very code that serves.
+
+use std::str::FromStr as _;
+use std::sync::Arc;
+
+use super::operation::Entry;
+use super::rule::Asker;
+use super::schema::schema;
+use super::target::{ResourceKind, Target, uid};
+use super::world::World;
+use crate::log::append::Head;
+use crate::policy::check::{self, Options, Report};
+use crate::policy::testing::{Asked, Case, Fixture, Member, Stage, Team, Way};
+use crate::policy::{Bundle, Snapshot};
+use crate::store::actors::{Actor, Status};
+use crate::store::company::Instance;
+use crate::store::kills::Kill;
+use crate::types::actor::{ActorKind, KillScope, Role, Trust};
+use crate::types::caller::{Caller, Channel, Who};
+use crate::types::id::ActorId;
+use crate::types::scope::Scope;
+use crate::types::time::Time;
+use crate::types::token::TokenHash;
+
+/// Checks a bundle against these operations.
+pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Report {
+    check::check(&schema(entries), bundle, &Operations(entries), options)
+}
+
+/// The operations that a test can ask about.
+struct Operations<'a>(&'a [Entry]);
+
+impl Stage for Operations<'_> {
+    fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
+        let world = world(snapshot, fixture);
+        cases.iter().map(|case| self.question(&world, fixture, case)).collect()
+    }
+}
+
+impl Operations<'_> {
+    fn question(&self, world: &World, fixture: &Fixture, case: &Case) -> Result<Asked, String> {
+        let mut world = world.clone();
+        let now = case.around.now.unwrap_or(fixture.now);
+        world.kills = Arc::new(case.around.kill.iter().map(|scope| (scope.clone(), kill(scope, now))).collect());
+        if let Some(unknown) = case.around.granted.iter().find(|kind| !world.policy.kinds().any(|known| known == *kind))
+        {
+            return Err(format!("granted: there is no approval kind `{unknown}`"));
+        }
+        let caller = caller(&world, case)?;
+        let about = self.about(&world, &case.op)?;
+        let target = target(fixture, &world, case, &caller, &about)?;
+        let oneself = matches!(&target, Target::Actor(id) if *id == caller.actor());
+        let sight = target.sight().filter(|_| !oneself);
+        Ok(Asker::new(&world, &caller, &target, now).asked(&case.op, sight, case.around.granted.clone()))
+    }
+
+    /// What an operation can be about. An action that the company's own schema adds can be about anything.
+    fn about(&self, world: &World, op: &str) -> Result<Vec<ResourceKind>, String> {
+        if let Some(entry) = self.0.iter().find(|entry| entry.spec.name == op) {
+            return Ok(entry.spec.about.to_vec());
+        }
+        let action = uid("Action", op);
+        let declared = world.policy.schema().actions().any(|known| *known == action);
+        declared.then(|| ResourceKind::ALL.to_vec()).ok_or_else(|| format!("there is no operation `{op}`"))
+    }
+}
+
+/// The company of a fixture, without engaged kill switches.
+fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture) -> World {
+    let head = Head {
+        origin: "test".into(),
+        size: 0,
+        root: Default::default(),
+        ts: fixture.now,
+        note: String::new(),
+        vkey: String::new(),
+    };
+    let instance = Instance { ulid: String::new(), sealing: [0; 32] };
+    let mut world = World::empty(Arc::clone(snapshot), head, instance, false);
+    let teams = fixture.teams.iter().map(|row| team(row, fixture.now));
+    world.settle(teams.chain(fixture.actors.iter().map(|row| member(row, fixture.now))).collect());
+    world
+}
+
+fn kill(scope: &KillScope, at: Time) -> Kill {
+    Kill { scope: scope.clone(), reason: String::new(), by: String::new(), at }
+}
+
+fn team(row: &Team, now: Time) -> Actor {
+    let Team { id, lead, team } = row.clone();
+    let role = Role::Member;
+    Actor { lead, team, ..blank(id, ActorKind::Team, role, now) }
+}
+
+fn member(row: &Member, now: Time) -> Actor {
+    let Member { id, kind, role, team, owner, trust, offboarded } = row.clone();
+    let usual = if kind == ActorKind::Agent { Role::Agent } else { Role::Member };
+    let blank = blank(id, kind, role.unwrap_or(usual), now);
+    let status = if offboarded { Status::Offboarded } else { Status::Active };
+    Actor { team, owner, trust: trust.unwrap_or(blank.trust), status, ..blank }
+}
+
+fn blank(id: ActorId, kind: ActorKind, role: Role, now: Time) -> Actor {
+    Actor {
+        name: id.to_string(),
+        id,
+        kind,
+        role,
+        team: None,
+        lead: None,
+        owner: None,
+        admin: role == Role::Admin,
+        skills: Vec::new(),
+        trust: Trust::Standard,
+        status: Status::Active,
+        created_at: now,
+    }
+}
+
+fn caller(world: &World, case: &Case) -> Result<Caller, String> {
+    let channel = match case.around.channel {
+        Some(Way::Cli) => Channel::Cli,
+        Some(Way::Http) | None => Channel::Http,
+    };
+    match case.actor.as_str() {
+        "server" => return Ok(Caller { who: Who::Server, channel: Channel::Tick }),
+        "visitor" => return Ok(Caller { who: Who::Visitor, channel }),
+        _ => {}
+    }
+    let actor = known(world, &case.actor)?;
+    let active = world.card(&actor).is_some_and(|card| card.actor.status == Status::Active);
+    if actor.is_team() || !active {
+        return Err(format!("`{actor}` cannot act"));
+    }
+    let who = match case.around.scoped {
+        true => Who::Token { actor, hash: TokenHash([0; 32]), scopes: [Scope::Read].into() },
+        false => Who::Holder(actor),
+    };
+    Ok(Caller { who, channel })
+}
+
+fn known(world: &World, id: &str) -> Result<ActorId, String> {
+    let actor = ActorId::from_str(id).ok().filter(|id| world.card(id).is_some());
+    actor.ok_or_else(|| format!("`{id}` is not in this file's actors or teams"))
+}
+
+/// What a case is about: what it names, or the company, or the caller itself.
+fn target(
+    fixture: &Fixture,
+    world: &World,
+    case: &Case,
+    caller: &Caller,
+    about: &[ResourceKind],
+) -> Result<Target, String> {
+    let is = |kind| about.contains(&kind);
+    let id = match case.target.as_deref() {
+        None | Some("company") if is(ResourceKind::Company) => return Ok(Target::Company),
+        None if is(ResourceKind::KillSwitch) => "global",
+        None => &caller.actor().to_string(),
+        Some(id) => id,
+    };
+    if is(ResourceKind::KillSwitch)
+        && let Ok(scope) = KillScope::from_str(id)
+    {
+        if let KillScope::Actor(id) | KillScope::Team(id) = &scope {
+            known(world, id.as_str())?;
+        }
+        return Ok(Target::KillSwitch { scope, engage: !case.around.release });
+    }
+    if let Some(token) = fixture.tokens.iter().find(|token| token.id == id && is(ResourceKind::Token)) {
+        return Ok(Target::Token { id: token.id.clone(), holder: token.holder.clone() });
+    }
+    let numbered = |seq: i64| id == format!("event:{seq}");
+    if let Some(event) = fixture.events.iter().find(|event| numbered(event.id) && is(ResourceKind::Event)) {
+        let (kind, actor, subjects) = (event.kind.clone(), event.actor.clone(), event.subjects.clone());
+        return Ok(Target::Event { seq: event.id, kind, actor, subjects });
+    }
+    match known(world, id) {
+        Ok(actor) if is(if actor.is_team() { ResourceKind::Team } else { ResourceKind::Actor }) => {
+            Ok(Target::Actor(actor))
+        }
+        _ => {
+            let kinds: Vec<&str> = about.iter().map(|kind| kind.name()).collect();
+            Err(format!("`{}` is about {}, and this file has no such `{id}`", case.op, kinds.join(" or ")))
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Checking policies over the API: what `ok policy check` tells, and whether the company has people enough to approve.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::world::Card;
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, post};
+use crate::policy::bundle::path_problem;
+use crate::policy::check::{Directory, Options, Person};
+use crate::policy::{Bundle, Finding};
+use crate::store::actors::Status;
+use crate::types::actor::ActorKind;
+use crate::types::id::ActorId;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::{Reach, Scope};
+
+/// Evaluations that the tests of one request may cost: some seconds.
+const MOST: usize = 500_000;
+
+/// A bundle.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// Text by path: `*.cedar`, `approvals.yaml`, `schema.cedarschema` and `tests/*.yaml`.
+    pub files: BTreeMap<String, String>,
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Checked {
+    /// Whether there is no problem, and every test ran and passed.
+    pub ok: bool,
+    /// How many policies would load.
+    pub policies: usize,
+    pub problems: Vec<Problem>,
+    pub tests: Tests,
+    /// Percent of the policies' parts that the tests have seen both true and false; none where the bundle does not load.
+    pub coverage: Option<u8>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Tests {
+    pub run: usize,
+    pub failed: Vec<Problem>,
+}
+
+/// One thing that is wrong.
+#[derive(Serialize, JsonSchema)]
+pub struct Problem {
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// Bytes of the file: where it starts, and how long it is.
+    pub span: [usize; 2],
+    /// A stable code; the reference of findings explains each.
+    pub code: &'static str,
+    /// `error` or `warning`.
+    pub severity: &'static str,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl From<&Finding> for Problem {
+    fn from(finding: &Finding) -> Problem {
+        let Finding { file, line, span, code, severity, message, help } = finding.clone();
+        Problem { file, line, span: span.into(), code, severity: severity.name(), message, help }
+    }
+}
+
+/// Check policies and run their tests.
+pub enum Check {}
+
+impl Query for Check {
+    const SPEC: Spec = Spec {
+        name: "policy.check",
+        doc: "Check policies and run their tests. Nothing is applied.",
+        scope: Reach::Scopes(&[Scope::Policy]),
+        route: post("/policy/check").slow(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Files;
+    type Output = Checked;
+
+    fn target(_: &Files, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Files, read: &Reader<'_>) -> Result<Checked, Stop> {
+        let bad = input.files.keys().filter_map(|path| Some(format!("files: `{path}` {}", path_problem(path)?)));
+        let bad: Vec<String> = bad.take(20).collect();
+        if !bad.is_empty() {
+            return Err(Refusal::invalid(bad).into());
+        }
+        let directory = directory(read);
+        let options = Options { directory: Some(&directory), most: Some(MOST), ..Options::default() };
+        let report = fixture::check(&crate::operations::ALL, &Bundle { files: input.files }, &options);
+        Ok(Checked {
+            ok: report.is_clean() && report.is_tested(),
+            policies: report.policies,
+            problems: report.findings.iter().map(Problem::from).collect(),
+            tests: Tests { run: report.run.asked.len(), failed: report.tests().map(Problem::from).collect() },
+            coverage: report.coverage.as_ref().map(crate::policy::testing::Coverage::percent),
+        })
+    }
+}
+
+/// The people who could approve.
+fn directory(read: &Reader<'_>) -> Directory {
+    let mut led: BTreeMap<ActorId, Vec<ActorId>> = BTreeMap::new();
+    for card in read.cards() {
+        if let Some(lead) = &card.actor.lead {
+            led.entry(lead.clone()).or_default().push(card.actor.id.clone());
+        }
+    }
+    let people =
+        read.cards().filter(|card| card.actor.kind == ActorKind::Person && card.actor.status == Status::Active);
+    let person = |card: &Arc<Card>| Person {
+        id: card.actor.id.clone(),
+        role: card.actor.role,
+        teams: card.teams().iter().chain(led.get(&card.actor.id).into_iter().flatten()).cloned().collect(),
+    };
+    Directory { people: people.map(person).collect(), leads: led.keys().cloned().collect() }
+}

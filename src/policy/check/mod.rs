@@ -1,0 +1,133 @@
+//! `policy check`: everything that can be said about a bundle before it serves.
+//!
+//! Always true: nothing is printed or written here; a report holds every finding, in the order of file and line; what a
+//! report calls fine loads.
+
+mod format;
+mod pools;
+
+use std::sync::Arc;
+
+pub use format::formatted;
+pub use pools::{Directory, Person};
+
+use super::codes::Severity;
+use super::finding::code;
+use super::stack::deep;
+use super::testing::{self, Coverage, Mutation, Run, Stage};
+use super::{Bundle, Finding, Snapshot};
+use crate::policy::approvals;
+
+/// What is to be checked beside the bundle itself.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// The least coverage, in percent.
+    pub min_coverage: Option<u8>,
+    /// Whether mutants are tried.
+    pub mutate: bool,
+    /// The company's people, for the thresholds of approvals.
+    pub directory: Option<&'a Directory>,
+    /// The most evaluations that the tests may cost: cases times policies. No bound unless given.
+    pub most: Option<usize>,
+}
+
+/// What was found.
+pub struct Report {
+    pub findings: Vec<Finding>,
+    pub policies: usize,
+    pub run: Run,
+    /// Why too little was tested.
+    pub too_little: Vec<Finding>,
+    pub coverage: Option<Coverage>,
+    pub mutation: Option<Mutation>,
+}
+
+impl Report {
+    /// Whether the bundle itself is free of findings.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Whether every test ran and passed, and enough is covered.
+    pub fn is_tested(&self) -> bool {
+        self.tests().next().is_none()
+    }
+
+    /// Whether the bundle would load.
+    pub fn loads(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity == Severity::Warning)
+    }
+
+    /// What is wrong with the tests or their coverage.
+    pub fn tests(&self) -> impl Iterator<Item = &Finding> {
+        self.run.invalid.iter().chain(&self.run.failed).chain(&self.too_little)
+    }
+
+    /// What the tests leave open.
+    pub fn open(&self) -> Vec<Finding> {
+        let gaps = self.coverage.iter().flat_map(Coverage::gaps);
+        gaps.chain(self.mutation.iter().flat_map(|mutation| mutation.survived.iter().cloned())).collect()
+    }
+}
+
+/// Checks a bundle against the product's schema. What parses deep, parses on a deep stack.
+pub fn check(schema: &str, bundle: &Bundle, stage: &(dyn Stage + Sync), options: &Options<'_>) -> Report {
+    deep(|| all(schema, bundle, stage, options))
+}
+
+fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) -> Report {
+    let mut findings = format::findings(bundle);
+    let mut report = match Snapshot::load(schema, bundle, 1) {
+        Err(errors) => {
+            findings.extend(errors);
+            Report {
+                findings,
+                policies: 0,
+                run: Run::default(),
+                too_little: Vec::new(),
+                coverage: None,
+                mutation: None,
+            }
+        }
+        Ok(snapshot) => {
+            findings.extend(snapshot.lint());
+            let text = bundle.files.get(approvals::FILE).map(String::as_str).unwrap_or_default();
+            findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
+            tested(bundle, Arc::new(snapshot), stage, options, findings)
+        }
+    };
+    report.findings.sort_unstable();
+    report.findings.dedup();
+    report
+}
+
+fn tested(
+    bundle: &Bundle,
+    snapshot: Arc<Snapshot>,
+    stage: &dyn Stage,
+    options: &Options<'_>,
+    findings: Vec<Finding>,
+) -> Report {
+    let policies = snapshot.policies().count();
+    let cases = options.most.map_or(usize::MAX, |most| most / policies.max(1));
+    let run = testing::run(bundle, &snapshot, stage, cases);
+    let coverage = testing::cover(&run, &snapshot);
+    let mutation = options.mutate.then(|| testing::mutate(&run, &snapshot));
+    let mut too_little = Vec::new();
+    let file = bundle.files.keys().find(|file| super::bundle::is_test(file)).map_or("tests", String::as_str);
+    let asked_for = run.files > 0 || options.min_coverage.is_some() || options.mutate;
+    if run.asked.is_empty() && run.invalid.is_empty() && asked_for {
+        too_little.push(Finding::new(
+            code::NO_TESTS,
+            file,
+            1,
+            (0, 0),
+            "no test was run: there is no case in tests/*.yaml",
+        ));
+    }
+    if let Some(least) = options.min_coverage.filter(|least| coverage.percent() < *least) {
+        let message = format!("the coverage is {} %, and {least} % are asked for", coverage.percent());
+        too_little.push(Finding::new(code::COVERAGE, file, 1, (0, 0), message));
+    }
+    Report { findings, policies, run, too_little, coverage: Some(coverage), mutation }
+}

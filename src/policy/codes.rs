@@ -1,0 +1,240 @@
+//! The stable codes of findings, each with its severity and its page: `docs/reference/findings.md` is written from here.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+/// Whether a finding keeps a bundle from loading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The bundle does not load, or a test fails.
+    Error,
+    /// The bundle loads; its author should look.
+    Warning,
+}
+
+impl Severity {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+pub const SCHEMA: &str = "schema_invalid";
+pub const REDEFINED: &str = "schema_redefined";
+pub const PARSE: &str = "policy_parse";
+pub const TEMPLATE: &str = "policy_template";
+pub const NO_ID: &str = "policy_without_id";
+pub const DUPLICATE_ID: &str = "policy_duplicate_id";
+pub const NO_REASON: &str = "forbid_without_reason";
+pub const INVALID: &str = "policy_invalid";
+pub const WARNING: &str = "policy_warning";
+pub const NEVER: &str = "policy_never_matches";
+pub const LEVEL: &str = "policy_too_many_hops";
+pub const TOO_LARGE: &str = "policy_too_large";
+pub const APPROVALS: &str = "policy_approvals";
+pub const APPROVALS_FILE: &str = "approvals_invalid";
+pub const APPROVALS_POOL: &str = "approvals_unreachable";
+pub const FORMAT: &str = "policy_format";
+pub const SHADOWED: &str = "policy_shadowed";
+pub const ALLOWS_ALL: &str = "policy_allows_everything";
+pub const TEST_INVALID: &str = "test_invalid";
+pub const TEST_FAILED: &str = "test_failed";
+pub const NO_TESTS: &str = "no_tests_run";
+pub const COVERAGE: &str = "coverage_too_low";
+pub const NOT_COVERED: &str = "part_not_covered";
+pub const SURVIVED: &str = "mutant_survived";
+
+/// One code as the reference shows it.
+pub struct Code {
+    pub code: &'static str,
+    pub severity: Severity,
+    pub title: &'static str,
+    pub meaning: &'static str,
+    pub mend: &'static str,
+}
+
+const fn error(code: &'static str, title: &'static str, meaning: &'static str, mend: &'static str) -> Code {
+    Code { code, severity: Severity::Error, title, meaning, mend }
+}
+
+const fn warning(code: &'static str, title: &'static str, meaning: &'static str, mend: &'static str) -> Code {
+    Code { code, severity: Severity::Warning, title, meaning, mend }
+}
+
+/// Every code there is.
+pub const ALL: &[Code] = &[
+    error(
+        SCHEMA,
+        "The schema cannot be read",
+        "`schema.cedarschema` does not parse, or refers to a type that does not exist.",
+        "Mend the place that is named. Types of the product are written `Ok::Actor`; the context of an action is `Ok::Facts`.",
+    ),
+    error(
+        REDEFINED,
+        "The schema redefines the product's",
+        "`schema.cedarschema` declares an entity type, an action or a common type that the product declares itself.",
+        "Give it another name, best in a namespace of your own. The product's own declarations need not be repeated.",
+    ),
+    error(
+        PARSE,
+        "A file does not parse",
+        "The text is not Cedar. The other files are checked all the same.",
+        "Mend the place that is named.",
+    ),
+    error(
+        TEMPLATE,
+        "A template",
+        "The policy has a slot such as `?principal`. Links of templates are data that nobody reviews.",
+        "Write a policy about a group or an attribute.",
+    ),
+    error(
+        NO_ID,
+        "A policy has no @id",
+        "Answers, logs and tests name a policy by its `@id`.",
+        "Add `@id(\"...\")` above the policy.",
+    ),
+    error(
+        DUPLICATE_ID,
+        "An @id is used twice",
+        "Two policies of the bundle have the same `@id`; the finding names the place of the first.",
+        "Give one of them another.",
+    ),
+    error(
+        NO_REASON,
+        "A forbid has no @reason",
+        "Whoever is refused reads the `@reason`: \u{ab}policy denied tick: admins only\u{bb}.",
+        "Add `@reason(\"...\")` above the policy: lower case, without a full stop.",
+    ),
+    error(
+        INVALID,
+        "A policy does not fit the schema",
+        "Strict validation failed: an unknown action, type, attribute or approval kind, or types that do not fit.",
+        "Mend the place that is named. Test an optional attribute with `has` before it is read.",
+    ),
+    error(
+        WARNING,
+        "Validation warns about a policy",
+        "The policy is valid, and something in it is suspicious, such as mixed scripts or invisible characters.",
+        "Write it so that no doubt is left.",
+    ),
+    error(
+        NEVER,
+        "A policy can never match",
+        "Its scope and conditions cannot all hold: a resource type that no action of the scope applies to, a group that no \
+         such entity can be in, or conditions that contradict each other.",
+        "Remove the policy, or mend the part that cannot hold.",
+    ),
+    error(
+        LEVEL,
+        "A policy follows too many references",
+        "A decision loads two hops from principal, resource and context; the policy reads further, or opens a literal.",
+        "Ask for membership (`in`) instead, or compare without opening.",
+    ),
+    error(
+        TOO_LARGE,
+        "A policy is too large",
+        "Its conditions have more than 1,000 parts, its text more than 4,000 words and signs, or its brackets nest deeper than 64.",
+        "Split it. Sets of names belong into groups.",
+    ),
+    error(
+        APPROVALS,
+        "Approvals are read in the wrong place",
+        "An approval may only release a forbid, as `context.approvals.contains(Ok::ApprovalKind::\"...\")` in its `unless`, and \
+         two kinds are never alternatives.",
+        "Move it there. All the kinds that a forbid names are asked for.",
+    ),
+    error(
+        APPROVALS_FILE,
+        "approvals.yaml cannot be read",
+        "The file is not YAML, has an unknown field or a value out of bounds, or names a kind that the schema does not have.",
+        "Mend the line that is named.",
+    ),
+    warning(
+        APPROVALS_POOL,
+        "An approval can never be given",
+        "The directory has fewer eligible people than the threshold of the kind asks for.",
+        "Lower the threshold, or make more people eligible.",
+    ),
+    warning(
+        FORMAT,
+        "A file is not formatted",
+        "One way to write policies keeps their history readable.",
+        "Run `ok policy check --fix`.",
+    ),
+    warning(
+        SHADOWED,
+        "A policy changes nothing",
+        "Whenever it matches, another one matches too and decides the same, or forbids what it permits.",
+        "Remove it, or mend the condition that is missing in the other one.",
+    ),
+    warning(
+        ALLOWS_ALL,
+        "A policy permits everything to everybody",
+        "Its scope names nobody and nothing, and it has no conditions.",
+        "Name a group, an action or a resource.",
+    ),
+    error(
+        TEST_INVALID,
+        "A test cannot be understood",
+        "The file is not YAML, is too large or too deep, has an unknown field, or names an actor, an operation or a target \
+         that does not exist.",
+        "Mend the line that is named.",
+    ),
+    error(
+        TEST_FAILED,
+        "A test failed",
+        "The answer, the policies or the approvals are not the expected ones.",
+        "Mend the policy or the test.",
+    ),
+    error(
+        NO_TESTS,
+        "No test was run",
+        "There are test files, or a coverage is asked for, and not one case was run.",
+        "Write cases into `tests/*.yaml`.",
+    ),
+    error(
+        COVERAGE,
+        "The coverage is too low",
+        "Fewer parts of the policies than `--min-coverage` asks for were seen both true and false.",
+        "Write a case for each part that is named.",
+    ),
+    warning(
+        NOT_COVERED,
+        "A part of a policy is not covered",
+        "No test has seen this part of a scope or of a condition true, or none has seen it false.",
+        "Write a case in which everything before the part holds, and the part does not; or the other way round.",
+    ),
+    warning(
+        SURVIVED,
+        "No test notices a change",
+        "With the policy changed as told, every test still passes.",
+        "Write a case that fails with the change. A change that makes no difference to any question cannot be noticed.",
+    ),
+];
+
+/// The entry of a code.
+pub fn of(code: &str) -> Option<&'static Code> {
+    ALL.iter().find(|entry| entry.code == code)
+}
+
+/// Where a code is explained, relative to the reference.
+pub fn page(code: &str) -> String {
+    format!("docs/reference/findings.md#{code}")
+}
+
+/// `docs/reference/findings.md`.
+pub fn reference() -> String {
+    let mut text = String::from(
+        "# Findings\n\nWhat `ok policy check` finds, by its code. Written from `src/policy/codes.rs`.\n\n\
+         A bundle with an error does not load. A warning does not keep it from loading; the command ends with 2 all the same.\n",
+    );
+    for Code { code, severity, title, meaning, mend } in ALL {
+        let severity = severity.name();
+        let _ = write!(text, "\n## {code}\n\n{title} ({severity}).\n\n{meaning}\n\nWhat to do: {mend}\n");
+    }
+    text
+}

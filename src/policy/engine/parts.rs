@@ -1,0 +1,198 @@
+//! The parts that a policy's answer can turn on: the three clauses of its scope, and each condition between `&&`, `||`
+//! and `!`. Tests are measured by which of them they have seen true, and which false.
+//!
+//! Always true: a part of a condition counts only where Cedar itself would have looked at it: the scope holds, and what
+//! stands before it did not settle the matter. The clauses of a scope are looked at each on its own.
+
+use std::sync::Arc;
+
+use cedar_policy_core::ast::{
+    ActionConstraint, Expr, ExprKind, Policy, PrincipalOrResourceConstraint, SlotEnv, UnaryOp,
+};
+use cedar_policy_core::evaluator::Evaluator;
+use cedar_policy_core::extensions::Extensions;
+
+use super::decide::{Question, is_true};
+use super::ruling::Because;
+use super::snapshot::{Rule, Snapshot};
+use crate::policy::lexer;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PartKind {
+    Principal,
+    Action,
+    Resource,
+    Condition,
+}
+
+/// One part of one policy.
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub policy: Because,
+    pub kind: PartKind,
+    pub text: String,
+    pub line: usize,
+    /// Bytes of the file: where it starts, and how long it is.
+    pub span: (usize, usize),
+    pub seen_true: bool,
+    pub seen_false: bool,
+}
+
+impl Part {
+    pub fn is_covered(&self) -> bool {
+        self.seen_true && self.seen_false
+    }
+}
+
+/// What the questions asked so far have shown.
+pub struct Seen {
+    parts: Vec<Part>,
+    watched: Vec<Watched>,
+}
+
+/// One policy with the expressions of its parts, and where the first of them stands in the list.
+struct Watched {
+    scope: Vec<Expr>,
+    condition: Option<Arc<Expr>>,
+    first: usize,
+    env: SlotEnv,
+}
+
+impl Seen {
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+}
+
+impl Snapshot {
+    /// Every part, none of them seen yet.
+    pub fn unseen(&self) -> Seen {
+        let mut seen = Seen { parts: Vec::new(), watched: Vec::new() };
+        for rule in &self.rules {
+            let first = seen.parts.len();
+            let clauses = clauses(&rule.policy);
+            seen.parts.extend(clauses.iter().map(|(kind, _)| part(rule, *kind, scope_span(rule, *kind))));
+            let leaves = rule.policy.non_scope_constraints().map(leaves).unwrap_or_default();
+            seen.parts.extend(leaves.iter().map(|leaf| part(rule, PartKind::Condition, place(leaf, rule))));
+            let scope = clauses.into_iter().map(|(_, expr)| expr).collect();
+            let condition = rule.policy.non_scope_constraints_arc().cloned();
+            seen.watched.push(Watched { scope, condition, first, env: rule.policy.env().clone() });
+        }
+        seen
+    }
+
+    /// Notes what one question shows.
+    pub fn observe(&self, question: &Question<'_>, seen: &mut Seen) {
+        let (Ok(entities), Ok(request)) = (question.entities.entities(), self.request(question, &[])) else { return };
+        let evaluator = Evaluator::new(request, entities, Extensions::all_available());
+        for watched in &seen.watched {
+            let mut look = Look { evaluator: &evaluator, env: &watched.env, parts: &mut seen.parts, at: watched.first };
+            let mut holds = true;
+            for clause in &watched.scope {
+                holds &= look.leaf(clause) == Some(true);
+            }
+            if let Some(condition) = watched.condition.as_deref().filter(|_| holds) {
+                look.condition(condition);
+            }
+        }
+    }
+}
+
+struct Look<'a> {
+    evaluator: &'a Evaluator<'a>,
+    env: &'a SlotEnv,
+    parts: &'a mut Vec<Part>,
+    /// The part that comes next.
+    at: usize,
+}
+
+impl Look<'_> {
+    /// None where it cannot be evaluated.
+    fn condition(&mut self, expr: &Expr) -> Option<bool> {
+        match expr.expr_kind() {
+            ExprKind::And { left, right } => match self.condition(left) {
+                Some(true) => self.condition(right),
+                settled => self.pass(right, settled),
+            },
+            ExprKind::Or { left, right } => match self.condition(left) {
+                Some(false) => self.condition(right),
+                settled => self.pass(right, settled),
+            },
+            ExprKind::UnaryApp { op: UnaryOp::Not, arg } => self.condition(arg).map(|holds| !holds),
+            _ => self.leaf(expr),
+        }
+    }
+
+    fn pass(&mut self, unseen: &Expr, settled: Option<bool>) -> Option<bool> {
+        self.at += leaves(unseen).len();
+        settled
+    }
+
+    fn leaf(&mut self, expr: &Expr) -> Option<bool> {
+        let holds = self.evaluator.interpret(expr, self.env).ok().map(|value| is_true(&value));
+        if let (Some(part), Some(holds)) = (self.parts.get_mut(self.at), holds) {
+            part.seen_true |= holds;
+            part.seen_false |= !holds;
+        }
+        self.at += 1;
+        holds
+    }
+}
+
+/// What a condition is made of, between `&&`, `||` and `!`.
+pub(super) fn leaves(expr: &Expr) -> Vec<&Expr> {
+    match expr.expr_kind() {
+        ExprKind::And { left, right } | ExprKind::Or { left, right } => [leaves(left), leaves(right)].concat(),
+        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => leaves(arg),
+        _ => vec![expr],
+    }
+}
+
+/// The clauses of a scope that limit anything.
+fn clauses(policy: &Policy) -> Vec<(PartKind, Expr)> {
+    let (principal, resource) = (policy.principal_constraint(), policy.resource_constraint());
+    let limits = |scope: &PrincipalOrResourceConstraint| !matches!(scope, PrincipalOrResourceConstraint::Any);
+    let action = policy.action_constraint();
+    let mut found = Vec::new();
+    found.extend(limits(principal.as_inner()).then(|| (PartKind::Principal, principal.as_expr())));
+    found.extend((!matches!(action, ActionConstraint::Any)).then(|| (PartKind::Action, action.as_expr())));
+    found.extend(limits(resource.as_inner()).then(|| (PartKind::Resource, resource.as_expr())));
+    found
+}
+
+/// Where a clause of a rule's scope stands.
+pub(super) fn scope_span(rule: &Rule, kind: PartKind) -> (usize, usize) {
+    let begin = rule.policy.loc().map_or(0, |loc| loc.start());
+    lexer::scope(&rule.meta.text).get(kind as usize).map_or((begin, 1), |(at, length)| (begin + at, *length))
+}
+
+/// Where an expression of a rule stands.
+pub(super) fn place(expr: &Expr, rule: &Rule) -> (usize, usize) {
+    super::load::span(expr.source_loc().or_else(|| rule.policy.loc()))
+}
+
+/// The line of a place in a rule.
+pub(super) fn line(rule: &Rule, span: (usize, usize)) -> usize {
+    let begin = rule.policy.loc().map_or(0, |loc| loc.start());
+    let before = rule.meta.text.as_bytes().iter().take(span.0.saturating_sub(begin));
+    rule.meta.line + before.filter(|byte| **byte == b'\n').count()
+}
+
+/// The text of a place in a rule, as one line.
+pub(super) fn text(rule: &Rule, span: (usize, usize)) -> String {
+    let begin = span.0.saturating_sub(rule.policy.loc().map_or(0, |loc| loc.start()));
+    let text = rule.meta.text.get(begin..begin + span.1).unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn part(rule: &Rule, kind: PartKind, span: (usize, usize)) -> Part {
+    Part {
+        policy: Arc::clone(&rule.meta),
+        kind,
+        text: text(rule, span),
+        line: line(rule, span),
+        span,
+        seen_true: false,
+        seen_false: false,
+    }
+}

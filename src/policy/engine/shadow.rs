@@ -1,0 +1,207 @@
+//! Policies that change nothing: those that cannot match, and those that match only where another decides the same.
+//!
+//! Always true: only what can be decided from the texts is told. One policy implies another where each clause of its scope
+//! is as narrow and each of its conditions stands in it too; so whatever the first matches, the second matches.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cedar_policy_core::ast::{
+    ActionConstraint, BinaryOp, Effect, EntityReference, EntityUID, Expr, ExprKind, Literal,
+    PrincipalOrResourceConstraint as Scope, UnaryOp,
+};
+
+use super::load::span;
+use super::parts::{line, place};
+use super::snapshot::{Rule, Snapshot, covers};
+use crate::policy::Finding;
+use crate::policy::finding::code;
+
+impl Snapshot {
+    /// What is valid, and yet cannot be meant.
+    pub fn lint(&self) -> Vec<Finding> {
+        let rules: Vec<Read<'_>> = self.rules.iter().map(Read::of).collect();
+        let mut findings: Vec<Finding> = rules.iter().filter_map(Read::never).collect();
+        findings.extend(rules.iter().filter_map(Read::allows_all));
+        findings.extend(self.shadowed(&rules));
+        findings
+    }
+
+    fn shadowed(&self, rules: &[Read<'_>]) -> Vec<Finding> {
+        let mut by_key: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
+        for (position, rule) in rules.iter().enumerate() {
+            let first = rule.conjuncts.first().map(|(_, text)| text.clone()).unwrap_or_default();
+            by_key.entry((rule.principal.clone(), rule.resource.clone(), first)).or_default().push(position);
+        }
+        let entities = self.schema().as_ref().action_entities().unwrap_or_default();
+        let actions = |scope: &ActionConstraint| -> BTreeSet<EntityUID> {
+            entities.iter().filter(|action| covers(scope, action)).map(|action| action.uid().clone()).collect()
+        };
+        let expanded: BTreeMap<String, BTreeSet<EntityUID>> =
+            rules.iter().map(|rule| (rule.action.clone(), actions(rule.rule.policy.action_constraint()))).collect();
+        let mut findings = Vec::new();
+        for (position, rule) in rules.iter().enumerate() {
+            let wider = rule.keys().into_iter().filter_map(|key| by_key.get(&key)).flatten();
+            let implied = |other: &&usize| {
+                let Some(wide) = rules.get(**other).filter(|_| **other != position) else { return false };
+                let (Some(theirs), Some(ours)) = (expanded.get(&wide.action), expanded.get(&rule.action)) else {
+                    return false;
+                };
+                wide.decides_for(rule)
+                    && theirs.is_superset(ours)
+                    && !(rule.decides_for(wide) && ours == theirs && rule.comes_before(wide))
+            };
+            let by = wider.filter(implied).min_by_key(|other| **other).and_then(|other| rules.get(*other));
+            findings.extend(by.map(|by| rule.shadowed_by(by)));
+        }
+        findings
+    }
+}
+
+type Key = (String, String, String);
+
+/// A policy with its clauses as text; equal texts are equal expressions.
+struct Read<'a> {
+    rule: &'a Rule,
+    principal: String,
+    action: String,
+    resource: String,
+    conjuncts: Vec<(&'a Expr, String)>,
+}
+
+impl<'a> Read<'a> {
+    fn of(rule: &'a Rule) -> Read<'a> {
+        let mut conjuncts = Vec::new();
+        if let Some(condition) = rule.policy.non_scope_constraints() {
+            split(condition, &mut conjuncts);
+        }
+        conjuncts.retain(|conjunct| !matches!(conjunct.expr_kind(), ExprKind::Lit(Literal::Bool(true))));
+        Read {
+            rule,
+            principal: rule.policy.principal_constraint().as_expr().to_string(),
+            action: rule.policy.action_constraint().as_expr().to_string(),
+            resource: rule.policy.resource_constraint().as_expr().to_string(),
+            conjuncts: conjuncts.into_iter().map(|conjunct| (conjunct, conjunct.to_string())).collect(),
+        }
+    }
+
+    fn finding(&self, code: &'static str, at: (usize, usize), message: String) -> Finding {
+        Finding::new(code, self.rule.meta.file.as_str(), line(self.rule, at), at, message)
+    }
+
+    /// Conditions that contradict each other.
+    fn never(&self) -> Option<Finding> {
+        let texts: BTreeSet<&str> = self.conjuncts.iter().map(|(_, text)| text.as_str()).collect();
+        let mut equal: BTreeMap<String, String> = BTreeMap::new();
+        for (conjunct, text) in &self.conjuncts {
+            let (contradicts, told) = match conjunct.expr_kind() {
+                ExprKind::UnaryApp { op: UnaryOp::Not, arg } => {
+                    (texts.contains(arg.to_string().as_str()), format!("`{arg}` must hold and must not"))
+                }
+                ExprKind::BinaryApp { op: BinaryOp::Eq, arg1, arg2 } => {
+                    let (what, value) = if is_literal(arg2) { (arg1, arg2) } else { (arg2, arg1) };
+                    let before = equal.insert(what.to_string(), value.to_string()).filter(|_| is_literal(value));
+                    (
+                        before.is_some_and(|before| before != value.to_string()),
+                        format!("`{what}` cannot be two things at once"),
+                    )
+                }
+                _ => (false, text.clone()),
+            };
+            if contradicts {
+                let message = format!("the policy `{}` can never match: {told}", self.rule.meta.id);
+                return Some(self.finding(code::NEVER, place(conjunct, self.rule), message));
+            }
+        }
+        None
+    }
+
+    fn allows_all(&self) -> Option<Finding> {
+        let policy = &self.rule.policy;
+        let open = matches!(policy.principal_constraint().as_inner(), Scope::Any)
+            && matches!(policy.action_constraint(), ActionConstraint::Any)
+            && matches!(policy.resource_constraint().as_inner(), Scope::Any)
+            && self.conjuncts.is_empty()
+            && policy.effect() == Effect::Permit;
+        let message = format!("the policy `{}` permits everything to everybody", self.rule.meta.id);
+        open.then(|| self.finding(code::ALLOWS_ALL, span(policy.loc()), message))
+    }
+
+    /// The keys of every policy that this one could imply.
+    fn keys(&self) -> Vec<Key> {
+        let principals = wider(self.rule.policy.principal_constraint().as_inner(), "principal");
+        let resources = wider(self.rule.policy.resource_constraint().as_inner(), "resource");
+        let firsts: Vec<&str> =
+            std::iter::once("").chain(self.conjuncts.iter().map(|(_, text)| text.as_str())).collect();
+        let mut keys = Vec::new();
+        for principal in &principals {
+            for resource in &resources {
+                keys.extend(firsts.iter().map(|first| (principal.clone(), resource.clone(), (*first).to_owned())));
+            }
+        }
+        keys
+    }
+
+    /// Whether this one, where it matches, leaves the narrower one nothing to decide; principal and resource are known to be
+    /// as wide.
+    fn decides_for(&self, narrow: &Read<'_>) -> bool {
+        let (mine, theirs) = (self.rule.policy.effect(), narrow.rule.policy.effect());
+        let same = mine == theirs || mine == Effect::Forbid && self.rule.meta.kinds.is_empty();
+        let stands = |text: &String| narrow.conjuncts.iter().any(|(_, other)| other == text);
+        let wide = |mine: &String, scopes: Vec<String>| scopes.contains(mine);
+        same && self.conjuncts.iter().all(|(_, text)| stands(text))
+            && wide(&self.principal, wider(narrow.rule.policy.principal_constraint().as_inner(), "principal"))
+            && wide(&self.resource, wider(narrow.rule.policy.resource_constraint().as_inner(), "resource"))
+    }
+
+    fn comes_before(&self, other: &Read<'_>) -> bool {
+        let place = |read: &Read<'_>| (read.rule.meta.file.clone(), read.rule.meta.line, read.rule.meta.id.clone());
+        place(self) < place(other)
+    }
+
+    fn shadowed_by(&self, by: &Read<'_>) -> Finding {
+        let (mine, by_meta) = (&self.rule.meta, &by.rule.meta);
+        let does = if mine.effect == by_meta.effect { "decides the same" } else { "forbids it" };
+        let message = format!(
+            "the policy `{}` changes nothing: where it matches, `{}` ({}:{}) {does}",
+            mine.id, by_meta.id, by_meta.file, by_meta.line
+        );
+        self.finding(code::SHADOWED, span(self.rule.policy.loc()), message)
+    }
+}
+
+fn split<'a>(expr: &'a Expr, into: &mut Vec<&'a Expr>) {
+    match expr.expr_kind() {
+        ExprKind::And { left, right } => {
+            split(left, into);
+            split(right, into);
+        }
+        _ => into.push(expr),
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr.expr_kind(), ExprKind::Lit(_))
+}
+
+/// The scopes, as text, that hold wherever this one does.
+fn wider(scope: &Scope, variable: &str) -> Vec<String> {
+    use cedar_policy_core::ast::PrincipalConstraint as P;
+    use cedar_policy_core::ast::ResourceConstraint as R;
+    let text = |scope: Scope| match variable {
+        "principal" => P::new(scope).as_expr().to_string(),
+        _ => R::new(scope).as_expr().to_string(),
+    };
+    let mut scopes = vec![Scope::Any, scope.clone()];
+    match scope {
+        Scope::Eq(EntityReference::EUID(uid)) => {
+            let (ty, within) = (std::sync::Arc::new(uid.entity_type().clone()), EntityReference::EUID(uid.clone()));
+            scopes.extend([Scope::In(within.clone()), Scope::Is(ty.clone()), Scope::IsIn(ty, within)]);
+        }
+        Scope::IsIn(ty, within) => scopes.extend([Scope::Is(ty.clone()), Scope::In(within.clone())]),
+        _ => {}
+    }
+    let mut texts: Vec<String> = scopes.into_iter().map(text).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}

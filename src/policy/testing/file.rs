@@ -1,0 +1,395 @@
+//! One test file: who is there, and what is asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::policy::Finding;
+use crate::policy::finding::code;
+use crate::policy::yaml::{self, YamlError};
+use crate::types::actor::{ActorKind, KillScope, Role, Trust};
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// The most cases that one file may come to.
+const MAX_CASES: usize = 20_000;
+
+/// What a file holds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    now: Option<Time>,
+    #[serde(default)]
+    teams: Vec<Team>,
+    #[serde(default)]
+    actors: Vec<Member>,
+    #[serde(default)]
+    tokens: Vec<Token>,
+    #[serde(default)]
+    events: Vec<Event>,
+    #[serde(default)]
+    cases: Vec<Line>,
+    #[serde(default)]
+    matrix: Vec<Matrix>,
+}
+
+/// The company that a file's questions are about.
+#[derive(Clone, Debug)]
+pub struct Fixture {
+    /// The time that it is, unless a case says otherwise: 2026-01-01 unless given.
+    pub now: Time,
+    pub teams: Vec<Team>,
+    pub actors: Vec<Member>,
+    pub tokens: Vec<Token>,
+    pub events: Vec<Event>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Team {
+    pub id: ActorId,
+    pub lead: Option<ActorId>,
+    /// The team above it.
+    pub team: Option<ActorId>,
+}
+
+/// A person or an agent.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    pub id: ActorId,
+    #[serde(default = "person")]
+    pub kind: ActorKind,
+    pub role: Option<Role>,
+    pub team: Option<ActorId>,
+    pub owner: Option<ActorId>,
+    pub trust: Option<Trust>,
+    #[serde(default)]
+    pub offboarded: bool,
+}
+
+const fn person() -> ActorKind {
+    ActorKind::Person
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Token {
+    pub id: String,
+    pub holder: ActorId,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// Its number; a case names it as `event:<number>`.
+    pub id: i64,
+    pub kind: String,
+    pub actor: Option<ActorId>,
+    #[serde(default)]
+    pub subjects: Vec<ActorId>,
+}
+
+/// One of the three answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    Allow,
+    Deny,
+    NeedsApproval,
+}
+
+impl Expect {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Expect::Allow => "allow",
+            Expect::Deny => "deny",
+            Expect::NeedsApproval => "needs_approval",
+        }
+    }
+}
+
+/// The way by which a question comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    Http,
+    Cli,
+}
+
+/// What is the case when a question is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// Kinds of approval that were given.
+    pub granted: Vec<String>,
+    /// Engaged kill switches.
+    pub kill: Vec<KillScope>,
+    /// The kill switch that is asked about would be released, not engaged.
+    pub release: bool,
+    /// With a token that has scopes.
+    pub scoped: bool,
+    pub channel: Option<Way>,
+    pub now: Option<Time>,
+}
+
+/// One case as it is written. (serde cannot flatten a struct that refuses unknown fields.)
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    actor: String,
+    op: String,
+    target: Option<String>,
+    expect: Expect,
+    because: Option<Vec<String>>,
+    approvals: Option<Vec<String>>,
+    #[serde(default)]
+    granted: Vec<String>,
+    #[serde(default)]
+    kill: Vec<KillScope>,
+    #[serde(default)]
+    release: bool,
+    #[serde(default)]
+    scoped: bool,
+    channel: Option<Way>,
+    now: Option<Time>,
+}
+
+/// Every one of these actors with every one of these operations.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Matrix {
+    actors: Vec<String>,
+    ops: Vec<String>,
+    target: Option<String>,
+    expect: BTreeMap<Expect, Which>,
+    #[serde(default)]
+    granted: Vec<String>,
+    #[serde(default)]
+    kill: Vec<KillScope>,
+    #[serde(default)]
+    release: bool,
+    #[serde(default)]
+    scoped: bool,
+    channel: Option<Way>,
+    now: Option<Time>,
+}
+
+/// Which fields of a matrix have an answer: `rest`, or names of actors, of operations, or both as `actor op`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Which {
+    These(Vec<String>),
+    Rest(Rest),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Rest {
+    Rest,
+}
+
+/// One question and the expected answer.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub line: usize,
+    /// An actor of the company, `server`, or `visitor`.
+    pub actor: String,
+    pub op: String,
+    pub target: Option<String>,
+    pub around: Around,
+    pub expect: Expect,
+    /// The ids of the determining policies, if the case says them.
+    pub because: Option<BTreeSet<String>>,
+    /// The kinds asked for, if the case says them.
+    pub approvals: Option<BTreeSet<String>>,
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.actor, self.op)?;
+        self.target.iter().try_for_each(|target| write!(f, " {target}"))
+    }
+}
+
+/// One file, read.
+pub struct TestFile {
+    pub fixture: Fixture,
+    pub cases: Vec<Case>,
+}
+
+/// 2026-01-01T00:00:00Z
+const NOW: Time = Time(1_767_225_600_000);
+
+/// Reads a test file, or says what is wrong with it.
+pub fn parse(file: &str, text: &str) -> Result<TestFile, Finding> {
+    read(text)
+        .map_err(|error| Finding::new(code::TEST_INVALID, file, error.line, line_span(text, error.line), error.message))
+}
+
+/// Where a line of a text stands.
+pub(super) fn line_span(text: &str, line: usize) -> (usize, usize) {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let told = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    (start + told.len() - told.trim_start().len(), told.trim().len())
+}
+
+fn read(text: &str) -> Result<TestFile, YamlError> {
+    let Fields { now, teams, actors, tokens, events, cases, matrix } = match yaml::read::<Option<Fields>>(text)? {
+        Some(fields) => fields,
+        None => return Err(YamlError::at(1, "the file is empty")),
+    };
+    let lines = yaml::item_lines(text, "cases", cases.len());
+    let mut asked = lines.into_iter().zip(cases).map(|(line, case)| case.read(line)).collect::<Result<Vec<_>, _>>()?;
+    let lines = yaml::item_lines(text, "matrix", matrix.len());
+    for (line, matrix) in lines.into_iter().zip(matrix) {
+        let size = matrix.actors.len().saturating_mul(matrix.ops.len());
+        if asked.len().saturating_add(size) > MAX_CASES {
+            return Err(YamlError::at(line, format!("the file comes to more than {MAX_CASES} cases")));
+        }
+        asked.extend(matrix.read(line)?);
+    }
+    let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events };
+    fixture.problem().map_or(Ok(()), |(list, id, problem)| {
+        let at =
+            text.lines().position(|line| line.contains(id)).map_or_else(|| yaml::line_of(text, &[list]), |at| at + 1);
+        Err(YamlError::at(at, problem))
+    })?;
+    Ok(TestFile { fixture, cases: asked })
+}
+
+impl Fixture {
+    /// What in it cannot be, with the list and the id that it is about.
+    fn problem(&self) -> Option<(&'static str, &str, String)> {
+        let teams: BTreeSet<&ActorId> = self.teams.iter().map(|team| &team.id).collect();
+        let members: BTreeSet<&ActorId> = self.actors.iter().map(|member| &member.id).collect();
+        let ids = self.teams.iter().map(|team| &team.id).chain(self.actors.iter().map(|member| &member.id));
+        let mut seen = BTreeSet::new();
+        for id in ids {
+            if !seen.insert(id) {
+                return Some(("actors", id.as_str(), format!("`{id}` is there twice")));
+            }
+        }
+        for team in &self.teams {
+            let missing =
+                team.lead.iter().find(|id| !members.contains(*id)).or(team.team.iter().find(|id| !teams.contains(*id)));
+            if !team.id.is_team() {
+                return Some((
+                    "teams",
+                    team.id.as_str(),
+                    format!("`{}` is not a team's id: write team:<name>", team.id),
+                ));
+            }
+            if let Some(missing) = missing {
+                return Some(("teams", team.id.as_str(), format!("`{}` names `{missing}`, who is not there", team.id)));
+            }
+        }
+        for member in &self.actors {
+            let missing = member
+                .team
+                .iter()
+                .find(|id| !teams.contains(*id))
+                .or(member.owner.iter().find(|id| !members.contains(*id)));
+            if member.id.is_team()
+                || member.kind == ActorKind::Team
+                || ["server", "visitor"].contains(&member.id.as_str())
+            {
+                return Some(("actors", member.id.as_str(), format!("`{}` cannot be a person or an agent", member.id)));
+            }
+            if let Some(missing) = missing {
+                return Some((
+                    "actors",
+                    member.id.as_str(),
+                    format!("`{}` names `{missing}`, who is not there", member.id),
+                ));
+            }
+        }
+        let stranger = self.tokens.iter().find(|token| !members.contains(&token.holder));
+        stranger.map(|token| {
+            ("tokens", token.id.as_str(), format!("`{}` is held by `{}`, who is not there", token.id, token.holder))
+        })
+    }
+}
+
+impl Line {
+    fn read(self, line: usize) -> Result<Case, YamlError> {
+        let Line { actor, op, target, expect, because, approvals, granted, kill, release, scoped, channel, now } = self;
+        if approvals.is_some() && expect != Expect::NeedsApproval {
+            return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
+        }
+        let around = Around { granted, kill, release, scoped, channel, now };
+        let set = |list: Vec<String>| list.into_iter().collect();
+        Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
+    }
+}
+
+impl Matrix {
+    fn read(self, line: usize) -> Result<Vec<Case>, YamlError> {
+        let wrong = |message: String| Err(YamlError::at(line, message));
+        if let Some(both) = self.actors.iter().find(|actor| self.ops.contains(*actor)) {
+            return wrong(format!("`{both}` is an actor and an operation of this matrix: write `{both} <operation>`"));
+        }
+        let mut used = BTreeSet::new();
+        let mut cases = Vec::new();
+        for (actor, op) in self.actors.iter().flat_map(|actor| self.ops.iter().map(move |op| (actor, op))) {
+            let expect = match self.answers(actor, op, &mut used).as_slice() {
+                [one] => *one,
+                [] => {
+                    return wrong(format!("no answer is expected for `{actor} {op}`; `deny: rest` covers what is left"));
+                }
+                _ => return wrong(format!("more than one answer is expected for `{actor} {op}`")),
+            };
+            cases.push(self.case(line, actor, op, expect));
+        }
+        match self.names().find(|name| !used.contains(*name)) {
+            Some(name) => wrong(format!("`{name}` is no actor, no operation and no `actor operation` of this matrix")),
+            None => Ok(cases),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.expect.values().flat_map(|which| match which {
+            Which::These(names) => names.as_slice(),
+            Which::Rest(_) => &[],
+        })
+    }
+
+    /// The answers that the lists give for one field; `rest` counts where no list names it.
+    fn answers(&self, actor: &str, op: &str, used: &mut BTreeSet<String>) -> Vec<Expect> {
+        let both = format!("{actor} {op}");
+        let mut found = BTreeSet::new();
+        for (expect, which) in &self.expect {
+            if let Which::These(names) = which {
+                for name in names.iter().filter(|name| *name == actor || *name == op || **name == both) {
+                    used.insert(name.clone());
+                    found.insert(*expect);
+                }
+            }
+        }
+        if found.is_empty() {
+            found.extend(
+                self.expect.iter().filter(|(_, which)| matches!(which, Which::Rest(_))).map(|(expect, _)| *expect),
+            );
+        }
+        found.into_iter().collect()
+    }
+
+    fn case(&self, line: usize, actor: &str, op: &str, expect: Expect) -> Case {
+        Case {
+            line,
+            actor: actor.to_owned(),
+            op: op.to_owned(),
+            target: self.target.clone(),
+            around: Around {
+                granted: self.granted.clone(),
+                kill: self.kill.clone(),
+                release: self.release,
+                scoped: self.scoped,
+                channel: self.channel,
+                now: self.now,
+            },
+            expect,
+            because: None,
+            approvals: None,
+        }
+    }
+}

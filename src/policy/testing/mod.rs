@@ -1,0 +1,73 @@
+//! Tests of policies: a small company, questions to the gate, and the answers that are expected (`tests/*.yaml`).
+//!
+//! Always true: the entities and the facts of a question are made by whoever implements [`Stage`], which in the product is
+//! the gate, with the code that serves; so a test sees what a caller would see.
+
+mod file;
+mod run;
+
+use std::sync::Arc;
+
+use cedar_policy::EntityUid;
+
+pub use file::{Case, Event, Expect, Fixture, Member, Team, TestFile, Token, Way, parse};
+pub use run::{Coverage, Mutation, Ran, Run, cover, mutate, run};
+
+use super::{Closed, Question, Record, Ruling, Slice, Snapshot};
+
+/// Turns a test's company into what the gate would ask.
+pub trait Stage {
+    /// The question of each case, or what it names that does not exist.
+    fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>>;
+}
+
+/// One question, free of any policy, so that several snapshots can answer it.
+pub struct Asked {
+    pub principal: EntityUid,
+    pub action: EntityUid,
+    pub resource: EntityUid,
+    pub entities: Vec<Closed>,
+    pub facts: Record,
+    pub granted: Vec<String>,
+    /// What must be allowed for the resource to exist as far as the principal can tell.
+    pub sight: Option<EntityUid>,
+}
+
+/// What the gate would answer.
+pub struct Answered {
+    pub ruling: Ruling,
+    /// The operation was not denied, but its target is not to be seen: the caller is told that it does not exist.
+    pub hidden: bool,
+}
+
+impl Asked {
+    pub fn answer(&self, snapshot: &Snapshot) -> Answered {
+        let ruling = self.put(snapshot, &self.action, &self.granted, |question| snapshot.decide(question));
+        let unseen = |sight| self.put(snapshot, sight, &[], |question| snapshot.decide(question));
+        match self.sight.as_ref().filter(|_| !matches!(ruling, Ruling::Deny { .. })).map(unseen) {
+            Some(sight) if !sight.is_allowed() => {
+                let because = sight.because().to_vec();
+                Answered { ruling: Ruling::Deny { because, fault: None }, hidden: true }
+            }
+            _ => Answered { ruling, hidden: false },
+        }
+    }
+
+    pub(super) fn put<T>(
+        &self,
+        snapshot: &Snapshot,
+        action: &EntityUid,
+        granted: &[String],
+        then: impl FnOnce(&Question<'_>) -> T,
+    ) -> T {
+        let slice = Slice::new(snapshot, action, self.entities.iter().cloned());
+        then(&Question {
+            principal: &self.principal,
+            action,
+            resource: &self.resource,
+            entities: &slice,
+            facts: &self.facts,
+            approvals: granted,
+        })
+    }
+}

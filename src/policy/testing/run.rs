@@ -1,0 +1,189 @@
+//! Running the cases, and measuring them: which parts of the policies they have seen, and which mistakes they would notice.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::file::{Case, Expect, line_span, parse};
+use super::{Answered, Asked, Stage};
+use crate::policy::bundle::is_test;
+use crate::policy::engine::Part;
+use crate::policy::finding::code;
+use crate::policy::{Bundle, Finding, Ruling, Snapshot};
+
+/// What the cases of a bundle came to.
+#[derive(Default)]
+pub struct Run {
+    /// Every case that could be asked.
+    pub asked: Vec<Ran>,
+    /// Files and cases that could not be understood.
+    pub invalid: Vec<Finding>,
+    /// Answers that were not the expected ones.
+    pub failed: Vec<Finding>,
+    /// Whether there are test files at all.
+    pub files: usize,
+}
+
+/// One case with its question.
+pub struct Ran {
+    pub file: String,
+    pub case: Case,
+    pub asked: Asked,
+    pub passed: bool,
+}
+
+/// Runs the cases of a bundle, no more than `most`: a file that would go beyond is told of, and not run.
+pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: usize) -> Run {
+    let mut run = Run::default();
+    for (file, text) in bundle.files.iter().filter(|(file, _)| is_test(file)) {
+        run.files += 1;
+        let parsed = match parse(file, text) {
+            Ok(parsed) => parsed,
+            Err(finding) => {
+                run.invalid.push(finding);
+                continue;
+            }
+        };
+        if parsed.cases.len() > most.saturating_sub(run.asked.len()) {
+            let message = format!(
+                "the tests come to more than {most} cases, too many to run here; the command line runs them all"
+            );
+            run.invalid.push(Finding::new(code::TEST_INVALID, file.as_str(), 1, (0, 0), message));
+            continue;
+        }
+        let questions = stage.questions(snapshot, &parsed.fixture, &parsed.cases);
+        for (case, question) in parsed.cases.into_iter().zip(questions) {
+            let finding = |code, message: String| {
+                Finding::new(code, file.as_str(), case.line, line_span(text, case.line), message)
+            };
+            match question {
+                Err(message) => run.invalid.push(finding(code::TEST_INVALID, message)),
+                Ok(asked) => {
+                    let told = case.judge(&asked.answer(snapshot));
+                    let passed = told.is_none();
+                    run.failed.extend(told.map(|told| finding(code::TEST_FAILED, format!("{case}: {told}"))));
+                    run.asked.push(Ran { file: file.clone(), case, asked, passed });
+                }
+            }
+        }
+    }
+    run
+}
+
+impl Case {
+    /// What is wrong with an answer; None if it is the expected one.
+    pub fn judge(&self, answered: &Answered) -> Option<String> {
+        let ruling = &answered.ruling;
+        let answer = match ruling {
+            Ruling::Allow { .. } => Expect::Allow,
+            Ruling::NeedsApproval { .. } => Expect::NeedsApproval,
+            Ruling::Deny { .. } => Expect::Deny,
+        };
+        let ids: BTreeSet<String> = ruling.because().iter().map(|policy| policy.id.clone()).collect();
+        let why = match (ruling, answered.hidden) {
+            (Ruling::Deny { fault: Some(fault), .. }, _) => format!(" ({fault})"),
+            (_, true) => " (the target is not to be seen)".to_owned(),
+            _ if ids.is_empty() => " (no policy permits it)".to_owned(),
+            _ => format!(" ({})", listed(&ids)),
+        };
+        // A question that cannot be asked, or a policy that cannot be evaluated, is never what a test is about.
+        if answer != self.expect || matches!(ruling, Ruling::Deny { fault: Some(_), .. }) {
+            return Some(format!("expected {}, got {}{why}", self.expect.name(), answer.name()));
+        }
+        if let Some(because) = self.because.as_ref().filter(|because| **because != ids) {
+            return Some(format!(
+                "{} as expected, because of {} instead of {}",
+                answer.name(),
+                listed(&ids),
+                listed(because)
+            ));
+        }
+        match (ruling, &self.approvals) {
+            (Ruling::NeedsApproval { kinds, .. }, Some(expected)) if !kinds.iter().eq(expected) => {
+                let kinds = kinds.iter().cloned().collect();
+                Some(format!("expected to need {}, needs {}", listed(expected), listed(&kinds)))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn listed(ids: &BTreeSet<String>) -> String {
+    if ids.is_empty() { "nothing".to_owned() } else { ids.iter().cloned().collect::<Vec<_>>().join(", ") }
+}
+
+/// How much of the policies the cases have seen.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// Every part that can be true and false.
+    pub parts: Vec<Part>,
+}
+
+impl Coverage {
+    pub fn covered(&self) -> usize {
+        self.parts.iter().filter(|part| part.is_covered()).count()
+    }
+
+    /// Rounded down, so that 100 means all.
+    pub fn percent(&self) -> u8 {
+        let percent = (self.covered() * 100).checked_div(self.parts.len());
+        percent.map_or(100, |percent| u8::try_from(percent).unwrap_or(100))
+    }
+
+    /// A finding for each part that was not seen true and false.
+    pub fn gaps(&self) -> Vec<Finding> {
+        let gap = |part: &Part| {
+            let unseen = match (part.seen_true, part.seen_false) {
+                (false, false) => "looked at",
+                (true, _) => "false",
+                (false, true) => "true",
+            };
+            let message = format!("no test of `{}` has seen `{}` {unseen}", part.policy.id, part.text);
+            Finding::new(code::NOT_COVERED, part.policy.file.as_str(), part.line, part.span, message)
+        };
+        self.parts.iter().filter(|part| !part.is_covered()).map(gap).collect()
+    }
+}
+
+/// Shows the policies every question of a run.
+pub fn cover(run: &Run, snapshot: &Snapshot) -> Coverage {
+    let mut seen = snapshot.unseen();
+    for ran in &run.asked {
+        ran.asked
+            .put(snapshot, &ran.asked.action, &ran.asked.granted, |question| snapshot.observe(question, &mut seen));
+    }
+    Coverage { parts: seen.parts().to_vec() }
+}
+
+/// Which mistakes the cases would notice.
+#[derive(Clone, Debug)]
+pub struct Mutation {
+    pub mutants: usize,
+    pub survived: Vec<Finding>,
+}
+
+impl Mutation {
+    pub fn killed(&self) -> usize {
+        self.mutants - self.survived.len()
+    }
+
+    /// Rounded down.
+    pub fn percent(&self) -> u8 {
+        let percent = (self.killed() * 100).checked_div(self.mutants);
+        percent.map_or(100, |percent| u8::try_from(percent).unwrap_or(100))
+    }
+}
+
+/// Makes every mistake once and asks every question until a case fails.
+pub fn mutate(run: &Run, snapshot: &Snapshot) -> Mutation {
+    let mutants = snapshot.mutants();
+    let survives = |mutated: &Snapshot| {
+        let passes = |ran: &Ran| ran.case.judge(&ran.asked.answer(mutated)).is_none();
+        run.asked.iter().filter(|ran| ran.passed).all(passes)
+    };
+    let survivors = mutants.iter().filter(|mutant| survives(&snapshot.mutated(mutant)));
+    let survived = survivors.map(|mutant| {
+        let message = format!("no test notices in `{}`: {}", mutant.policy.id, mutant.what);
+        Finding::new(code::SURVIVED, mutant.policy.file.as_str(), mutant.line, mutant.span, message)
+    });
+    Mutation { survived: survived.collect(), mutants: mutants.len() }
+}

@@ -1,0 +1,174 @@
+//! YAML as a bundle holds it: bounded before it is read, and with the line of what is said about it.
+
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+/// The most bytes of one file.
+const MAX_BYTES: usize = 1 << 20;
+/// The most values that one file may come to, with aliases written out.
+const MAX_VALUES: usize = 200_000;
+/// How deep values may nest.
+const MAX_DEPTH: usize = 32;
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct YamlError {
+    /// Counted from 1.
+    pub line: usize,
+    pub message: String,
+}
+
+impl YamlError {
+    pub fn at(line: usize, message: impl Into<String>) -> YamlError {
+        YamlError { line, message: message.into() }
+    }
+}
+
+/// Reads a file. What would grow beyond the bounds is refused before anything is kept of it.
+pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    if text.len() > MAX_BYTES {
+        return Err(YamlError::at(1, format!("the file holds more than {MAX_BYTES} bytes")));
+    }
+    let told = |error: serde_yaml::Error| {
+        let message = error.to_string();
+        let line = error.location().map_or(1, |at| at.line());
+        let place = message.find(" at line ").filter(|_| error.location().is_some());
+        YamlError::at(line, place.and_then(|at| message.get(..at)).unwrap_or(&message))
+    };
+    let mut left = MAX_VALUES;
+    Count { left: &mut left, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)?;
+    T::deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)
+}
+
+/// Walks over a value, keeps nothing, and stops at the bounds.
+struct Count<'a> {
+    left: &'a mut usize,
+    depth: usize,
+}
+
+impl Count<'_> {
+    fn one<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        let left = self.left.checked_sub(1);
+        *self.left = left.ok_or_else(|| E::custom(format!("more than {MAX_VALUES} values, aliases written out")))?;
+        if self.depth > MAX_DEPTH { Err(E::custom(format!("values nest deeper than {MAX_DEPTH}"))) } else { Ok(()) }
+    }
+
+    fn inner(&mut self) -> Count<'_> {
+        Count { left: self.left, depth: self.depth + 1 }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Count<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(mut self, from: D) -> Result<(), D::Error> {
+        self.one::<D::Error>()?;
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Count<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("plain YAML")
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(self.inner())?.is_some() {}
+        Ok(())
+    }
+    fn visit_map<A: MapAccess<'de>>(mut self, mut pairs: A) -> Result<(), A::Error> {
+        while pairs.next_key_seed(self.inner())?.is_some() {
+            pairs.next_value_seed(self.inner())?;
+        }
+        Ok(())
+    }
+    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, _: A) -> Result<(), A::Error> {
+        Err(A::Error::custom("tags are not read"))
+    }
+}
+
+/// The line of a key below other keys, as block style writes them; of the nearest one that is found.
+pub fn line_of(text: &str, path: &[&str]) -> usize {
+    let (mut found, mut path, mut least) = (1, path, 0);
+    for (number, line) in (1..).zip(text.lines()) {
+        let Some((key, rest)) = path.split_first() else { break };
+        let inside = line.trim_start();
+        let indent = line.len() - inside.len();
+        let name = inside.split(':').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+        if indent >= least && inside.contains(':') && name == *key {
+            (found, path, least) = (number, rest, indent + 1);
+        } else if !inside.is_empty() && !inside.starts_with('#') && indent < least {
+            break;
+        }
+    }
+    found
+}
+
+/// The lines of the items of a list at the top level, as block style writes them; the list's own line where it does not.
+pub fn item_lines(text: &str, key: &str, count: usize) -> Vec<usize> {
+    let head = line_of(text, &[key]);
+    let mut indent = None;
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(text.lines()).skip(head) {
+        let inside = line.trim_start();
+        if inside.is_empty() || inside.starts_with('#') {
+            continue;
+        }
+        let at = line.len() - inside.len();
+        let item = inside == "-" || inside.starts_with("- ");
+        if at == 0 && !item {
+            break;
+        }
+        if item && *indent.get_or_insert(at) == at {
+            lines.push(number);
+        }
+    }
+    if lines.len() == count { lines } else { vec![head; count] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bombs_are_refused() {
+        let laughs: String = (1..12).fold("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".into(), |text, level| {
+            let before = format!("*a{},", level - 1).repeat(10);
+            format!("{text}a{level}: &a{level} [{before}]\n")
+        });
+        let wide = format!("a: &a [{}]\nb: [{}]", "x,".repeat(5_000), "*a,".repeat(5_000));
+        let deep = "[".repeat(100) + &"]".repeat(100);
+        for bomb in [laughs, wide, deep, "x".repeat(MAX_BYTES + 1), "a: &a [*a]".into(), "a: !b c".into()] {
+            let begun = std::time::Instant::now();
+            assert!(read::<serde_json::Value>(&bomb).is_err(), "{}", &bomb[..bomb.len().min(99)]);
+            assert!(begun.elapsed().as_secs() < 5);
+        }
+    }
+
+    #[test]
+    fn keys_and_items_have_lines() {
+        let text =
+            "now: x\n# c\ncases:\n  - {a: 1}\n\n  - a: 2\n    b:\n      - 3\nkinds:\n  admin:\n    threshold: 3\n";
+        assert_eq!(item_lines(text, "cases", 2), [4, 6]);
+        assert_eq!(item_lines(text, "cases", 3), [3, 3, 3]);
+        assert_eq!(line_of(text, &["kinds", "admin", "threshold"]), 11);
+        assert_eq!(line_of(text, &["kinds", "lead"]), 9);
+    }
+}
