@@ -14,3 +14,4 @@ mod api;
 mod cli;
 mod crash;
 mod harness;
+mod policy;

@@ -43,7 +43,8 @@ impl Operations<'_> {
         let mut world = world.clone();
         let now = case.around.now.unwrap_or(fixture.now);
         world.kills = Arc::new(case.around.kill.iter().map(|scope| (scope.clone(), kill(scope, now))).collect());
-        if let Some(unknown) = case.around.granted.iter().find(|kind| !world.policy.kinds().any(|known| known == *kind)) {
+        if let Some(unknown) = case.around.granted.iter().find(|kind| !world.policy.kinds().any(|known| known == *kind))
+        {
             return Err(format!("granted: there is no approval kind `{unknown}`"));
         }
         let caller = caller(&world, case)?;
@@ -176,7 +177,9 @@ fn target(
         return Ok(Target::Event { seq: event.id, kind, actor, subjects });
     }
     match known(world, id) {
-        Ok(actor) if is(if actor.is_team() { ResourceKind::Team } else { ResourceKind::Actor }) => Ok(Target::Actor(actor)),
+        Ok(actor) if is(if actor.is_team() { ResourceKind::Team } else { ResourceKind::Actor }) => {
+            Ok(Target::Actor(actor))
+        }
         _ => {
             let kinds: Vec<&str> = about.iter().map(|kind| kind.name()).collect();
             Err(format!("`{}` is about {}, and this file has no such `{id}`", case.op, kinds.join(" or ")))

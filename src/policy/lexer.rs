@@ -109,7 +109,8 @@ pub(super) fn scope(text: &str) -> Vec<(usize, usize)> {
     let mut clause: Option<(usize, usize)> = None;
     let mut last_word = "";
     for token in Tokens::new(text) {
-        let begins = !inside && token.text == "(" && depth == 0 && matches!(before, "permit" | "forbid") && last_word != "@";
+        let begins =
+            !inside && token.text == "(" && depth == 0 && matches!(before, "permit" | "forbid") && last_word != "@";
         if begins {
             inside = true;
         } else if inside && depth == 1 && matches!(token.text, "," | ")") {

@@ -164,7 +164,8 @@ mod tests {
 
     #[test]
     fn keys_and_items_have_lines() {
-        let text = "now: x\n# c\ncases:\n  - {a: 1}\n\n  - a: 2\n    b:\n      - 3\nkinds:\n  admin:\n    threshold: 3\n";
+        let text =
+            "now: x\n# c\ncases:\n  - {a: 1}\n\n  - a: 2\n    b:\n      - 3\nkinds:\n  admin:\n    threshold: 3\n";
         assert_eq!(item_lines(text, "cases", 2), [4, 6]);
         assert_eq!(item_lines(text, "cases", 3), [3, 3, 3]);
         assert_eq!(line_of(text, &["kinds", "admin", "threshold"]), 11);

@@ -39,7 +39,8 @@ fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Findin
         Weight::Error => Severity::Error,
         Weight::Warning => Severity::Warning,
     };
-    let mut told = MietteDiagnostic::new(show::visible(&finding.message)).with_code(finding.code).with_severity(severity);
+    let mut told =
+        MietteDiagnostic::new(show::visible(&finding.message)).with_code(finding.code).with_severity(severity);
     let help = finding.help.clone().or_else(|| codes::of(finding.code).map(|code| code.mend.to_owned()));
     if let Some(help) = help {
         told = told.with_help(show::visible(&help));
@@ -73,10 +74,11 @@ fn harmless(text: &str) -> String {
 /// `12 policies, 64 tests, coverage 100 %`
 fn summary(checked: &Checked<'_>) -> String {
     let report = &checked.report;
-    let (errors, warnings) = report.findings.iter().fold((0, 0), |(errors, warnings), finding| match finding.severity {
-        Weight::Error => (errors + 1, warnings),
-        Weight::Warning => (errors, warnings + 1),
-    });
+    let (errors, warnings) =
+        report.findings.iter().fold((0, 0), |(errors, warnings), finding| match finding.severity {
+            Weight::Error => (errors + 1, warnings),
+            Weight::Warning => (errors, warnings + 1),
+        });
     let mut said = vec![];
     said.extend((errors > 0).then(|| count(errors, "error")));
     said.extend((warnings > 0).then(|| count(warnings, "warning")));

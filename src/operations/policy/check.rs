@@ -116,7 +116,8 @@ fn directory(read: &Reader<'_>) -> Directory {
             led.entry(lead.clone()).or_default().push(card.actor.id.clone());
         }
     }
-    let people = read.cards().filter(|card| card.actor.kind == ActorKind::Person && card.actor.status == Status::Active);
+    let people =
+        read.cards().filter(|card| card.actor.kind == ActorKind::Person && card.actor.status == Status::Active);
     let person = |card: &Arc<Card>| Person {
         id: card.actor.id.clone(),
         role: card.actor.role,

@@ -49,5 +49,7 @@ fn finding(file: &str, text: &str, pretty: &str) -> Finding {
     let start: usize = text.split_inclusive('\n').take(same).map(str::len).sum();
     let length = text.lines().nth(same).map_or(0, str::len);
     let source = Source::new(file, text);
-    source.finding(code::FORMAT, (start, length), "the file is not formatted").helped("ok policy check --fix formats it")
+    source
+        .finding(code::FORMAT, (start, length), "the file is not formatted")
+        .helped("ok policy check --fix formats it")
 }

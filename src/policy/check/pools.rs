@@ -27,12 +27,16 @@ pub struct Person {
 impl Directory {
     /// A finding for each kind whose threshold can never be met.
     pub(super) fn findings(&self, snapshot: &Snapshot, text: &str) -> Vec<Finding> {
-        let kinds: BTreeSet<&str> = snapshot.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
+        let kinds: BTreeSet<&str> =
+            snapshot.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
         let finding = |kind: &str| {
             let rule = snapshot.approvals().rule(kind);
             let pool = self.eligible(&rule);
             let enough = pool >= rule.threshold as usize;
-            let message = format!("an approval of `{kind}` takes {}, and the directory has {pool} who may give it", rule.threshold);
+            let message = format!(
+                "an approval of `{kind}` takes {}, and the directory has {pool} who may give it",
+                rule.threshold
+            );
             let line = yaml::line_of(text, &["kinds", kind, "threshold"]);
             (!enough).then(|| Finding::new(code::APPROVALS_POOL, FILE, line, (0, 0), message))
         };

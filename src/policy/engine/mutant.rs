@@ -95,7 +95,8 @@ impl Maker<'_> {
         for (what, span, draft) in self.drafts(rule) {
             let typed = draft.only_types_differ(rule);
             let changed = self.viable(rule, draft);
-            let changed = changed.filter(|changed| !typed || self.relevant(&changed.policy) != self.relevant(&rule.policy));
+            let changed =
+                changed.filter(|changed| !typed || self.relevant(&changed.policy) != self.relevant(&rule.policy));
             found.extend(changed.map(|changed| mutant(what, span, Some(changed))));
         }
         found
@@ -130,9 +131,14 @@ impl Maker<'_> {
                 }
             }
             for (index, node) in nodes(condition).into_iter().enumerate() {
-                let what = if matches!(node.expr_kind(), ExprKind::And { .. }) { "&& became ||" } else { "|| became &&" };
+                let what =
+                    if matches!(node.expr_kind(), ExprKind::And { .. }) { "&& became ||" } else { "|| became &&" };
                 let at = node.source_loc().map_or_else(|| place(condition, rule), |loc| span(Some(loc)));
-                drafts.push((format!("`{}`: {what}", text(rule, at)), at, with(Some(swapped(condition, &mut index.clone())))));
+                drafts.push((
+                    format!("`{}`: {what}", text(rule, at)),
+                    at,
+                    with(Some(swapped(condition, &mut index.clone()))),
+                ));
             }
         }
         drafts
@@ -267,7 +273,9 @@ fn replaced(expr: &Expr, index: usize, with: Option<&Expr>) -> Option<Expr> {
 /// Every `&&` and `||` of a condition.
 fn nodes(expr: &Expr) -> Vec<&Expr> {
     match expr.expr_kind() {
-        ExprKind::And { left, right } | ExprKind::Or { left, right } => [vec![expr], nodes(left), nodes(right)].concat(),
+        ExprKind::And { left, right } | ExprKind::Or { left, right } => {
+            [vec![expr], nodes(left), nodes(right)].concat()
+        }
         ExprKind::UnaryApp { op: UnaryOp::Not, arg } => nodes(arg),
         _ => Vec::new(),
     }

@@ -46,7 +46,9 @@ impl Snapshot {
                 let (Some(theirs), Some(ours)) = (expanded.get(&wide.action), expanded.get(&rule.action)) else {
                     return false;
                 };
-                wide.decides_for(rule) && theirs.is_superset(ours) && !(rule.decides_for(wide) && ours == theirs && rule.comes_before(wide))
+                wide.decides_for(rule)
+                    && theirs.is_superset(ours)
+                    && !(rule.decides_for(wide) && ours == theirs && rule.comes_before(wide))
             };
             let by = wider.filter(implied).min_by_key(|other| **other).and_then(|other| rules.get(*other));
             findings.extend(by.map(|by| rule.shadowed_by(by)));
@@ -98,7 +100,10 @@ impl<'a> Read<'a> {
                 ExprKind::BinaryApp { op: BinaryOp::Eq, arg1, arg2 } => {
                     let (what, value) = if is_literal(arg2) { (arg1, arg2) } else { (arg2, arg1) };
                     let before = equal.insert(what.to_string(), value.to_string()).filter(|_| is_literal(value));
-                    (before.is_some_and(|before| before != value.to_string()), format!("`{what}` cannot be two things at once"))
+                    (
+                        before.is_some_and(|before| before != value.to_string()),
+                        format!("`{what}` cannot be two things at once"),
+                    )
                 }
                 _ => (false, text.clone()),
             };
@@ -125,7 +130,8 @@ impl<'a> Read<'a> {
     fn keys(&self) -> Vec<Key> {
         let principals = wider(self.rule.policy.principal_constraint().as_inner(), "principal");
         let resources = wider(self.rule.policy.resource_constraint().as_inner(), "resource");
-        let firsts: Vec<&str> = std::iter::once("").chain(self.conjuncts.iter().map(|(_, text)| text.as_str())).collect();
+        let firsts: Vec<&str> =
+            std::iter::once("").chain(self.conjuncts.iter().map(|(_, text)| text.as_str())).collect();
         let mut keys = Vec::new();
         for principal in &principals {
             for resource in &resources {

@@ -222,7 +222,8 @@ const NOW: Time = Time(1_767_225_600_000);
 
 /// Reads a test file, or says what is wrong with it.
 pub fn parse(file: &str, text: &str) -> Result<TestFile, Finding> {
-    read(text).map_err(|error| Finding::new(code::TEST_INVALID, file, error.line, line_span(text, error.line), error.message))
+    read(text)
+        .map_err(|error| Finding::new(code::TEST_INVALID, file, error.line, line_span(text, error.line), error.message))
 }
 
 /// Where a line of a text stands.
@@ -249,7 +250,10 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
     }
     let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
-        let at = text.lines().position(|line| line.contains(id)).map_or_else(|| yaml::line_of(text, &[list]), |at| at + 1);
+        let head = yaml::line_of(text, &[list]);
+        let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
+        let names = |line: &str| line.split(|c| !word(c)).any(|word| word == id);
+        let at = text.lines().skip(head).position(names).map_or(head, |at| head + at + 1);
         Err(YamlError::at(at, problem))
     })?;
     Ok(TestFile { fixture, cases: asked })
@@ -268,25 +272,43 @@ impl Fixture {
             }
         }
         for team in &self.teams {
-            let missing = team.lead.iter().find(|id| !members.contains(*id)).or(team.team.iter().find(|id| !teams.contains(*id)));
+            let missing =
+                team.lead.iter().find(|id| !members.contains(*id)).or(team.team.iter().find(|id| !teams.contains(*id)));
             if !team.id.is_team() {
-                return Some(("teams", team.id.as_str(), format!("`{}` is not a team's id: write team:<name>", team.id)));
+                return Some((
+                    "teams",
+                    team.id.as_str(),
+                    format!("`{}` is not a team's id: write team:<name>", team.id),
+                ));
             }
             if let Some(missing) = missing {
                 return Some(("teams", team.id.as_str(), format!("`{}` names `{missing}`, who is not there", team.id)));
             }
         }
         for member in &self.actors {
-            let missing = member.team.iter().find(|id| !teams.contains(*id)).or(member.owner.iter().find(|id| !members.contains(*id)));
-            if member.id.is_team() || member.kind == ActorKind::Team || ["server", "visitor"].contains(&member.id.as_str()) {
+            let missing = member
+                .team
+                .iter()
+                .find(|id| !teams.contains(*id))
+                .or(member.owner.iter().find(|id| !members.contains(*id)));
+            if member.id.is_team()
+                || member.kind == ActorKind::Team
+                || ["server", "visitor"].contains(&member.id.as_str())
+            {
                 return Some(("actors", member.id.as_str(), format!("`{}` cannot be a person or an agent", member.id)));
             }
             if let Some(missing) = missing {
-                return Some(("actors", member.id.as_str(), format!("`{}` names `{missing}`, who is not there", member.id)));
+                return Some((
+                    "actors",
+                    member.id.as_str(),
+                    format!("`{}` names `{missing}`, who is not there", member.id),
+                ));
             }
         }
         let stranger = self.tokens.iter().find(|token| !members.contains(&token.holder));
-        stranger.map(|token| ("tokens", token.id.as_str(), format!("`{}` is held by `{}`, who is not there", token.id, token.holder)))
+        stranger.map(|token| {
+            ("tokens", token.id.as_str(), format!("`{}` is held by `{}`, who is not there", token.id, token.holder))
+        })
     }
 }
 
@@ -313,7 +335,11 @@ impl Matrix {
         for (actor, op) in self.actors.iter().flat_map(|actor| self.ops.iter().map(move |op| (actor, op))) {
             let expect = match self.answers(actor, op, &mut used).as_slice() {
                 [one] => *one,
-                [] => return wrong(format!("no answer is expected for `{actor} {op}`; `deny: rest` covers what is left")),
+                [] => {
+                    return wrong(format!(
+                        "no answer is expected for `{actor} {op}`; `deny: rest` covers what is left"
+                    ));
+                }
                 _ => return wrong(format!("more than one answer is expected for `{actor} {op}`")),
             };
             cases.push(self.case(line, actor, op, expect));
@@ -344,7 +370,9 @@ impl Matrix {
             }
         }
         if found.is_empty() {
-            found.extend(self.expect.iter().filter(|(_, which)| matches!(which, Which::Rest(_))).map(|(expect, _)| *expect));
+            found.extend(
+                self.expect.iter().filter(|(_, which)| matches!(which, Which::Rest(_))).map(|(expect, _)| *expect),
+            );
         }
         found.into_iter().collect()
     }

@@ -44,7 +44,9 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
             }
         };
         if parsed.cases.len() > most.saturating_sub(run.asked.len()) {
-            let message = format!("the tests come to more than {most} cases, too many to run here; the command line runs them all");
+            let message = format!(
+                "the tests come to more than {most} cases, too many to run here; the command line runs them all"
+            );
             run.invalid.push(Finding::new(code::TEST_INVALID, file.as_str(), 1, (0, 0), message));
             continue;
         }
@@ -88,7 +90,12 @@ impl Case {
             return Some(format!("expected {}, got {}{why}", self.expect.name(), answer.name()));
         }
         if let Some(because) = self.because.as_ref().filter(|because| **because != ids) {
-            return Some(format!("{} as expected, because of {} instead of {}", answer.name(), listed(&ids), listed(because)));
+            return Some(format!(
+                "{} as expected, because of {} instead of {}",
+                answer.name(),
+                listed(&ids),
+                listed(because)
+            ));
         }
         match (ruling, &self.approvals) {
             (Ruling::NeedsApproval { kinds, .. }, Some(expected)) if !kinds.iter().eq(expected) => {
@@ -141,7 +148,8 @@ impl Coverage {
 pub fn cover(run: &Run, snapshot: &Snapshot) -> Coverage {
     let mut seen = snapshot.unseen();
     for ran in &run.asked {
-        ran.asked.put(snapshot, &ran.asked.action, &ran.asked.granted, |question| snapshot.observe(question, &mut seen));
+        ran.asked
+            .put(snapshot, &ran.asked.action, &ran.asked.granted, |question| snapshot.observe(question, &mut seen));
     }
     Coverage { parts: seen.parts().to_vec() }
 }
