@@ -15,6 +15,7 @@ mod cli;
 mod crash;
 mod harness;
 mod house;
+mod policy;
 mod property;
 mod reference;
 mod wire;

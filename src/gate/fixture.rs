@@ -171,6 +171,11 @@ fn target(
     if let Some(token) = fixture.tokens.iter().find(|token| token.id == id && is(ResourceKind::Token)) {
         return Ok(Target::Token { id: token.id.clone(), holder: token.holder.clone() });
     }
+    if let Some(approval) = fixture.approvals.iter().find(|row| row.id == id && is(ResourceKind::Approval)) {
+        let (requester, operation) = (approval.requester.clone(), approval.operation.clone());
+        let approvers = approval.approvers.clone();
+        return Ok(Target::Approval { id: approval.id.clone(), requester, operation, approvers });
+    }
     let numbered = |seq: i64| id == format!("event:{seq}");
     if let Some(event) = fixture.events.iter().find(|event| numbered(event.id) && is(ResourceKind::Event)) {
         let (kind, actor, subjects) = (event.kind.clone(), event.actor.clone(), event.subjects.clone());

@@ -17,3 +17,8 @@ fn the_reference_of_settings_is_that_of_the_code() {
 fn the_reference_of_commands_is_that_of_the_code() {
     assert_current("cli.md", &ok::cli::reference::reference());
 }
+
+#[test]
+fn the_reference_of_findings_is_that_of_the_code() {
+    assert_current("findings.md", &ok::policy::codes::reference());
+}

@@ -111,11 +111,11 @@ fn tested(
     let policies = snapshot.policies().count();
     let cases = options.most.map_or(usize::MAX, |most| most / policies.max(1));
     let run = testing::run(bundle, &snapshot, stage, cases);
-    let coverage = testing::cover(&run, &snapshot);
+    let asked_for = run.files > 0 || options.min_coverage.is_some() || options.mutate;
+    let coverage = asked_for.then(|| testing::cover(&run, &snapshot));
     let mutation = options.mutate.then(|| testing::mutate(&run, &snapshot));
     let mut too_little = Vec::new();
     let file = bundle.files.keys().find(|file| super::bundle::is_test(file)).map_or("tests", String::as_str);
-    let asked_for = run.files > 0 || options.min_coverage.is_some() || options.mutate;
     if run.asked.is_empty() && run.invalid.is_empty() && asked_for {
         too_little.push(Finding::new(
             code::NO_TESTS,
@@ -125,9 +125,10 @@ fn tested(
             "no test was run: there is no case in tests/*.yaml",
         ));
     }
-    if let Some(least) = options.min_coverage.filter(|least| coverage.percent() < *least) {
-        let message = format!("the coverage is {} %, and {least} % are asked for", coverage.percent());
+    let percent = coverage.as_ref().map_or(100, Coverage::percent);
+    if let Some(least) = options.min_coverage.filter(|least| percent < *least) {
+        let message = format!("the coverage is {percent} %, and {least} % are asked for");
         too_little.push(Finding::new(code::COVERAGE, file, 1, (0, 0), message));
     }
-    Report { findings, policies, run, too_little, coverage: Some(coverage), mutation }
+    Report { findings, policies, run, too_little, coverage, mutation }
 }

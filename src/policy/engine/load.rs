@@ -3,7 +3,7 @@
 //! Always true: all problems are told at once; a policy that is too large, or is a template, is not looked into further; a
 //! policy is known by its `@id`, and by its place until it has one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -156,19 +156,30 @@ impl Loading {
     fn validate(&mut self, schema: &Schema) {
         let validator = Validator::new(schema.clone());
         let result = validator.validate_with_level(&self.set, ValidationMode::Strict, MAX_HOPS);
+        // What cannot match because a name in it is wrong, or for two reasons, is told once.
+        let mut told: BTreeSet<String> = BTreeSet::new();
         for error in result.validation_errors() {
             let code = match error {
                 ValidationError::EntityDerefLevelViolation(_) => code::LEVEL,
                 _ => code::INVALID,
             };
             self.told(code, error.policy_id(), error);
+            told.insert(error.policy_id().to_string());
         }
-        for warning in result.validation_warnings() {
-            let code = match warning {
-                ValidationWarning::ImpossiblePolicy(_) => code::NEVER,
-                _ => code::WARNING,
-            };
-            self.told(code, warning.policy_id(), warning);
+        let never = |warning: &ValidationWarning| match warning {
+            ValidationWarning::InvalidActionApplication(_) => Some(0),
+            ValidationWarning::ImpossiblePolicy(_) => Some(1),
+            _ => None,
+        };
+        let mut warnings: Vec<&ValidationWarning> = result.validation_warnings().collect();
+        warnings.sort_by_key(|warning| never(warning));
+        for warning in warnings {
+            let impossible = never(warning).is_some();
+            if !impossible {
+                self.told(code::WARNING, warning.policy_id(), warning);
+            } else if told.insert(warning.policy_id().to_string()) {
+                self.told(code::NEVER, warning.policy_id(), warning);
+            }
         }
     }
 

@@ -68,9 +68,9 @@ fn extended(ours: &str, theirs: &str) -> Result<Schema, Vec<Finding>> {
     }
     let parse = |text| {
         let parsed = Fragment::<RawName>::from_cedarschema_str(text, Extensions::all_available());
-        parsed.map(|(fragment, _warnings)| fragment)
+        parsed.map(|(fragment, _warnings)| fragment).map_err(|error| told(&error))
     };
-    let (product, company) = (parse(ours).map_err(|error| told(&error))?, parse(theirs).map_err(|error| told(&error))?);
+    let (product, company) = (parse(ours)?, parse(theirs)?);
     let twice = redefined(&product, &company);
     if !twice.is_empty() {
         let findings = twice.into_iter().map(|(what, name, word)| {
@@ -96,9 +96,9 @@ fn redefined(product: &Fragment<RawName>, company: &Fragment<RawName>) -> Vec<(&
         let Some(ours) = product.0.get(namespace) else { continue };
         let full = |name: &str| namespace.as_ref().map_or_else(|| name.to_owned(), |space| format!("{space}::{name}"));
         let types = theirs.entity_types.keys().filter(|name| ours.entity_types.contains_key(*name));
-        twice.extend(types.map(|name| ("entity type", full(&name.to_string()), name.to_string())));
+        twice.extend(types.map(|name| ("entity type", full(name.as_ref()), name.to_string())));
         let commons = theirs.common_types.keys().filter(|name| ours.common_types.contains_key(*name));
-        twice.extend(commons.map(|name| ("type", full(&name.as_ref().to_string()), name.as_ref().to_string())));
+        twice.extend(commons.map(|name| ("type", full(name.as_ref().as_ref()), name.as_ref().to_string())));
         let actions = theirs.actions.keys().filter(|name| ours.actions.contains_key(*name));
         twice.extend(actions.map(|name| ("action", full(&format!("Action::\"{name}\"")), format!("\"{name}\""))));
     }

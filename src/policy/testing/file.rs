@@ -28,6 +28,8 @@ struct Fields {
     #[serde(default)]
     events: Vec<Event>,
     #[serde(default)]
+    approvals: Vec<Approval>,
+    #[serde(default)]
     cases: Vec<Line>,
     #[serde(default)]
     matrix: Vec<Matrix>,
@@ -42,6 +44,7 @@ pub struct Fixture {
     pub actors: Vec<Member>,
     pub tokens: Vec<Token>,
     pub events: Vec<Event>,
+    pub approvals: Vec<Approval>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -77,6 +80,17 @@ const fn person() -> ActorKind {
 pub struct Token {
     pub id: String,
     pub holder: ActorId,
+}
+
+/// A call that waits. Who may decide it is given here, not worked out from `approvals.yaml`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    pub id: String,
+    pub requester: ActorId,
+    pub operation: String,
+    #[serde(default)]
+    pub approvers: Vec<ActorId>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -234,10 +248,11 @@ pub(super) fn line_span(text: &str, line: usize) -> (usize, usize) {
 }
 
 fn read(text: &str) -> Result<TestFile, YamlError> {
-    let Fields { now, teams, actors, tokens, events, cases, matrix } = match yaml::read::<Option<Fields>>(text)? {
-        Some(fields) => fields,
-        None => return Err(YamlError::at(1, "the file is empty")),
-    };
+    let Fields { now, teams, actors, tokens, events, approvals, cases, matrix } =
+        match yaml::read::<Option<Fields>>(text)? {
+            Some(fields) => fields,
+            None => return Err(YamlError::at(1, "the file is empty")),
+        };
     let lines = yaml::item_lines(text, "cases", cases.len());
     let mut asked = lines.into_iter().zip(cases).map(|(line, case)| case.read(line)).collect::<Result<Vec<_>, _>>()?;
     let lines = yaml::item_lines(text, "matrix", matrix.len());
@@ -248,10 +263,12 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         }
         asked.extend(matrix.read(line)?);
     }
-    let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events };
+    let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events, approvals };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
-        let at =
-            text.lines().position(|line| line.contains(id)).map_or_else(|| yaml::line_of(text, &[list]), |at| at + 1);
+        let head = yaml::line_of(text, &[list]);
+        let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
+        let names = |line: &str| line.split(|c| !word(c)).any(|word| word == id);
+        let at = text.lines().skip(head).position(names).map_or(head, |at| head + at + 1);
         Err(YamlError::at(at, problem))
     })?;
     Ok(TestFile { fixture, cases: asked })
@@ -334,7 +351,9 @@ impl Matrix {
             let expect = match self.answers(actor, op, &mut used).as_slice() {
                 [one] => *one,
                 [] => {
-                    return wrong(format!("no answer is expected for `{actor} {op}`; `deny: rest` covers what is left"));
+                    return wrong(format!(
+                        "no answer is expected for `{actor} {op}`; `deny: rest` covers what is left"
+                    ));
                 }
                 _ => return wrong(format!("more than one answer is expected for `{actor} {op}`")),
             };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cedar_policy::EntityUid;
 
-pub use file::{Case, Event, Expect, Fixture, Member, Team, TestFile, Token, Way, parse};
+pub use file::{Approval, Case, Event, Expect, Fixture, Member, Team, TestFile, Token, Way, parse};
 pub use run::{Coverage, Mutation, Ran, Run, cover, mutate, run};
 
 use super::{Closed, Question, Record, Ruling, Slice, Snapshot};

@@ -1,0 +1,108 @@
+//! POST /policy/check.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use super::permit;
+use crate::harness::Test;
+
+#[tokio::test]
+async fn people_check_policies_and_agents_do_not() {
+    let test = Test::new().await;
+    let max = test.add("max", "person", json!({})).await;
+    let bot = test.add("bot", "agent", json!({ "owner": "max" })).await;
+    let files = json!({ "files": { "a.cedar": permit("a", "tick"), "tests/a.yaml": "actors: [{id: ana, role: admin}]\ncases:\n  - {actor: ana, op: tick, expect: allow}\n" } });
+    let checked = test.post("/policy/check", &max, files.clone()).await;
+    assert_eq!(
+        checked.json(),
+        json!({ "ok": true, "policies": 1, "problems": [], "tests": { "run": 1, "failed": [] }, "coverage": 0 })
+    );
+    assert_eq!(test.post("/policy/check", &bot, files).await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_token_with_the_scope_policy_reaches_it() {
+    let test = Test::new().await;
+    let files = json!({ "files": {} });
+    let policy = test.token("ana", json!({ "scopes": ["policy"] })).await;
+    assert_eq!(test.post("/policy/check", &policy, files.clone()).await.status, 200);
+    let read = test.token("ana", json!({ "scopes": ["read"] })).await;
+    assert_eq!(
+        test.post("/policy/check", &read, files).await.error(),
+        "403 token_scope this token's scopes do not reach POST /policy/check"
+    );
+}
+
+#[tokio::test]
+async fn problems_come_with_file_line_span_and_code() {
+    let test = Test::new().await;
+    let checked =
+        test.post("/policy/check", &test.admin, json!({ "files": { "x/a.cedar": permit("a", "tickk") } })).await.json();
+    assert_eq!(checked["ok"], json!(false));
+    let problem = &checked["problems"][0];
+    assert_eq!((&problem["file"], &problem["line"]), (&json!("x/a.cedar"), &json!(4)));
+    assert_eq!((&problem["code"], &problem["severity"]), (&json!("policy_invalid"), &json!("error")));
+}
+
+#[tokio::test]
+async fn paths_stay_inside_the_bundle() {
+    let test = Test::new().await;
+    for path in [
+        "../a.cedar",
+        "/a.cedar",
+        "a\\b.cedar",
+        "x/../a.cedar",
+        "./a.cedar",
+        "x//a.cedar",
+        ".a.cedar",
+        "a.txt",
+        "x/approvals.yaml",
+        "a\n.cedar",
+        "",
+    ] {
+        let mut files = serde_json::Map::new();
+        files.insert(path.into(), Value::from(""));
+        let answer = test.post("/policy/check", &test.admin, json!({ "files": files })).await;
+        assert_eq!(answer.status, 422, "{path}: {}", answer.text());
+    }
+    let answer = test.post("/policy/check", &test.admin, json!({ "file": {} })).await;
+    assert_eq!(answer.status, 422, "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_threshold_that_the_company_cannot_meet_is_told() {
+    let test = Test::new().await;
+    let policy = "@id(\"a\")\n@reason(\"two must agree\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"tick\",\n  resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n";
+    let approvals = "kinds:\n  admin:\n    eligible:\n      - role: admin\n    threshold: 2\n";
+    let files = json!({ "files": { "a.cedar": policy, "approvals.yaml": approvals } });
+    let checked = test.post("/policy/check", &test.admin, files.clone()).await.json();
+    assert_eq!(
+        checked["problems"][0]["message"],
+        json!("an approval of `admin` takes 2, and the directory has 1 who may give it")
+    );
+    assert_eq!((&checked["problems"][0]["line"], &checked["ok"]), (&json!(5), &json!(false)));
+    test.add("eva", "person", json!({ "role": "admin" })).await;
+    assert_eq!(test.post("/policy/check", &test.admin, files).await.json()["ok"], json!(true));
+}
+
+#[tokio::test]
+async fn a_request_runs_only_so_many_tests() {
+    let test = Test::new().await;
+    let ops = "tick,".repeat(700);
+    let matrix = format!(
+        "actors: [{{id: max}}]\nmatrix:\n  - {{actors: [{}], ops: [{ops}], expect: {{deny: rest}}}}\n",
+        "max,".repeat(25)
+    );
+    let mut files = serde_json::Map::new();
+    for number in 0..100 {
+        files.insert(format!("tests/{number}.yaml"), Value::from(matrix.clone()));
+    }
+    for number in 0..40 {
+        files.insert(format!("{number}.cedar"), Value::from(permit(&format!("p{number}"), "tick")));
+    }
+    let begun = std::time::Instant::now();
+    let checked = test.post("/policy/check", &test.admin, json!({ "files": files })).await.json();
+    assert!(checked["tests"]["run"].as_u64().unwrap() <= 500_000 / 40);
+    assert!(checked["tests"]["failed"][0]["message"].as_str().unwrap().contains("too many to run here"));
+    assert!(begun.elapsed().as_secs() < 60);
+}

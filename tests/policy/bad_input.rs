@@ -1,0 +1,185 @@
+//! Bundles that are wrong, too large, or made to do harm.
+
+use std::time::Instant;
+
+use ok::policy::Bundle;
+
+use super::{check, forbid, found, messages, permit};
+
+#[test]
+fn a_syntax_error_in_the_third_of_five_files_is_told_and_the_others_are_checked() {
+    let (one, two, five) = (permit("one", "tick"), permit("two", "tick"), permit("five", "no.such"));
+    let broken = "@id(\"three\")\npermit (\n  principal,\n  action,\n  resource\n)\nwhen { principal. };\n";
+    let (four, files) = (permit("four", "tick"), ["a.cedar", "b.cedar", "c.cedar", "d.cedar", "e.cedar"]);
+    let texts = [one.as_str(), two.as_str(), broken, four.as_str(), five.as_str()];
+    let bundle: Vec<(&str, &str)> = files.into_iter().zip(texts).collect();
+    assert_eq!(found(&bundle), ["c.cedar:7 policy_parse", "e.cedar:4 policy_invalid"]);
+}
+
+#[test]
+fn an_id_used_in_two_files_names_the_first() {
+    let policy = permit("same", "tick");
+    let files = [("a.cedar", policy.as_str()), ("x/b.cedar", policy.as_str())];
+    assert_eq!(messages(&files), ["the @id `same` is taken by a.cedar:1"]);
+}
+
+#[test]
+fn misspelt_names_are_found_with_the_right_ones() {
+    let told = |text: &str| {
+        let report = check(&Bundle::new([("a.cedar", text)]));
+        let finding = report.findings.first().unwrap().clone();
+        (finding.line, finding.code, format!("{} {}", finding.message, finding.help.unwrap_or_default()))
+    };
+    let (line, code, message) = told(&permit("a", "tickk"));
+    assert_eq!((line, code), (4, "policy_invalid"));
+    assert!(message.contains("tick"), "{message}");
+    let (line, code, message) = told(&forbid("a", "tick", "when { principal.turst > 3 }"));
+    assert_eq!((line, code), (8, "policy_invalid"));
+    assert!(message.contains("trust"), "{message}");
+    let misspelt = "unless { context.approvals.contains(Ok::ApprovalKind::\"amdin\") }";
+    let (line, code, message) = told(&forbid("a", "tick", misspelt));
+    assert_eq!((line, code), (8, "policy_invalid"));
+    assert!(message.contains("admin"), "{message}");
+}
+
+#[test]
+fn a_misspelt_kind_in_approvals_yaml_has_a_line() {
+    let text = "kinds:\n  admin:\n    eligible:\n      - role: admin\n  amdin:\n    eligible:\n      - role: admin\n";
+    assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:5 approvals_invalid"]);
+    let text = "kinds:\n  admin:\n    eligible:\n      - role: admin\n    threshold: 21\n";
+    assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:5 approvals_invalid"]);
+    let text = "kinds:\n  admin:\n    eligible:\n      - rule: admin\n";
+    assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:4 approvals_invalid"]);
+}
+
+#[test]
+fn a_policy_of_a_megabyte_is_refused_at_once() {
+    let begun = Instant::now();
+    let sum = format!("when {{ {} > 0 }}", vec!["principal.trust"; 60_000].join(" + "));
+    assert_eq!(found(&[("a.cedar", &forbid("a", "tick", &sum))]), ["a.cedar:1 policy_too_large"]);
+    assert!(begun.elapsed().as_secs() < 5);
+}
+
+#[test]
+fn what_nests_or_runs_on_overflows_no_stack() {
+    let begun = Instant::now();
+    let deep = [
+        format!("when {{ {}true{} }}", "(".repeat(100_000), ")".repeat(100_000)),
+        format!("when {{ {}true{} }}", "(".repeat(60), ")".repeat(60)),
+        format!("when {{ {}true }}", "!".repeat(3_000)),
+        format!("when {{ {}1 > 0 }}", "-".repeat(3_000)),
+        format!("when {{ principal{} }}", ".team".repeat(1_900)),
+        format!("when {{ true{} }}", " && true".repeat(1_900)),
+        format!("when {{ true{} }}", " || false".repeat(1_900)),
+        format!("when {{ {}true }}", "if true then true else ".repeat(900)),
+        format!("when {{ {}{} }}", "[".repeat(60), "]".repeat(60)),
+        format!("when {{ {}1{} }} ", "{a: ".repeat(60), "}".repeat(60)),
+    ];
+    for conditions in deep {
+        let text = forbid("a", "tick", &conditions);
+        // As small a stack as the server's threads have.
+        let checked = std::thread::Builder::new().stack_size(2 << 20).spawn(move || found(&[("a.cedar", &text)]));
+        assert!(!checked.unwrap().join().unwrap().is_empty(), "{}", conditions.chars().take(60).collect::<String>());
+    }
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+/// `cargo test -- --ignored twenty_thousand` for as many as a bundle may have: minutes without optimization.
+#[test]
+#[ignore = "slow"]
+fn twenty_thousand_files_are_checked() {
+    many_files(20_000);
+}
+
+#[test]
+fn a_thousand_files_are_checked() {
+    many_files(1_000);
+}
+
+fn many_files(count: usize) {
+    let files = (0..count).map(|number| (format!("{number}.cedar"), permit(&format!("p{number}"), "tick")));
+    let report = check(&Bundle::new(files));
+    // All alike: each but one changes nothing.
+    assert_eq!(report.findings.len(), count - 1);
+    assert!(report.findings.iter().all(|finding| finding.code == "policy_shadowed"));
+}
+
+#[test]
+fn the_companys_schema_adds_and_redefines_nothing() {
+    let company = "namespace Acme {\n  entity Invoice = { owner: Ok::Actor, cents: Long };\n  action \"pay\" appliesTo {\n    principal: [Ok::Actor],\n    resource: [Invoice],\n    context: Ok::Facts,\n  };\n}\n";
+    let policy = "@id(\"pay\")\npermit (\n  principal,\n  action == Acme::Action::\"pay\",\n  resource\n)\nwhen { resource.owner == principal && resource.cents < 1000 };\n";
+    assert_eq!(found(&[("schema.cedarschema", company), ("a.cedar", policy)]), Vec::<String>::new());
+
+    let ours =
+        "namespace Ok {\n  entity Invoice;\n  entity Team;\n  type Kill = { all: Bool };\n  action \"tick\";\n}\n";
+    assert_eq!(
+        messages(&[("schema.cedarschema", ours)]),
+        [
+            "the entity type `Ok::Team` is the product's and cannot be declared again",
+            "the type `Ok::Kill` is the product's and cannot be declared again",
+            "the action `Ok::Action::\"tick\"` is the product's and cannot be declared again",
+        ]
+    );
+    assert_eq!(found(&[("schema.cedarschema", ours)])[1], "schema.cedarschema:4 schema_redefined");
+    assert_eq!(found(&[("schema.cedarschema", "entity {")]), ["schema.cedarschema:1 schema_invalid"]);
+    let nowhere = "namespace Acme {\n  entity Invoice = { owner: Ok::Nobody };\n}\n";
+    assert_eq!(found(&[("schema.cedarschema", nowhere)]).len(), 1);
+    let product = ok::gate::schema::schema(&ok::operations::ALL);
+    assert_eq!(found(&[("schema.cedarschema", &product)]), Vec::<String>::new(), "an exported schema");
+}
+
+#[test]
+fn policies_that_cannot_be_meant_are_told() {
+    let policy = |id: &str, effect: &str, scope: &str, conditions: &str| {
+        format!("@id(\"{id}\") @reason(\"r\") {effect} ({scope}) {conditions};\n")
+    };
+    let lint = |text: &str| -> Vec<String> {
+        found(&[("a.cedar", text)]).into_iter().filter(|line| !line.ends_with("policy_format")).collect()
+    };
+    let tick = "principal is Ok::Actor, action == Ok::Action::\"tick\", resource";
+    let any = "principal, action, resource";
+    for conditions in ["when { false }", "when { principal.admin && !principal.admin }"] {
+        assert_eq!(lint(&policy("a", "forbid", tick, conditions)), ["a.cedar:1 policy_never_matches"], "{conditions}");
+    }
+    let twice = "when { principal.kind == \"agent\" && \"person\" == principal.kind }";
+    assert_eq!(lint(&policy("a", "forbid", tick, twice)), ["a.cedar:1 policy_never_matches"]);
+    let wrong = "principal, action == Ok::Action::\"tick\", resource is Ok::Token";
+    assert_eq!(lint(&policy("a", "forbid", wrong, "")), ["a.cedar:1 policy_never_matches"]);
+    let group = "principal in Ok::Company::\"company\", action == Ok::Action::\"tick\", resource";
+    assert_eq!(lint(&policy("a", "forbid", group, "")), ["a.cedar:1 policy_never_matches"]);
+    assert_eq!(lint(&policy("a", "permit", any, "")), ["a.cedar:1 policy_allows_everything"]);
+
+    let narrow = "principal in Ok::Role::\"lead\", action == Ok::Action::\"tick\", resource is Ok::Company";
+    let shadowed = [
+        // Forbidden anyway.
+        (policy("a", "forbid", any, ""), policy("b", "permit", narrow, "when { context.channel == \"cli\" }")),
+        // The same without the condition.
+        (policy("a", "permit", tick, ""), policy("b", "permit", tick, "when { principal.admin }")),
+        (
+            policy("a", "permit", tick, "when { principal.admin }"),
+            policy("b", "permit", tick, "when { principal.active && principal.admin }"),
+        ),
+    ];
+    for (first, second) in shadowed {
+        assert_eq!(lint(&format!("{first}{second}")), ["a.cedar:2 policy_shadowed"], "{second}");
+    }
+    let apart = [
+        (policy("a", "permit", tick, ""), policy("b", "forbid", tick, "")),
+        (policy("a", "permit", narrow, ""), policy("b", "permit", tick, "")),
+        (
+            policy("a", "permit", tick, "when { principal.admin }"),
+            policy("b", "permit", tick, "when { principal.active }"),
+        ),
+        (
+            policy("a", "forbid", tick, "unless { context.approvals.contains(Ok::ApprovalKind::\"lead\") }"),
+            policy("b", "permit", tick, ""),
+        ),
+    ];
+    for (first, second) in apart {
+        assert_eq!(
+            lint(&format!("{first}{second}")).iter().filter(|line| line.starts_with("a.cedar:2")).count(),
+            0,
+            "{second}"
+        );
+    }
+}

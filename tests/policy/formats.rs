@@ -1,0 +1,135 @@
+//! The command: exit codes, `--fix`, and every format.
+
+use std::fs;
+
+use crate::cli::{Place, Ran};
+use crate::policy::{assert_snapshot, forbid, permit};
+
+const TESTS: &str = "actors:\n  - {id: ana, role: admin}\n  - {id: max}\ncases:\n  - {actor: ana, op: tick, expect: allow}\n  - {actor: max, op: tick, expect: allow}\n";
+
+fn place(files: &[(&str, &str)]) -> Place {
+    let place = Place::new();
+    for (file, text) in files {
+        let path = place.path().join("policies").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    place
+}
+
+/// A bundle with every kind of problem that does not keep the tests from running.
+fn mixed() -> Place {
+    let dull = format!("{}\n{}", permit("ticks", "tick"), permit("dull <&>", "tick"));
+    place(&[
+        ("a.cedar", &dull),
+        (
+            "b.cedar",
+            "@id(\"b\") permit(principal in Ok::Role::\"auditor\",action in Ok::Action::\"query\",resource);\n",
+        ),
+        ("tests/a.yaml", TESTS),
+    ])
+}
+
+fn shown(ran: &Ran) -> String {
+    ran.to_string()
+}
+
+#[test]
+fn every_format_tells_the_same() {
+    let place = mixed();
+    for format in ["human", "json", "junit", "sarif", "github"] {
+        let ran = place.ok(&format!("policy check --min-coverage 100 --format {format}"));
+        assert_eq!(ran.code, 2);
+        assert_snapshot(&format!("check_{format}"), &shown(&ran));
+        match format {
+            "json" | "sarif" => drop(serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap()),
+            "junit" => assert_well_formed(&ran.stdout),
+            _ => {}
+        }
+    }
+}
+
+/// Tags match, and what stands between them is escaped.
+fn assert_well_formed(xml: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for piece in xml.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').unwrap();
+        assert!(!text.contains('&') || text.contains(';'), "{text}");
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        match tag {
+            _ if tag.starts_with('?') || tag.ends_with('/') => {}
+            _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name)),
+            _ => open.push(name),
+        }
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn errors_are_shown_with_their_lines() {
+    let broken = forbid("b", "tick", "unless { context.approvals.contains(Ok::ApprovalKind::\"amdin\") }");
+    let place = place(&[
+        ("a.cedar", &permit("a", "tickk")),
+        ("b.cedar", &broken),
+        ("approvals.yaml", "kinds:\n  amdin: {eligible: [{role: admin}]}\n"),
+    ]);
+    assert_snapshot("check_errors", &shown(&place.ok("policy check")));
+}
+
+#[test]
+fn the_exit_code_tells_findings_from_tests() {
+    let ticks = permit("ticks", "tick");
+    let fine = "actors:\n  - {id: ana, role: admin}\ncases:\n  - {actor: ana, op: tick, expect: allow}\n";
+    let code = |files: &[(&str, &str)], line: &str| place(files).ok(line).code;
+    assert_eq!(code(&[("a.cedar", &ticks), ("tests/a.yaml", fine)], "policy check"), 0);
+    assert_eq!(code(&[("a.cedar", &ticks), ("tests/a.yaml", fine)], "policy check --min-coverage 100"), 3);
+    assert_eq!(code(&[("a.cedar", &ticks), ("tests/a.yaml", TESTS)], "policy check"), 3);
+    assert_eq!(code(&[("a.cedar", &ticks), ("tests/a.yaml", "cases: []\n")], "policy check"), 3);
+    assert_eq!(code(&[("a.cedar", &ticks)], "policy check"), 0);
+    assert_eq!(code(&[("a.cedar", &ticks)], "policy check --min-coverage 1"), 3);
+    assert_eq!(code(&[("a.cedar", &ticks.replace("tick\"", "tock\""))], "policy check"), 2);
+    assert_eq!(code(&[("a.cedar", &ticks)], "policy check nowhere"), 1);
+    assert_eq!(code(&[("a.cedar", &ticks)], "policy check --min-coverage 101"), 64);
+    assert_eq!(code(&[("a.cedar", &ticks)], "log --format sarif"), 64);
+}
+
+#[test]
+fn nobody_and_no_state_file_is_needed() {
+    let place = place(&[("a.cedar", &permit("a", "tick"))]);
+    let mut command = place.command(&["policy", "check"]);
+    assert!(command.env_remove("LOGNAME").status().unwrap().success());
+    assert!(!place.path().join(".ok").exists());
+}
+
+#[test]
+fn fixing_twice_is_fixing_once() {
+    let text = "// What this file is for.\n\n// Why.\n@id(\"a\") permit(principal,action==Ok::Action::\"tick\",resource) // so\nwhen{principal in Ok::Role::\"admin\"};\n// The end.\n";
+    let place = place(&[("a.cedar", text), ("tests/a.yaml", TESTS)]);
+    let path = place.path().join("policies/a.cedar");
+    assert_eq!(place.ok("policy check").code, 2);
+    let first = place.ok("policy check --fix");
+    let fixed = fs::read_to_string(&path).unwrap();
+    assert_eq!((first.code, first.stderr.as_str()), (3, "formatted policies/a.cedar\n"));
+    assert!(
+        fixed.starts_with("// What this file is for.\n\n// Why.\n@id(\"a\")\n") && fixed.ends_with("// The end.\n"),
+        "{fixed}"
+    );
+    assert!(fixed.contains("// so"));
+    let second = place.ok("policy check --fix");
+    assert_eq!(second.stderr, "");
+    assert_eq!(fs::read_to_string(&path).unwrap(), fixed);
+    assert_eq!(fs::read_dir(place.path().join("policies")).unwrap().count(), 2, "nothing is left beside it");
+}
+
+#[test]
+fn what_steers_a_terminal_is_not_passed_on() {
+    let place = place(&[(
+        "a.cedar",
+        "@id(\"a\")\npermit (principal, action, resource)\nwhen { \"\u{1b}[31m\u{202e}\" = 1 };\n",
+    )]);
+    for format in ["human", "junit", "github"] {
+        let ran = place.ok(&format!("policy check --format {format}"));
+        assert!(!ran.stdout.contains('\u{1b}'), "{format}: {}", ran.stdout);
+    }
+}

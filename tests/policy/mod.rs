@@ -1,0 +1,54 @@
+//! `ok policy check` and POST /policy/check: what they find, how they tell it, and what they withstand.
+
+mod api;
+mod bad_input;
+mod formats;
+mod guide;
+mod pack;
+mod testing;
+
+use ok::gate::fixture;
+use ok::policy::Bundle;
+use ok::policy::check::{Options, Report};
+
+/// Checks a bundle with the product's operations.
+pub fn check(bundle: &Bundle) -> Report {
+    fixture::check(&ok::operations::ALL, bundle, &Options::default())
+}
+
+/// Each finding of a bundle as `file:line code`.
+pub fn found(files: &[(&str, &str)]) -> Vec<String> {
+    let report = check(&Bundle::new(files.iter().copied()));
+    let all = report.findings.iter().chain(report.tests());
+    all.map(|finding| format!("{}:{} {}", finding.file, finding.line, finding.code)).collect()
+}
+
+/// The messages instead.
+pub fn messages(files: &[(&str, &str)]) -> Vec<String> {
+    let report = check(&Bundle::new(files.iter().copied()));
+    report.findings.iter().chain(report.tests()).map(|finding| finding.message.clone()).collect()
+}
+
+/// A formatted policy that permits an operation.
+pub fn permit(id: &str, op: &str) -> String {
+    format!(
+        "@id(\"{id}\")\npermit (\n  principal in Ok::Role::\"admin\",\n  action == Ok::Action::\"{op}\",\n  resource\n);\n"
+    )
+}
+
+/// A formatted forbid with conditions, from line 8 on.
+pub fn forbid(id: &str, op: &str, conditions: &str) -> String {
+    format!(
+        "@id(\"{id}\")\n@reason(\"no\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"{op}\",\n  resource\n)\n{conditions};\n"
+    )
+}
+
+/// Compares with `snapshots/policy/<name>.snap`.
+pub fn assert_snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/policy"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.add_filter(r"(?m)[ \t]+$", "");
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}

@@ -1,0 +1,39 @@
+//! The default policies are a model: clean, tested, covered.
+
+use std::path::Path;
+
+use ok::gate::fixture;
+use ok::policy::Bundle;
+use ok::policy::check::Options;
+
+fn pack() -> Bundle {
+    Bundle::from_dir(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/policies"))).unwrap()
+}
+
+#[test]
+fn the_default_policies_are_clean_tested_and_covered() {
+    let options = Options { min_coverage: Some(100), mutate: true, ..Options::default() };
+    let report = fixture::check(&ok::operations::ALL, &pack(), &options);
+    let told: Vec<String> = report.findings.iter().chain(report.tests()).map(ToString::to_string).collect();
+    assert!(told.is_empty(), "{}", told.join("\n"));
+    assert_eq!(report.coverage.unwrap().percent(), 100);
+    assert!(report.run.asked.len() >= 190);
+}
+
+/// The one survivor changes nothing: `release-by-admins` refuses what `leads-stop-their-team` would then permit. It stays,
+/// so that neither policy rests on the other alone.
+#[test]
+fn every_mistake_in_them_is_noticed_but_one_that_makes_no_difference() {
+    let options = Options { mutate: true, ..Options::default() };
+    let mutation = fixture::check(&ok::operations::ALL, &pack(), &options).mutation.unwrap();
+    let survived: Vec<&str> = mutation.survived.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(survived, ["no test notices in `leads-stop-their-team`: `resource.engage` was dropped"]);
+    assert!(mutation.mutants > 150, "{}", mutation.mutants);
+}
+
+#[test]
+fn what_is_built_in_is_what_stands_in_the_folder() {
+    let mut folder = pack();
+    folder.files.retain(|file, _| !file.starts_with("tests/"));
+    assert_eq!(folder, Bundle::built_in());
+}

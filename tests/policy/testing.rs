@@ -1,0 +1,127 @@
+//! Tests of policies: what a file may say, and what is wrong with one.
+
+use ok::gate::fixture;
+use ok::policy::Bundle;
+use ok::policy::check::Options;
+
+use super::{found, messages, permit};
+
+const COMPANY: &str = "teams:\n  - {id: \"team:ops\", lead: lea}\nactors:\n  - {id: ana, role: admin}\n  - {id: lea, role: lead, team: \"team:ops\"}\n  - {id: max, team: \"team:ops\"}\n";
+
+fn tested(cases: &str) -> Vec<String> {
+    let policy = permit("ticks", "tick");
+    messages(&[("a.cedar", &policy), ("tests/a.yaml", &format!("{COMPANY}{cases}"))])
+}
+
+#[test]
+fn a_case_that_fails_says_what_came_instead() {
+    assert_eq!(tested("cases:\n  - {actor: ana, op: tick, expect: allow, because: [ticks]}\n"), Vec::<String>::new());
+    assert_eq!(
+        tested(
+            "cases:\n  - {actor: max, op: tick, expect: allow}\n  - {actor: ana, op: tick, expect: needs_approval}\n  - {actor: ana, op: tick, expect: allow, because: [other]}\n"
+        ),
+        [
+            "max tick: expected allow, got deny (no policy permits it)",
+            "ana tick: expected needs_approval, got allow (ticks)",
+            "ana tick: allow as expected, because of ticks instead of other",
+        ]
+    );
+}
+
+#[test]
+fn what_is_not_there_is_told_with_its_line() {
+    let wrong = [
+        ("cases:\n  - {actor: nob, op: tick, expect: deny}\n", "`nob` is not in this file's actors or teams"),
+        ("cases:\n  - {actor: max, op: tock, expect: deny}\n", "there is no operation `tock`"),
+        (
+            "cases:\n  - {actor: max, op: token.revoke, target: tok, expect: deny}\n",
+            "`token.revoke` is about Token, and this file has no such `tok`",
+        ),
+        (
+            "cases:\n  - {actor: max, op: tick, granted: [boss], expect: deny}\n",
+            "granted: there is no approval kind `boss`",
+        ),
+        (
+            "cases:\n  - {actor: max, op: tick, expect: deny, approvals: [admin]}\n",
+            "approvals: only an answer of needs_approval has any",
+        ),
+        (
+            "matrix:\n  - {actors: [max], ops: [tick], expect: {allow: [ana]}}\n",
+            "no answer is expected for `max tick`; `deny: rest` covers what is left",
+        ),
+        (
+            "matrix:\n  - {actors: [max], ops: [tick], expect: {allow: [max], deny: [tick]}}\n",
+            "more than one answer is expected for `max tick`",
+        ),
+        (
+            "matrix:\n  - {actors: [max], ops: [tick], expect: {allow: [lea], deny: rest}}\n",
+            "`lea` is no actor, no operation and no `actor operation` of this matrix",
+        ),
+        ("tokens:\n  - {id: tok_a, holder: nob}\n", "`tok_a` is held by `nob`, who is not there"),
+    ];
+    for (cases, message) in wrong {
+        assert_eq!(tested(cases), [message]);
+    }
+    let file = format!(
+        "{COMPANY}cases:\n  - {{actor: max, op: tick, expect: deny}}\n  - {{actor: max, op: tock, expect: deny}}\n"
+    );
+    assert_eq!(found(&[("tests/a.yaml", &file)]), ["tests/a.yaml:9 test_invalid"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_with_its_line() {
+    for (text, line) in [
+        ("cases:\n  - {actor: max, op: tick, expects: deny}\n", 2),
+        ("now: yesterday\n", 1),
+        ("cases:\n  - {actor: max\nop: tick}\n- {", 3),
+        ("", 1),
+        ("actors:\n  - {id: a}\n  - {id: b}\n  - {id: a}\n", 2),
+        ("actors:\n  - {id: server}\n", 2),
+    ] {
+        assert_eq!(found(&[("tests/a.yaml", text)]), [format!("tests/a.yaml:{line} test_invalid")], "{text}");
+    }
+}
+
+#[test]
+fn bombs_are_refused() {
+    let laughs: String = (1..12).fold("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".into(), |text, level| {
+        format!("{text}a{level}: &a{level} [{}]\n", format!("*a{},", level - 1).repeat(10))
+    });
+    let names: String = (0..3_000).map(|number| format!("a{number},")).collect();
+    let matrix = format!("matrix:\n  - {{actors: [{names}], ops: [{names}], expect: {{deny: rest}}}}\n");
+    let deep = format!("cases: {}{}", "[".repeat(5_000), "]".repeat(5_000));
+    for bomb in [laughs.clone(), matrix, deep, "#".repeat((1 << 20) + 1)] {
+        let begun = std::time::Instant::now();
+        let told = found(&[("tests/a.yaml", &bomb)]);
+        assert!(told.len() == 1 && told[0].ends_with("test_invalid"), "{told:?}");
+        assert!(begun.elapsed().as_secs() < 10);
+    }
+    assert_eq!(found(&[("approvals.yaml", &laughs)]).len(), 1);
+}
+
+#[test]
+fn tests_that_match_nothing_are_no_success() {
+    let policy = permit("ticks", "tick");
+    assert_eq!(found(&[("a.cedar", &policy)]), Vec::<String>::new(), "no tests, and none asked for");
+    let empty = [("a.cedar", policy.as_str()), ("tests/a.yaml", COMPANY)];
+    assert_eq!(found(&empty), ["tests/a.yaml:1 no_tests_run"]);
+    let options = Options { min_coverage: Some(0), ..Options::default() };
+    let report = fixture::check(&ok::operations::ALL, &Bundle::new([("a.cedar", policy.as_str())]), &options);
+    assert!(!report.is_tested() && report.is_clean());
+}
+
+#[test]
+fn coverage_names_the_parts_that_were_not_seen() {
+    let policy = permit("ticks", "tick");
+    let cases = format!(
+        "{COMPANY}cases:\n  - {{actor: ana, op: tick, expect: allow}}\n  - {{actor: ana, op: me.read, expect: deny}}\n"
+    );
+    let bundle = Bundle::new([("a.cedar", policy.as_str()), ("tests/a.yaml", cases.as_str())]);
+    let options = Options { min_coverage: Some(51), ..Options::default() };
+    let report = fixture::check(&ok::operations::ALL, &bundle, &options);
+    assert_eq!(report.coverage.as_ref().unwrap().percent(), 50);
+    let open: Vec<String> = report.open().iter().map(ToString::to_string).collect();
+    let told = "a.cedar:3: no test of `ticks` has seen `principal in Ok::Role::\"admin\"` false [part_not_covered]";
+    assert_eq!(open, [told]);
+    assert_eq!(report.tests().next().unwrap().message, "the coverage is 50 %, and 51 % are asked for");
+}
