@@ -29,7 +29,7 @@ bench:
 
 # Writes docs/reference and policies/schema.cedarschema anew.
 reference:
-	OK_UPDATE_REFERENCE=1 cargo test --test main reference
+	OK_UPDATE_REFERENCE=1 UPDATE_REFERENCE=1 cargo test --test main reference
 
 # Licences, sources and bans of all dependencies; needs cargo-deny.
 deny:

@@ -42,6 +42,11 @@ pub fn raw(bytes: &[u8]) -> Result<(), Failure> {
     out(bytes)
 }
 
+/// Whether stdout shows colour.
+pub fn is_coloured() -> bool {
+    io::stdout().is_terminal() && config::NO_COLOR.value().is_none()
+}
+
 /// JSON on one line.
 pub fn json(value: &Value) -> Result<(), Failure> {
     text(&value.to_string())

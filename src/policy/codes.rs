@@ -221,11 +221,6 @@ pub fn of(code: &str) -> Option<&'static Code> {
     ALL.iter().find(|entry| entry.code == code)
 }
 
-/// Where a code is explained, relative to the reference.
-pub fn page(code: &str) -> String {
-    format!("docs/reference/findings.md#{code}")
-}
-
 /// `docs/reference/findings.md`.
 pub fn reference() -> String {
     let mut text = String::from(

@@ -84,13 +84,6 @@ fn what_nests_or_runs_on_overflows_no_stack() {
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
 
-/// `cargo test -- --ignored twenty_thousand` for as many as a bundle may have: minutes without optimization.
-#[test]
-#[ignore = "slow"]
-fn twenty_thousand_files_are_checked() {
-    many_files(20_000);
-}
-
 #[test]
 fn a_thousand_files_are_checked() {
     many_files(1_000);

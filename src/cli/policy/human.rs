@@ -1,13 +1,10 @@
 //! A report as people read it: each finding with the lines that it is about.
 
-use std::io::IsTerminal as _;
-
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report, Severity};
 
 use super::super::exit::Failure;
 use super::super::show;
 use super::check::Checked;
-use crate::config;
 use crate::policy::codes;
 use crate::policy::{Finding, Severity as Weight};
 
@@ -29,7 +26,7 @@ pub(super) fn show(checked: &Checked<'_>) -> Result<(), Failure> {
 }
 
 fn handler() -> GraphicalReportHandler {
-    let colour = std::io::stdout().is_terminal() && config::NO_COLOR.value().is_none();
+    let colour = show::is_coloured();
     let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     GraphicalReportHandler::new_themed(theme).with_width(100).with_context_lines(1).with_links(false)
 }

@@ -19,7 +19,8 @@ use crate::policy::finding::code;
 impl Snapshot {
     /// What is valid, and yet cannot be meant.
     pub fn lint(&self) -> Vec<Finding> {
-        let rules: Vec<Read<'_>> = self.rules.iter().map(Read::of).collect();
+        let mut rules: Vec<Read<'_>> = self.rules.iter().map(Read::of).collect();
+        rules.sort_by_key(|read| (read.rule.meta.file.clone(), read.rule.meta.line));
         let mut findings: Vec<Finding> = rules.iter().filter_map(Read::never).collect();
         findings.extend(rules.iter().filter_map(Read::allows_all));
         findings.extend(self.shadowed(&rules));
@@ -40,22 +41,24 @@ impl Snapshot {
             rules.iter().map(|rule| (rule.action.clone(), actions(rule.rule.policy.action_constraint()))).collect();
         let mut findings = Vec::new();
         for (position, rule) in rules.iter().enumerate() {
-            let wider = rule.keys().into_iter().filter_map(|key| by_key.get(&key)).flatten();
-            let implied = |other: &&usize| {
-                let Some(wide) = rules.get(**other).filter(|_| **other != position) else { return false };
-                let (Some(theirs), Some(ours)) = (expanded.get(&wide.action), expanded.get(&rule.action)) else {
-                    return false;
-                };
-                wide.decides_for(rule)
-                    && theirs.is_superset(ours)
-                    && !(rule.decides_for(wide) && ours == theirs && rule.comes_before(wide))
-            };
-            let by = wider.filter(implied).min_by_key(|other| **other).and_then(|other| rules.get(*other));
+            let candidates = rule.keys().into_iter().filter_map(|key| by_key.get(&key)).flatten().take(MOST);
+            let others = candidates.filter(|other| **other != position);
+            let by = others.filter_map(|other| Some((*other, rules.get(*other)?))).find(|(other, wide)| {
+                let (theirs, ours) = (expanded.get(&wide.action), expanded.get(&rule.action));
+                let (Some(theirs), Some(ours)) = (theirs, ours) else { return false };
+                // Of two that are alike, the first stays.
+                let alike = wide.is_like(rule) && theirs == ours;
+                wide.decides_for(rule) && theirs.is_superset(ours) && !(alike && position < *other)
+            });
+            let by = by.map(|(_, wide)| wide);
             findings.extend(by.map(|by| rule.shadowed_by(by)));
         }
         findings
     }
 }
+
+/// As many policies are compared with one; more of them with one scope are data, not policies.
+const MOST: usize = 1_000;
 
 type Key = (String, String, String);
 
@@ -141,21 +144,21 @@ impl<'a> Read<'a> {
         keys
     }
 
-    /// Whether this one, where it matches, leaves the narrower one nothing to decide; principal and resource are known to be
-    /// as wide.
+    /// Whether this one, where it matches, leaves the narrower one nothing to decide. By its key it is as wide in principal
+    /// and resource.
     fn decides_for(&self, narrow: &Read<'_>) -> bool {
         let (mine, theirs) = (self.rule.policy.effect(), narrow.rule.policy.effect());
         let same = mine == theirs || mine == Effect::Forbid && self.rule.meta.kinds.is_empty();
         let stands = |text: &String| narrow.conjuncts.iter().any(|(_, other)| other == text);
-        let wide = |mine: &String, scopes: Vec<String>| scopes.contains(mine);
         same && self.conjuncts.iter().all(|(_, text)| stands(text))
-            && wide(&self.principal, wider(narrow.rule.policy.principal_constraint().as_inner(), "principal"))
-            && wide(&self.resource, wider(narrow.rule.policy.resource_constraint().as_inner(), "resource"))
     }
 
-    fn comes_before(&self, other: &Read<'_>) -> bool {
-        let place = |read: &Read<'_>| (read.rule.meta.file.clone(), read.rule.meta.line, read.rule.meta.id.clone());
-        place(self) < place(other)
+    /// The same effect, scope and conditions, actions apart.
+    fn is_like(&self, other: &Read<'_>) -> bool {
+        self.rule.policy.effect() == other.rule.policy.effect()
+            && (&self.principal, &self.resource) == (&other.principal, &other.resource)
+            && self.decides_for(other)
+            && other.decides_for(self)
     }
 
     fn shadowed_by(&self, by: &Read<'_>) -> Finding {

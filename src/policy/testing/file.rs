@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use super::rows::{Approval, Event, Member, Team, Token};
+
 use crate::policy::Finding;
 use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
-use crate::types::actor::{ActorKind, KillScope, Role, Trust};
+use crate::types::actor::{ActorKind, KillScope};
 use crate::types::id::ActorId;
 use crate::types::time::Time;
 
@@ -45,63 +47,6 @@ pub struct Fixture {
     pub tokens: Vec<Token>,
     pub events: Vec<Event>,
     pub approvals: Vec<Approval>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Team {
-    pub id: ActorId,
-    pub lead: Option<ActorId>,
-    /// The team above it.
-    pub team: Option<ActorId>,
-}
-
-/// A person or an agent.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Member {
-    pub id: ActorId,
-    #[serde(default = "person")]
-    pub kind: ActorKind,
-    pub role: Option<Role>,
-    pub team: Option<ActorId>,
-    pub owner: Option<ActorId>,
-    pub trust: Option<Trust>,
-    #[serde(default)]
-    pub offboarded: bool,
-}
-
-const fn person() -> ActorKind {
-    ActorKind::Person
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Token {
-    pub id: String,
-    pub holder: ActorId,
-}
-
-/// A call that waits. Who may decide it is given here, not worked out from `approvals.yaml`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Approval {
-    pub id: String,
-    pub requester: ActorId,
-    pub operation: String,
-    #[serde(default)]
-    pub approvers: Vec<ActorId>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Event {
-    /// Its number; a case names it as `event:<number>`.
-    pub id: i64,
-    pub kind: String,
-    pub actor: Option<ActorId>,
-    #[serde(default)]
-    pub subjects: Vec<ActorId>,
 }
 
 /// One of the three answers.

@@ -4,13 +4,15 @@
 //! the gate, with the code that serves; so a test sees what a caller would see.
 
 mod file;
+mod rows;
 mod run;
 
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
 
-pub use file::{Approval, Case, Event, Expect, Fixture, Member, Team, TestFile, Token, Way, parse};
+pub use file::{Case, Expect, Fixture, TestFile, Way, parse};
+pub use rows::{Approval, Event, Member, Team, Token};
 pub use run::{Coverage, Mutation, Ran, Run, cover, mutate, run};
 
 use super::{Closed, Question, Record, Ruling, Slice, Snapshot};
