@@ -72,6 +72,8 @@ pub struct Log {
     tail: Tail,
     entry: LogEntry,
     salt: [u8; 32],
+    begun: Time,
+    appended: i64,
 }
 
 impl Log {
@@ -95,7 +97,8 @@ impl Log {
             idem: None,
             gate: GateNote { operation: "tick".into(), channel: "http".into(), policies },
         };
-        Log { tail, entry, salt: [0; 32] }
+        let begun = tail.ts();
+        Log { tail, entry, salt: [0; 32], begun, appended: 0 }
     }
 
     pub fn size(&self) -> u64 {
@@ -106,7 +109,8 @@ impl Log {
     pub fn append(&mut self, conn: &Connection, count: usize) {
         for _ in 0..count {
             self.salt = Sha256::digest(self.salt).into();
-            let now = Time(self.tail.ts().0 + 10);
+            self.appended += 1;
+            let now = Time(self.begun.0 + self.appended / 20);
             self.tail.append(conn, &self.entry, now, self.salt).unwrap();
         }
         self.tail.seal(conn, self.tail.ts()).unwrap();

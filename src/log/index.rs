@@ -1,7 +1,7 @@
 //! What events are found by: type, actor, and what they are about. The index is derived from the leaves and written a
 //! full tile at a time, so that a single append touches no page of it; readers look through the rest one by one.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -48,37 +48,84 @@ impl Unindexed {
         Ok(unindexed)
     }
 
-    /// Writes what has gathered, in the order of the index.
+    /// Writes what has gathered, one row for each key, in the order of the index.
     pub fn write(&mut self, conn: &Connection) -> Result<(), Fault> {
-        self.0.sort_unstable();
-        let mut insert = conn.prepare_cached("INSERT OR IGNORE INTO log_index (key, seq) VALUES (?, ?)")?;
-        for (key, seq) in self.0.drain(..) {
-            insert.execute(params![key, seq])?;
+        let mut insert = conn.prepare_cached("INSERT INTO log_index (key, tile, offsets) VALUES (?, ?, ?)")?;
+        for (key, tile, offsets) in self.rows() {
+            insert.execute(params![key, tile, offsets])?;
         }
+        self.0.clear();
         Ok(())
+    }
+
+    /// Key, tile and offsets. What has gathered is of one tile.
+    fn rows(&mut self) -> Vec<(i64, i64, Vec<u8>)> {
+        self.0.sort_unstable();
+        self.0.dedup();
+        let same_key = self.0.chunk_by(|left, right| left.0 == right.0);
+        let row = |chunk: &[(i64, i64)]| {
+            let (key, seq) = *chunk.first()?;
+            let offsets = chunk.iter().map(|(_, seq)| ((seq - 1) % SPAN) as u8).collect();
+            Some((key, (seq - 1) / SPAN, offsets))
+        };
+        same_key.filter_map(row).collect()
     }
 }
 
-/// The first entry that the index does not lead to as its leaf says, or 0 if it leads to entries that are not there.
+/// Entries of a tile.
+const SPAN: i64 = TILE as i64;
+/// Tiles that are read at once.
+const TILES: i64 = 32;
+
+/// Some of the seqs of a key after `at`, or before it, in that order; and whether there may be more.
+pub(super) fn seqs(conn: &Connection, key: i64, at: i64, descending: bool) -> Result<(Vec<i64>, bool), Fault> {
+    let (compare, direction) = if descending { ("<=", "DESC") } else { (">=", "ASC") };
+    let sql = format!(
+        "SELECT tile, offsets FROM log_index WHERE key = ?1 AND tile {compare} ?2 ORDER BY tile {direction} LIMIT {TILES}"
+    );
+    // The seq next to `at` in the direction of reading.
+    let next = if descending { at.saturating_sub(2) } else { at };
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![key, next.div_euclid(SPAN)])?;
+    let (mut seqs, mut tiles) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let tile: i64 = row.get(0)?;
+        let all =
+            row.get_ref(1)?.as_blob().unwrap_or_default().iter().map(|offset| tile * SPAN + i64::from(*offset) + 1);
+        let wanted = all.filter(|seq| if descending { *seq < at } else { *seq > at });
+        if descending {
+            seqs.extend(wanted.rev())
+        } else {
+            seqs.extend(wanted)
+        }
+        tiles += 1;
+    }
+    Ok((seqs, tiles == TILES))
+}
+
+/// The first entry of the first tile that the index does not lead to as its leaves say, or 0 if it leads to entries that
+/// are not there.
 pub fn astray(conn: &Connection) -> Result<Option<i64>, Fault> {
     let last: i64 = conn.query_row("SELECT coalesce(max(seq), 0) FROM log_entry", [], |row| row.get(0))?;
-    let mut leads = conn.prepare("SELECT 1 FROM log_index WHERE key = ? AND seq = ?")?;
+    let mut stored = conn.prepare("SELECT offsets FROM log_index WHERE key = ? AND tile = ?")?;
     let mut leaves = conn.prepare("SELECT seq, leaf FROM log_entry WHERE seq <= ? ORDER BY seq")?;
     let mut rows = leaves.query([covered(last)])?;
-    let mut expected: i64 = 0;
+    let (mut gathered, mut expected) = (Unindexed::default(), 0);
     while let Some(row) = rows.next()? {
-        let seq = row.get(0)?;
+        let seq: i64 = row.get(0)?;
         let leaf: Keyed = serde_json::from_slice(row.get_ref(1)?.as_blob().unwrap_or_default())?;
-        let mut keys = Unindexed::default();
-        keys.push(seq, &leaf.r#type, &leaf.actor, &leaf.refs);
-        keys.0.sort_unstable();
-        keys.0.dedup();
-        for (key, seq) in &keys.0 {
-            if !leads.exists(params![key, seq])? {
-                return Ok(Some(*seq));
-            }
+        gathered.push(seq, &leaf.r#type, &leaf.actor, &leaf.refs);
+        if seq % SPAN != 0 {
+            continue;
         }
-        expected += keys.0.len() as i64;
+        for (key, tile, offsets) in gathered.rows() {
+            let found = stored.query_row(params![key, tile], |row| row.get::<_, Vec<u8>>(0)).optional()?;
+            if found.as_ref() != Some(&offsets) {
+                return Ok(Some(tile * SPAN + 1));
+            }
+            expected += 1;
+        }
+        gathered.0.clear();
     }
     let found: i64 = conn.query_row("SELECT count(*) FROM log_index", [], |row| row.get(0))?;
     Ok((found != expected).then_some(0))

@@ -110,7 +110,7 @@ pub fn scan(
 
 /// The next seqs that may match: by index where it reaches, and all of the newest, which it does not cover yet.
 fn chunk(conn: &Connection, at: i64, descending: bool, keys: &[i64]) -> Result<Vec<i64>, Fault> {
-    let (compare, direction) = if descending { ("<", "DESC") } else { (">", "ASC") };
+    let direction = if descending { "DESC" } else { "ASC" };
     // One lower bound: given two, SQLite would use either.
     let (above, below) = if descending { (0, at) } else { (at, i64::MAX) };
     let entries =
@@ -119,12 +119,17 @@ fn chunk(conn: &Connection, at: i64, descending: bool, keys: &[i64]) -> Result<V
         return seqs(conn, &entries, &[above, below]);
     }
     let mut found = seqs(conn, &entries, &[above.max(index::covered(last_seq(conn)?)), below])?;
-    // Key by key, because only within one key does the index hold the seqs in order.
-    let indexed =
-        format!("SELECT seq FROM log_index WHERE key = ?1 AND seq {compare} ?2 ORDER BY seq {direction} LIMIT {CHUNK}");
+    // Each key gives some of its seqs; beyond the nearest end of those that have more, nothing is known yet.
+    let mut end: Option<i64> = None;
     for key in keys {
-        found.extend(seqs(conn, &indexed, &[*key, at])?);
+        let (some, more) = index::seqs(conn, *key, at, descending)?;
+        let nearer = |end: i64, last: i64| if descending { end.max(last) } else { end.min(last) };
+        if let (true, Some(last)) = (more, some.last().copied()) {
+            end = Some(end.map_or(last, |end| nearer(end, last)));
+        }
+        found.extend(some);
     }
+    found.retain(|seq| end.is_none_or(|end| if descending { *seq >= end } else { *seq <= end }));
     found.sort_unstable();
     found.dedup();
     if descending {

@@ -29,7 +29,8 @@ CREATE TABLE log_checkpoint (
 -- What events are found by: hashes of `type:…`, `actor:…`, `ref:…`. Derived from the leaves, holds no truth of its own, and
 -- covers the entries of full tiles: the newest, at most 255, are looked through one by one.
 CREATE TABLE log_index (
-  key INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  PRIMARY KEY (key, seq)
+  key     INTEGER NOT NULL,
+  tile    INTEGER NOT NULL, -- of entries: (seq - 1) / 256
+  offsets BLOB NOT NULL,    -- which of them: a byte each, (seq - 1) % 256, ascending
+  PRIMARY KEY (key, tile)
 ) STRICT, WITHOUT ROWID;

@@ -75,8 +75,8 @@ fn tables_and_index_that_were_edited_by_hand_are_told() {
     for (edited, undone) in [
         ("UPDATE actor SET role = 'admin' WHERE id = 'p100'", "UPDATE actor SET role = 'member' WHERE id = 'p100'"),
         (
-            "UPDATE log_index SET seq = 9999 WHERE seq = 77 AND key = (SELECT min(key) FROM log_index WHERE seq = 77)",
-            "UPDATE log_index SET seq = 77 WHERE seq = 9999",
+            "UPDATE log_index SET tile = 9 WHERE key = (SELECT min(key) FROM log_index)",
+            "UPDATE log_index SET tile = 0 WHERE tile = 9",
         ),
     ] {
         edit(edited);
