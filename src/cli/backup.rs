@@ -30,7 +30,10 @@ impl Backup {
         let conn = file::open(context)?;
         let (copy, key) = (self.path.clone(), beside(&self.path, "key"));
         let cannot = |path: &Path, error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
-        let secret = read_key(&beside(&context.state, "key"))?;
+        // The key lies beside the file itself, not beside a link to it.
+        let state = if context.state.is_symlink() { std::fs::canonicalize(&context.state).ok() } else { None };
+        let state = state.unwrap_or_else(|| context.state.clone());
+        let secret = read_key(&beside(&state, "key"))?;
         let mut made = Made::default();
         made.file(&copy).map_err(|error| cannot(&copy, error))?;
         let mut key_copy = made.file(&key).map_err(|error| cannot(&key, error))?;

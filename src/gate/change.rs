@@ -61,6 +61,13 @@ struct Record<'a> {
     now: Time,
 }
 
+impl<'a> Record<'a> {
+    fn allowed(caller: &'a Caller, spec: &Spec, ruling: &Ruling, idem: Option<[u8; 32]>, now: Time) -> Record<'a> {
+        let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
+        Record { caller, decision, gate: note(spec.name, caller, ruling), idem, now }
+    }
+}
+
 /// What ends a job, and what ends the whole transaction with it.
 enum Halt {
     Job(Stop),
@@ -138,7 +145,10 @@ impl Writer {
         let target = act.target(&Reader::held(&self.conn, &self.world, caller, now))?;
         let ruling = rule::decide_seen(&self.world, caller, spec.name, &target, now)?;
         match &ruling {
-            Ruling::Allow { .. } => self.effect(caller, spec, act, &ruling, None, idem, now),
+            Ruling::Allow { .. } => {
+                let record = Record::allowed(caller, spec, &ruling, idem, now);
+                self.effect(&record, spec, act, &ruling, None)
+            }
             Ruling::NeedsApproval { .. } => {
                 let wait = Wait { caller, spec, input, target: &target, ruling: &ruling, idem, now };
                 self.wait(wait, act)
@@ -163,7 +173,8 @@ impl Writer {
             let granted = rule::Asker::new(&self.world, caller, target, now).ask(spec.name, &open.kinds);
             if granted.is_allowed() {
                 let used = Event::ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
-                return self.effect(caller, spec, act, &granted, Some(used), idem, now);
+                let record = Record::allowed(caller, spec, &granted, idem, now);
+                return self.effect(&record, spec, act, &granted, Some(used));
             }
         }
         self.rehearse(caller, spec, input, ruling, now)?;
@@ -198,22 +209,15 @@ impl Writer {
     }
 
     /// Runs an allowed operation and records what it drafted, and what it uses up.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one call, its decision and its circumstances; a struct would only rename them"
-    )]
     fn effect(
         &mut self,
-        caller: &Caller,
+        record: &Record<'_>,
         spec: &'static Spec,
         act: Box<dyn Act>,
         ruling: &Ruling,
         uses: Option<Event>,
-        idem: Option<[u8; 32]>,
-        now: Time,
     ) -> Result<Reply, Halt> {
-        let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
-        let record = Record { caller, decision, gate: note(spec.name, caller, ruling), idem, now };
+        let (caller, now) = (record.caller, record.now);
         let (done, mut drafted) = {
             let read = Reader::held(&self.conn, &self.world, caller, now);
             let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy);
@@ -222,7 +226,7 @@ impl Writer {
             (done, draft.into_outcome())
         };
         drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
-        self.record(drafted.events, &record)?;
+        self.record(drafted.events, record)?;
         for item in &drafted.read_items {
             inbox::mark_read(&self.conn, item, now)?;
         }

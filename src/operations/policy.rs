@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, post};
 use crate::policy::{PolicyMeta, Ruling};
+use crate::store::actors::Status;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
@@ -115,6 +116,10 @@ impl Query for Explain {
 
     fn run(permit: Permit<Self>, input: Question, read: &Reader<'_>) -> Result<Explained, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
+        // Whoever has left is not admitted: no policy is asked about them.
+        if read.actor(&actor)?.actor.status != Status::Active {
+            return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into());
+        }
         let open = super::ALL.iter().any(|entry| entry.spec.name == input.op && entry.spec.route.open);
         let who = if open { Who::Visitor } else { Who::Holder(actor.clone()) };
         let caller = Caller { who, channel: read.caller().channel };

@@ -31,6 +31,10 @@ async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
     assert_eq!(test.newest(3).await, ["token_revoked", "owner_changed", "actor_offboarded"]);
     let again = test.post("/actors/max/offboard", &test.admin, json!({ "reason": "again" })).await;
     assert_eq!(again.error(), "409 conflict max has left already");
+    let explained = test.post("/policy/explain", &test.admin, json!({ "actor": "max", "op": "me.read" })).await;
+    assert_eq!(explained.error(), "409 conflict max has left, and may do nothing");
+    let issued = test.post("/tokens", &test.admin, json!({ "for": "max" })).await;
+    assert_eq!(issued.error(), "409 conflict max has left");
     // Nobody hands a token to somebody who left, and no restart brings them back.
     let test = test.reopened().await;
     assert_eq!(test.get("/me", &max).await.error(), "401 unauthorized invalid token");
