@@ -8,6 +8,7 @@ mod base;
 pub mod bundle;
 pub mod check;
 pub mod codes;
+pub mod diff;
 pub mod engine;
 pub mod entities;
 pub mod finding;

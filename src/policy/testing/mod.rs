@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use cedar_policy::EntityUid;
 
-pub use file::{Case, Expect, Fixture, TestFile, Way, parse};
+pub use file::{Around, Case, Expect, Fixture, TestFile, Way, parse};
 pub use rows::{Approval, Event, Member, Team, Token};
 pub use run::{Coverage, Mutation, Ran, Run, cover, mutate, run};
 
@@ -21,6 +21,11 @@ use super::{Closed, Question, Record, Ruling, Slice, Snapshot};
 pub trait Stage {
     /// The question of each case, or what it names that does not exist.
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>>;
+
+    /// The operation that must be allowed for a resource of this Cedar type to exist as far as the caller can tell.
+    fn sight(&self, _resource: &str) -> Option<&'static str> {
+        None
+    }
 }
 
 /// One question, free of any policy, so that several snapshots can answer it.
