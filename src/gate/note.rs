@@ -12,12 +12,15 @@ pub(super) fn note(operation: &str, caller: &Caller, target: &Target, granted: &
         Who::Server => By::Server,
         Who::Token { .. } | Who::Holder(_) => By::Actor,
     };
-    let scoped = matches!(&caller.who, Who::Token { scopes, .. } if !scopes.is_empty());
+    let scopes = match &caller.who {
+        Who::Token { scopes, .. } => scopes.clone(),
+        Who::Visitor | Who::Server | Who::Holder(_) => Default::default(),
+    };
     GateNote {
         operation: operation.to_owned(),
         channel: caller.channel.name().to_owned(),
         policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
-        asked: Some(Asked { by, scoped, target: target.clone(), granted: granted.to_vec() }),
+        asked: Some(Asked { by, scopes, target: target.clone(), granted: granted.to_vec() }),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::types::canonical;
 use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
+use crate::types::scope::Scopes;
 use crate::types::target::Target;
 use crate::types::time::Time;
 
@@ -61,9 +62,9 @@ pub struct GateNote {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     pub by: By,
-    /// Whether the token was limited to scopes.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub scoped: bool,
+    /// What the token was limited to; empty for everything that its holder may do.
+    #[serde(default, skip_serializing_if = "Scopes::is_empty")]
+    pub scopes: Scopes,
     pub target: Target,
     /// The kinds of approval that were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
