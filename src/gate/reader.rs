@@ -20,14 +20,14 @@ use super::world::{Card, World};
 use crate::log::append::Head;
 use crate::log::read::{self, Filter, Logged, Order, Published};
 use crate::log::{proof, verify};
-use crate::policy::Ruling;
 use crate::policy::approvals::ApprovalRule;
+use crate::policy::{Bundle, Ruling, Snapshot};
 use crate::store::approvals::Approval;
 use crate::store::company::Company;
 use crate::store::inbox::Item;
 use crate::store::kills::Kill;
 use crate::store::tokens::Token;
-use crate::store::{Position, actors, approvals, company, inbox, tokens};
+use crate::store::{Position, actors, approvals, company, inbox, policies, tokens};
 use crate::types::actor::KillScope;
 use crate::types::caller::Caller;
 use crate::types::id::ActorId;
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         Reader { source: Source::Pool(pool, OnceCell::new()), world, caller, now }
     }
 
-    fn conn(&self) -> Result<&Connection, Fault> {
+    pub(super) fn conn(&self) -> Result<&Connection, Fault> {
         match &self.source {
             Source::Held(conn) => Ok(conn),
             Source::Pool(pool, taken) => {
@@ -228,6 +228,16 @@ impl<'a> Reader<'a> {
 
     pub fn policy_stamp(&self) -> (i64, &str) {
         (self.world.stamp.seq, &self.world.stamp.hash)
+    }
+
+    /// The bundle in force, with the snapshot that it is loaded as.
+    pub fn bundle(&self) -> Result<(Bundle, Arc<Snapshot>), Stop> {
+        let bundle = Bundle { files: policies::files(self.conn()?)? };
+        // The tables may be one commit ahead of the directory in memory.
+        if bundle.hash().as_str() != self.world.policy.hash() {
+            return Err(Refusal::conflict("the policies have just changed; try again").into());
+        }
+        Ok((bundle, Arc::clone(&self.world.policy)))
     }
 
     pub fn actors_after(&self, from: &Position, limit: usize) -> Result<Vec<actors::Actor>, Fault> {

@@ -1,6 +1,7 @@
 //! Asking the gate why, and checking policies before they serve.
 
 mod check;
+mod diff;
 
 use std::str::FromStr as _;
 
@@ -18,7 +19,7 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 
-pub const ALL: &[Entry] = &[Entry::query::<check::Check>(), Entry::query::<Explain>()];
+pub const ALL: &[Entry] = &[Entry::query::<check::Check>(), Entry::query::<diff::Diff>(), Entry::query::<Explain>()];
 
 /// What is to be explained.
 #[derive(Deserialize, JsonSchema)]

@@ -94,8 +94,8 @@ fn targets(name: &str) -> Option<&'static [Of]> {
     Some(match name {
         "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
         | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
-        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "openapi.read" | "tick"
-        | "token.list" => &[Company],
+        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.diff"
+        | "openapi.read" | "tick" | "token.list" => &[Company],
         "audit.proof" => &[Company, Absent],
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
         "inbox.read" => &[Own, Another, Absent],
@@ -211,6 +211,7 @@ impl Stage {
             "kill" if of == Company => json!({ "scope": "tool:mail.send" }),
             "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),
             "policy.check" => json!({ "files": {} }),
+            "policy.diff" => json!({ "files": {}, "impact": false }),
             "policy.explain" => json!({ "actor": of.person(who), "op": "company.update" }),
             "token.issue" => json!({ "for": of.person(who) }),
             "token.revoke_all" => json!({ "actor": of.person(who) }),

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Answer;
 use super::matrix::{Matrix, Newly};
+use crate::types::time::Time;
 
 /// What the change would have done to the decisions of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -66,6 +67,7 @@ pub struct Group {
 pub struct Sample {
     /// The number of its event.
     pub seq: i64,
+    pub at: Time,
     pub operation: String,
     pub actor: String,
     pub target: String,

@@ -1,7 +1,6 @@
 //! A witness: one question that the two sides answer differently, with everything that is needed to ask it again.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -70,8 +69,8 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
     let mut text = format!("now: {}\n", fixture.now);
     let list = |text: &mut String, name: &str, rows: Vec<String>| {
         if !rows.is_empty() {
-            let _ = writeln!(text, "{name}:");
-            rows.iter().for_each(|row| drop(writeln!(text, "  - {{{row}}}")));
+            text.push_str(&format!("{name}:\n"));
+            rows.iter().for_each(|row| text.push_str(&format!("  - {{{row}}}\n")));
         }
     };
     let known = |id: &ActorId| concerned.contains(id);
@@ -101,7 +100,7 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
 fn line(case: &Case, after: &Answer) -> String {
     let Around { granted, kill, release, scoped, channel, now } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
-    let mut add = |name: &str, value: String| drop(write!(row, ", {name}: {value}"));
+    let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
     if !granted.is_empty() {
         add("granted", format!("[{}]", granted.join(", ")));
@@ -129,10 +128,15 @@ fn line(case: &Case, after: &Answer) -> String {
     row
 }
 
+/// One more field of a row.
+fn put(row: &mut String, name: &str, value: impl std::fmt::Display) {
+    row.push_str(&format!(", {name}: {value}"));
+}
+
 fn team(row: &Team) -> String {
     let mut told = format!("id: {}", quoted(row.id.as_str()));
-    row.lead.iter().for_each(|lead| drop(write!(told, ", lead: {}", quoted(lead.as_str()))));
-    row.team.iter().for_each(|team| drop(write!(told, ", team: {}", quoted(team.as_str()))));
+    row.lead.iter().for_each(|lead| put(&mut told, "lead", quoted(lead.as_str())));
+    row.team.iter().for_each(|team| put(&mut told, "team", quoted(team.as_str())));
     told
 }
 
@@ -141,10 +145,10 @@ fn member(row: &Member) -> String {
     if row.kind == ActorKind::Agent {
         told.push_str(", kind: agent");
     }
-    row.role.iter().for_each(|role| drop(write!(told, ", role: {role}")));
-    row.team.iter().for_each(|team| drop(write!(told, ", team: {}", quoted(team.as_str()))));
-    row.owner.iter().for_each(|owner| drop(write!(told, ", owner: {}", quoted(owner.as_str()))));
-    row.trust.iter().for_each(|trust| drop(write!(told, ", trust: {trust}")));
+    row.role.iter().for_each(|role| put(&mut told, "role", role));
+    row.team.iter().for_each(|team| put(&mut told, "team", quoted(team.as_str())));
+    row.owner.iter().for_each(|owner| put(&mut told, "owner", quoted(owner.as_str())));
+    row.trust.iter().for_each(|trust| put(&mut told, "trust", trust));
     if row.offboarded {
         told.push_str(", offboarded: true");
     }

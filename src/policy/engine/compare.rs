@@ -32,11 +32,6 @@ pub struct Looks {
 }
 
 impl Snapshot {
-    /// The same policies, for questions that nobody has asked: faults in them are neither counted nor told.
-    pub fn apart(&self) -> Snapshot {
-        Snapshot { quiet: true, ..self.with_rules(self.rules.clone()) }
-    }
-
     /// The names of all actions, sorted.
     pub fn action_names(&self) -> BTreeSet<&str> {
         self.actions.keys().map(|action| action.eid().as_ref()).collect()
