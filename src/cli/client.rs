@@ -25,6 +25,8 @@ use crate::types::time::SystemClock;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server may take to answer; its own patience is shorter.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How long it may take over a long question, such as one about the whole log.
+const LONG_ANSWER: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who has the state file.
@@ -97,10 +99,14 @@ impl Session {
     async fn send(&mut self, ask: Ask) -> Result<Answer, Failure> {
         match &mut self.0 {
             Opened::Ours(company) => Ok(call::perform(&company.gate, ask).await),
-            Opened::Theirs(holder, link) => match tokio::time::timeout(ANSWER, link.ask(&ask)).await {
-                Ok(Ok(answer)) => Ok(answer),
-                Ok(Err(_)) | Err(_) => Err(silent(holder)),
-            },
+            Opened::Theirs(holder, link) => {
+                let slow = operations::ALL.iter().any(|entry| entry.spec.name == ask.op && entry.spec.route.slow);
+                let patience = if slow { LONG_ANSWER } else { ANSWER };
+                match tokio::time::timeout(patience, link.ask(&ask)).await {
+                    Ok(Ok(answer)) => Ok(answer),
+                    Ok(Err(_)) | Err(_) => Err(silent(holder)),
+                }
+            }
         }
     }
 }
