@@ -1,6 +1,9 @@
 //! Asking the gate why, and checking policies before they serve.
 
 mod check;
+mod in_force;
+mod propose;
+mod source;
 
 use std::str::FromStr as _;
 
@@ -18,7 +21,15 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 
-pub const ALL: &[Entry] = &[Entry::query::<check::Check>(), Entry::query::<Explain>()];
+pub const ALL: &[Entry] = &[
+    Entry::query::<check::Check>(),
+    Entry::query::<Explain>(),
+    Entry::query::<in_force::Show>(),
+    Entry::query::<in_force::Export>(),
+    Entry::query::<in_force::Applied>(),
+    Entry::change::<propose::Propose>(),
+    Entry::change::<source::SetSource>(),
+];
 
 /// What is to be explained.
 #[derive(Deserialize, JsonSchema)]

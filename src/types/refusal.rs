@@ -10,12 +10,16 @@ pub struct Refusal {
     pub message: String,
     /// What is wrong, a line each; only with [`Code::Invalid`].
     pub problems: Vec<String>,
+    /// The evals that fail or are missing; only with [`Code::EvalsFailing`] and [`Code::EvalsNotRun`].
+    pub evals: Vec<String>,
     /// The approval that is waited for; only with [`Code::NeedsApproval`].
     pub approval: Option<String>,
     /// Seconds after which trying again makes sense.
     pub retry_after: Option<u64>,
     /// The number of the event that records it, where there is one.
     pub decision: Option<i64>,
+    /// The version of the policies that it was decided under, where it came so far.
+    pub policy: Option<i64>,
 }
 
 macro_rules! codes {
@@ -37,9 +41,12 @@ codes! {
     Unauthorized = 401, "unauthorized";
     Denied = 403, "denied";
     NotApprover = 403, "not_approver";
+    NotOwner = 403, "not_owner";
     TokenScope = 403, "token_scope";
     NotFound = 404, "not_found";
     Conflict = 409, "conflict";
+    EvalsNotRun = 409, "evals_not_run";
+    EvalsFailing = 409, "evals_failing";
     LastAdmin = 409, "last_admin";
     LastApprover = 409, "last_approver";
     TooLarge = 413, "too_large";
@@ -58,9 +65,11 @@ impl Refusal {
             code,
             message: message.into(),
             problems: Vec::new(),
+            evals: Vec::new(),
             approval: None,
             retry_after: None,
             decision: None,
+            policy: None,
         }
     }
 
@@ -125,6 +134,17 @@ impl From<Refusal> for Stop {
     }
 }
 
+impl Stop {
+    /// Notes under which version of the policies it was decided.
+    #[must_use]
+    pub fn under(self, policy: i64) -> Stop {
+        match self {
+            Stop::Refused(refusal) => Stop::Refused(Box::new(Refusal { policy: Some(policy), ..*refusal })),
+            failed @ Stop::Failed(_) => failed,
+        }
+    }
+}
+
 impl<F: Into<Fault>> From<F> for Stop {
     fn from(fault: F) -> Stop {
         Stop::Failed(fault.into())
@@ -139,6 +159,9 @@ impl Refusal {
         body.insert("message".into(), self.message.clone().into());
         if self.code == Code::Invalid {
             body.insert("problems".into(), self.problems.clone().into());
+        }
+        if !self.evals.is_empty() {
+            body.insert("evals".into(), self.evals.clone().into());
         }
         if let Some(approval) = &self.approval {
             body.insert("approval".into(), approval.clone().into());
