@@ -8,12 +8,11 @@ use std::fmt;
 pub struct Refusal {
     pub code: Code,
     pub message: String,
-    /// What is wrong, a line each; only with [`Code::Invalid`].
+    /// What is wrong, a line each, with [`Code::Invalid`]; the evals that fail or are missing, with
+    /// [`Code::EvalsFailing`] and [`Code::EvalsNotRun`].
     pub problems: Vec<String>,
-    /// The evals that fail or are missing; only with [`Code::EvalsFailing`] and [`Code::EvalsNotRun`].
-    pub evals: Vec<String>,
     /// The approval that is waited for; only with [`Code::NeedsApproval`].
-    pub approval: Option<String>,
+    pub approval: Option<Box<str>>,
     /// Seconds after which trying again makes sense.
     pub retry_after: Option<u64>,
     /// The number of the event that records it, where there is one.
@@ -65,7 +64,6 @@ impl Refusal {
             code,
             message: message.into(),
             problems: Vec::new(),
-            evals: Vec::new(),
             approval: None,
             retry_after: None,
             decision: None,
@@ -157,14 +155,16 @@ impl Refusal {
         let mut body = serde_json::Map::new();
         body.insert("error".into(), self.code.name().into());
         body.insert("message".into(), self.message.clone().into());
-        if self.code == Code::Invalid {
-            body.insert("problems".into(), self.problems.clone().into());
-        }
-        if !self.evals.is_empty() {
-            body.insert("evals".into(), self.evals.clone().into());
+        let list = match self.code {
+            Code::Invalid => Some("problems"),
+            Code::EvalsFailing | Code::EvalsNotRun => Some("evals"),
+            _ => None,
+        };
+        if let Some(name) = list {
+            body.insert(name.into(), self.problems.clone().into());
         }
         if let Some(approval) = &self.approval {
-            body.insert("approval".into(), approval.clone().into());
+            body.insert("approval".into(), (**approval).into());
         }
         serde_json::Value::Object(body).to_string().into_bytes()
     }

@@ -69,14 +69,14 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
 /// A change comes into force, or is tried, only after all its evals passed.
 pub fn is_tested(change: &changes::Change) -> Result<(), Refusal> {
     if change.evals.is_empty() {
-        let evals = vec!["tests".to_owned()];
-        return Err(Refusal { evals, ..Refusal::new(Code::EvalsNotRun, "its tests were not run yet") });
+        let problems = vec!["tests".to_owned()];
+        return Err(Refusal { problems, ..Refusal::new(Code::EvalsNotRun, "its tests were not run yet") });
     }
     let failed = change.evals.iter().filter(|eval| eval.status == EvalStatus::Failed);
-    let evals: Vec<String> = failed.map(|eval| eval.case.clone()).collect();
-    if evals.is_empty() {
+    let problems: Vec<String> = failed.map(|eval| eval.case.clone()).collect();
+    if problems.is_empty() {
         return Ok(());
     }
-    let message = format!("its tests fail: {}", evals.join(", "));
-    Err(Refusal { evals, ..Refusal::new(Code::EvalsFailing, message) })
+    let message = format!("its tests fail: {}", problems.join(", "));
+    Err(Refusal { problems, ..Refusal::new(Code::EvalsFailing, message) })
 }
