@@ -138,7 +138,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
 
 async fn measure(company: &Company, new: bool, all: bool) {
     let mut bundle = Bundle::built_in();
-    let action = if all { "action" } else { "action == Ok::Action::\"actor.offboard\"" };
+    let action = if all { "action" } else { "action == Ok::Action::\"token.issue\"" };
     let more = format!(
         "@id(\"measured\")\n@reason(\"measured\")\nforbid (\n  principal in Ok::Team::\"team:t3\",\n  {action},\n  resource\n);\n"
     );

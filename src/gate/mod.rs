@@ -28,6 +28,7 @@ pub mod replay;
 pub mod rule;
 pub mod schema;
 pub mod target;
+pub mod workshop;
 pub mod world;
 pub mod writer;
 

@@ -1,6 +1,8 @@
 //! What an operation may read: this company's tables, log and directory, as one caller, at one moment. It is bound to
 //! its company when it is made, so no query has a company to forget.
 
+mod policies;
+
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -11,23 +13,23 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::operation::Entry;
 use super::past::{self, AsOf};
 use super::pool;
 use super::rule;
 use super::target::{Target, sight};
+use super::workshop::Workshop;
 use super::world::{Card, World};
 use crate::log::append::Head;
 use crate::log::read::{self, Filter, Logged, Order, Published};
 use crate::log::{proof, verify};
 use crate::policy::approvals::ApprovalRule;
-use crate::policy::{Bundle, Ruling, Snapshot};
+use crate::policy::{Ruling, Snapshot};
 use crate::store::approvals::Approval;
 use crate::store::company::Company;
 use crate::store::inbox::Item;
 use crate::store::kills::Kill;
 use crate::store::tokens::Token;
-use crate::store::{Position, actors, approvals, company, inbox, policies, tokens};
+use crate::store::{Position, actors, approvals, company, inbox, tokens};
 use crate::types::actor::KillScope;
 use crate::types::caller::Caller;
 use crate::types::id::ActorId;
@@ -106,11 +108,16 @@ impl<'a> Reader<'a> {
         self.world
     }
 
+    /// What was made before a change's turn.
+    pub fn workshop(&self) -> &'a Workshop {
+        &self.world.workshop
+    }
+
     /// The company as it was after the event `seq`. Takes time for the directory's events until then.
-    pub fn as_of(&self, entries: &[Entry], seq: i64) -> Result<AsOf, Stop> {
+    pub fn as_of(&self, seq: i64) -> Result<AsOf, Stop> {
         let at = self.event(seq)?.map(|logged| logged.at);
         let at = at.ok_or_else(|| Refusal::field("at", format!("there is no event {seq}")))?;
-        Ok(AsOf { world: past::at(self.conn()?, entries, self.world, seq)?, at })
+        Ok(AsOf { world: past::at(self.conn()?, self.world, seq)?, at })
     }
 
     /// The last event that had happened by a time; 0 before the first.
@@ -137,6 +144,10 @@ impl<'a> Reader<'a> {
                 json!(token.map(|token| json!({ "scopes": token.scopes, "ended": token.ended })))
             }
             Target::Company => json!({ "version": self.company()?.version }),
+            Target::Change { id, .. } => {
+                let change = self.change(id)?;
+                json!(change.map(|change| json!({ "hash": change.hash, "open": change.state.is_open() })))
+            }
             Target::Event { .. } | Target::KillSwitch { .. } | Target::Approval { .. } => Value::Null,
         })
     }
@@ -230,14 +241,9 @@ impl<'a> Reader<'a> {
         (self.world.stamp.seq, &self.world.stamp.hash)
     }
 
-    /// The bundle in force, with the snapshot that it is loaded as.
-    pub fn bundle(&self) -> Result<(Bundle, Arc<Snapshot>), Stop> {
-        let bundle = Bundle { files: policies::files(self.conn()?)? };
-        // The tables may be one commit ahead of the directory in memory.
-        if bundle.hash().as_str() != self.world.policy.hash() {
-            return Err(Refusal::conflict("the policies have just changed; try again").into());
-        }
-        Ok((bundle, Arc::clone(&self.world.policy)))
+    /// The policies in force, compiled.
+    pub fn serving(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.world.policy)
     }
 
     pub fn actors_after(&self, from: &Position, limit: usize) -> Result<Vec<actors::Actor>, Fault> {

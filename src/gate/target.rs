@@ -16,6 +16,7 @@ pub(super) fn sight(target: &Target) -> Option<&'static str> {
         Target::Event { .. } => ResourceKind::Event,
         Target::KillSwitch { .. } => ResourceKind::KillSwitch,
         Target::Approval { .. } => ResourceKind::Approval,
+        Target::Change { .. } => ResourceKind::Change,
     })
 }
 
@@ -27,6 +28,7 @@ pub(super) fn sight_of(kind: ResourceKind) -> Option<&'static str> {
         ResourceKind::Token => Some("token.list"),
         ResourceKind::Event => Some("event.list"),
         ResourceKind::Approval => Some("approval.read"),
+        ResourceKind::Change => Some("change.read"),
     }
 }
 
@@ -38,6 +40,7 @@ pub(super) fn uid_of(target: &Target) -> EntityUid {
         Target::Token { id, .. } => uid("Token", id),
         Target::Event { seq, .. } => uid("Event", &seq.to_string()),
         Target::Approval { id, .. } => uid("Approval", id),
+        Target::Change { id, .. } => uid("Change", id),
         Target::KillSwitch { scope, .. } => uid("KillSwitch", &scope.to_string()),
     }
 }

@@ -2,6 +2,9 @@
 
 mod check;
 mod diff;
+mod in_force;
+mod propose;
+mod source;
 
 use std::str::FromStr as _;
 
@@ -19,7 +22,16 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 
-pub const ALL: &[Entry] = &[Entry::query::<check::Check>(), Entry::query::<diff::Diff>(), Entry::query::<Explain>()];
+pub const ALL: &[Entry] = &[
+    Entry::query::<check::Check>(),
+    Entry::query::<diff::Diff>(),
+    Entry::query::<Explain>(),
+    Entry::query::<in_force::Show>(),
+    Entry::query::<in_force::Export>(),
+    Entry::query::<in_force::Applied>(),
+    Entry::change::<propose::Propose>(),
+    Entry::change::<source::SetSource>(),
+];
 
 /// What is to be explained.
 #[derive(Deserialize, JsonSchema)]

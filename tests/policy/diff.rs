@@ -257,10 +257,10 @@ async fn what_cannot_be_compared_is_refused_with_the_field() {
             json!({ "files": { "../a.cedar": "" } }),
             "422 invalid files: `../a.cedar` must not hold `..`, hidden or empty parts",
         ),
-        (json!({ "files": { "a.cedar": "permit (" } }), "422 invalid files: a.cedar:1: "),
+        (json!({ "files": { "a.cedar": "permit (" } }), "422 invalid a.cedar:1: "),
         (
             json!({ "files": { "a.cedar": "@id(\"a\") permit (principal, action == Ok::Action::\"tock\", resource);" } }),
-            "422 invalid files: a.cedar:1: ",
+            "422 invalid a.cedar:1: ",
         ),
         (with("since", json!("2026-11-21")), "422 invalid since: `2026-11-21` lies in the future"),
         (with("since", json!("9999")), "422 invalid since: there is no event 9999; the newest is "),

@@ -67,7 +67,7 @@ fn the_exit_code_tells_same_different_and_over_budget() {
     }
     std::fs::write(place.path().join("policies/more.cedar"), "permit (").unwrap();
     let broken = place.ana("policy diff");
-    assert_eq!((broken.code, broken.stderr.contains("files: more.cedar:1: ")), (1, true), "{}", broken.shown);
+    assert_eq!((broken.code, broken.stderr.contains("more.cedar:1: ")), (1, true), "{}", broken.shown);
 }
 
 #[test]

@@ -7,18 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PolicyVersion;
-use crate::gate::schema::schema;
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, impact, post};
-use crate::policy::bundle::path_problem;
+use crate::operations::change::compiled;
+use crate::policy::Bundle;
 use crate::policy::diff::{self, Budgets, Groups, Impact, Over, Semantic, Side, Sides, TextDiff};
-use crate::policy::{Bundle, Snapshot};
 use crate::types::caller::Who;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 use crate::types::time::Time;
-
-/// Findings of a bundle that does not load, at the most.
-const MOST: usize = 100;
 
 /// A bundle, and what it is held against.
 #[derive(Deserialize, JsonSchema)]
@@ -63,7 +59,7 @@ impl Query for Diff {
         name: "policy.diff",
         doc: "Tell what policies would change: texts, answers, and the decisions of the log. Nothing is applied.",
         scope: Reach::Scopes(&[Scope::Policy]),
-        route: post("/policy/diff").slow(),
+        route: post("/policy/diff").slow().large(),
         about: &[ResourceKind::Company],
         events: &[],
     };
@@ -81,14 +77,17 @@ impl Query for Diff {
             return Err(Refusal::field("max", "without the impact there is nothing to hold it against").into());
         }
         let since = start(input.since.as_deref(), read)?;
-        let (bundle, serving) = read.bundle()?;
-        let (version, hash) = read.policy_stamp();
+        let (bundle, (version, hash)) = (read.bundle()?, read.policy_stamp());
+        // The tables may be one commit ahead of the directory in memory.
+        if bundle.hash().as_str() != hash {
+            return Err(Refusal::conflict("the policies have just changed; try again").into());
+        }
         if let Some(base) = input.base.filter(|base| *base != version) {
             return Err(Refusal::conflict(format!("version {version} is in force, not {base}")).into());
         }
         let candidate = Bundle { files: input.files };
         // Apart: questions that nobody asked are no faults of the policies that serve.
-        let (before, after) = (Arc::new(serving.apart()), Arc::new(load(&candidate, version)?.apart()));
+        let (before, after) = (Arc::new(read.serving().apart()), Arc::new(compiled(&candidate, read)?.apart()));
         let sides = Sides {
             before: Side { bundle: &bundle, snapshot: &before },
             after: Side { bundle: &candidate, snapshot: &after },
@@ -108,20 +107,6 @@ impl Query for Diff {
             impact: impact.map(|impact| shown(impact, read)),
         })
     }
-}
-
-fn load(candidate: &Bundle, version: i64) -> Result<Snapshot, Refusal> {
-    let bad = candidate.files.keys().filter_map(|path| Some(format!("files: `{path}` {}", path_problem(path)?)));
-    let bad: Vec<String> = bad.take(20).collect();
-    if !bad.is_empty() {
-        return Err(Refusal::invalid(bad));
-    }
-    let schema = schema(&crate::operations::ALL);
-    Snapshot::load(&schema, candidate, version.unsigned_abs() + 1).map_err(|findings| {
-        let more = findings.len().saturating_sub(MOST);
-        let told = findings.iter().take(MOST).map(|finding| format!("files: {finding}"));
-        Refusal::invalid(told.chain((more > 0).then(|| format!("files: and {more} more"))).collect())
-    })
 }
 
 /// The event after which decisions are replayed.

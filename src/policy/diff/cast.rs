@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
 use crate::policy::engine::{Looks, Named};
-use crate::policy::testing::{Approval, Around, Event, Fixture, Member, Team, Token, Way, parse};
+use crate::policy::testing::{Approval, Around, Change, Event, Fixture, Member, Team, Token, Way, parse};
 use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::change::ChangeState;
 use crate::types::id::ActorId;
+use crate::types::scope::Scope;
 use crate::types::time::Time;
 
 const COMPANY: &str = include_str!("company.yaml");
@@ -91,6 +93,7 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
         .tokens
         .extend(strange("Ok::Token").zip(max.iter().cycle()).map(|(id, max)| Token { id, holder: max.clone() }));
 
+    propose(fixture, &everybody);
     let texts = || named.texts.iter().filter(|text| !text.is_empty()).take(MOST).map(String::as_str);
     for kind in ["token_issued"].into_iter().chain(texts()) {
         let rows = [("max", "max"), ("ana", "pia"), ("bot", "bot"), ("lea", "max"), ("", "")];
@@ -112,6 +115,21 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
                 fixture.approvals.extend(row("of", Some(who.clone()), id("ana").into_iter().collect()));
                 fixture.approvals.extend(row("self", Some(who.clone()), vec![who.clone()]));
                 fixture.approvals.extend(row("other", other, Vec::new()));
+            }
+        }
+    }
+}
+
+/// Changes of everybody, as they can stand.
+fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
+    use ChangeState::{Approved, Canary, Promoted, Proposed};
+    let stands = [(Proposed, false), (Proposed, true), (Approved, true), (Canary, true), (Promoted, true)];
+    for author in everybody {
+        for (number, (state, reviewed)) in stands.into_iter().enumerate() {
+            for peers in [0, 2] {
+                let id = format!("chg_{number}_{peers}.{author}");
+                let state = Some(state);
+                fixture.changes.push(Change { id, author: author.clone(), target: None, state, reviewed, peers });
             }
         }
     }
@@ -144,6 +162,10 @@ impl Scene {
             "Ok::Token" => self.fixture.tokens.iter().map(|row| row.id.clone()).filter(|id| everyday(id)).collect(),
             "Ok::Event" => self.fixture.events.iter().map(|row| format!("event:{}", row.id)).collect(),
             "Ok::Approval" => self.fixture.approvals.iter().map(|row| row.id.clone()).filter(|id| owned(id)).collect(),
+            "Ok::Change" => {
+                let told = |id: &str| owned(id) || [".ana", ".max", ".bot"].iter().any(|author| id.ends_with(author));
+                self.fixture.changes.iter().map(|row| row.id.clone()).filter(|id| told(id)).collect()
+            }
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
             _ => Vec::new(),
         }
@@ -166,7 +188,8 @@ pub(super) fn arounds(looks: &Looks, named: &Named, switch: bool) -> Vec<Around>
         all.push(Around { channel: Some(Way::Cli), ..plain.clone() });
     }
     if reads("token") {
-        all.push(Around { scoped: true, ..plain.clone() });
+        let scopes = [Scope::Read, Scope::Policy].map(|scope| Around { scopes: [scope].into(), ..plain.clone() });
+        all.extend(scopes);
     }
     if reads("now") {
         all.extend(instants(named).into_iter().map(|now| Around { now: Some(now), ..plain.clone() }));

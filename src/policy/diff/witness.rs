@@ -9,6 +9,7 @@ use super::{Answer, Decision, Shift};
 use crate::policy::testing::{Around, Case, Fixture, Member, Team, Way};
 use crate::types::actor::ActorKind;
 use crate::types::id::ActorId;
+use crate::types::scope::listed;
 
 /// A question, and both answers to it. It was asked of both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -57,7 +58,7 @@ fn given(around: &Around) -> Vec<String> {
     let mut told: Vec<String> = around.granted.iter().map(|kind| format!("approved: {kind}")).collect();
     told.extend(around.kill.iter().map(|scope| format!("kill switch engaged: {scope}")));
     told.extend(around.release.then(|| "the switch would be released".to_owned()));
-    told.extend(around.scoped.then(|| "with a token limited to scopes".to_owned()));
+    told.extend((!around.scopes.is_empty()).then(|| format!("with a token limited to {}", listed(&around.scopes))));
     told.extend(around.channel.filter(|way| *way == Way::Cli).map(|_| "on the command line".to_owned()));
     told.extend(around.now.map(|now| format!("at {now}")));
     told
@@ -93,12 +94,21 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
         format!("id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}]")
     });
     list(&mut text, "approvals", approval.collect());
+    let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
+    let change = changes.map(|row| {
+        let mut told = format!("id: {}, author: {}", quoted(&row.id), quoted(row.author.as_str()));
+        row.state.iter().for_each(|state| put(&mut told, "state", state));
+        put(&mut told, "reviewed", row.reviewed);
+        put(&mut told, "peers", row.peers);
+        told
+    });
+    list(&mut text, "changes", change.collect());
     list(&mut text, "cases", vec![line(case, after)]);
     text
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, kill, release, scoped, channel, now } = &case.around;
+    let Around { granted, kill, release, scopes, channel, now } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
@@ -111,8 +121,8 @@ fn line(case: &Case, after: &Answer) -> String {
     if *release {
         add("release", "true".into());
     }
-    if *scoped {
-        add("scoped", "true".into());
+    if !scopes.is_empty() {
+        add("scopes", format!("[{}]", listed(scopes)));
     }
     channel.iter().for_each(|way| add("channel", if *way == Way::Cli { "cli" } else { "http" }.into()));
     now.iter().for_each(|now| add("now", now.to_string()));
@@ -173,6 +183,7 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     for row in fixture.approvals.iter().filter(|row| is_target(&row.id)) {
         next.extend(row.approvers.iter().cloned().chain([row.requester.clone()]));
     }
+    next.extend(fixture.changes.iter().filter(|row| is_target(&row.id)).map(|row| row.author.clone()));
     let mut found = BTreeSet::new();
     while let Some(id) = next.pop() {
         if found.insert(id.clone()) {
