@@ -23,7 +23,7 @@ const TIGHTER: &str = "@id(\"no-agents\")\n@reason(\"no agents for now\")\nforbi
 fn tightened() -> Place {
     let place = place();
     for id in ["bob", "cleo"] {
-        assert_eq!(place.ana(&format!("actor add {id} --kind person")).code, 0);
+        assert_eq!(place.ana(&format!("actor add-human {id} --role member")).code, 0);
     }
     std::fs::write(place.path().join("policies/more.cedar"), TIGHTER).unwrap();
     place
