@@ -26,6 +26,8 @@ use crate::types::time::SystemClock;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server may take to answer; its own patience is shorter.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How long it may take over a long question, such as one about the whole log.
+const LONG_ANSWER: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who has the state file.
@@ -106,10 +108,14 @@ impl Session {
         match self {
             Session::There(remote) => remote.ask(&ask).await,
             Session::Here(Opened::Ours(company)) => Ok(call::perform(&company.gate, ask).await),
-            Session::Here(Opened::Theirs(holder, link)) => match tokio::time::timeout(ANSWER, link.ask(&ask)).await {
-                Ok(Ok(answer)) => Ok(answer),
-                Ok(Err(_)) | Err(_) => Err(silent(holder)),
-            },
+            Session::Here(Opened::Theirs(holder, link)) => {
+                let slow = operations::ALL.iter().any(|entry| entry.spec.name == ask.op && entry.spec.route.slow);
+                let patience = if slow { LONG_ANSWER } else { ANSWER };
+                match tokio::time::timeout(patience, link.ask(&ask)).await {
+                    Ok(Ok(answer)) => Ok(answer),
+                    Ok(Err(_)) | Err(_) => Err(silent(holder)),
+                }
+            }
         }
     }
 }

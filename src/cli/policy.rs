@@ -1,6 +1,8 @@
 //! `ok policy`: asking the gate why, and checking policies before they serve.
 
 pub mod check;
+mod compared;
+mod diff;
 mod human;
 mod machine;
 
@@ -32,6 +34,7 @@ pub enum Policy {
         actor: Option<ActorId>,
     },
     Check(check::Check),
+    Diff(diff::Diff),
 }
 
 impl Policy {
@@ -44,6 +47,7 @@ impl Policy {
             }
             // `main` has run it already; it needs neither a state file nor an actor.
             Policy::Check(check) => check.run(context.format),
+            Policy::Diff(diff) => diff.run(context).await,
             Policy::Explain { op: None, actor, .. } => {
                 let mut session = Session::open(context).await?;
                 let rows = every(&mut session, context, actor).await;

@@ -1,6 +1,7 @@
 //! Asking the gate why, and checking policies before they serve.
 
 mod check;
+mod diff;
 mod in_force;
 mod propose;
 mod source;
@@ -23,6 +24,7 @@ use crate::types::time::Time;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<check::Check>(),
+    Entry::query::<diff::Diff>(),
     Entry::query::<Explain>(),
     Entry::query::<in_force::Show>(),
     Entry::query::<in_force::Export>(),

@@ -65,7 +65,9 @@ impl Snapshot {
             self.count_fault();
             Ruling::Deny { because: Vec::new(), fault: Some(fault) }
         });
-        if let Ruling::Deny { fault: Some(fault), .. } = &ruling {
+        if let Ruling::Deny { fault: Some(fault), .. } = &ruling
+            && !self.quiet
+        {
             tracing::warn!(action = %question.action, principal = %question.principal, %fault, "denied by a fault");
         }
         ruling
@@ -192,7 +194,9 @@ impl Snapshot {
             let Some(rule) = self.rule(position) else { continue };
             if rule.policy.effect() == Effect::Permit {
                 self.count_skipped();
-                tracing::warn!(policy = rule.meta.id, %error, "a permit could not be evaluated and is passed over");
+                if !self.quiet {
+                    tracing::warn!(policy = rule.meta.id, %error, "a permit could not be evaluated and is passed over");
+                }
                 continue;
             }
             unsafe_rules.push(position);
