@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::Context;
 use super::call::{self, Answer, Ask, Refused};
 use super::exit::Failure;
+use super::remote::Remote;
 use super::socket::Link;
 use crate::gate::lock::Holder;
 use crate::gate::open::{self, CannotOpen, Company, Options};
@@ -76,15 +77,22 @@ fn silent(holder: &Holder) -> Failure {
 }
 
 /// One or more calls in a row. Close it, or the last checkpoint is not published.
-pub struct Session(Opened);
+pub enum Session {
+    Here(Opened),
+    /// A server on the network.
+    There(Remote),
+}
 
 impl Session {
     pub async fn open(context: &Context) -> Result<Session, Failure> {
-        open(context).await.map(Session)
+        match &context.server {
+            Some(address) => Remote::new(address).map(Session::There),
+            None => open(context).await.map(Session::Here),
+        }
     }
 
     pub async fn close(self) {
-        if let Opened::Ours(company) = self.0 {
+        if let Session::Here(Opened::Ours(company)) = self {
             company.close().await;
         }
     }
@@ -97,9 +105,10 @@ impl Session {
     }
 
     async fn send(&mut self, ask: Ask) -> Result<Answer, Failure> {
-        match &mut self.0 {
-            Opened::Ours(company) => Ok(call::perform(&company.gate, ask).await),
-            Opened::Theirs(holder, link) => {
+        match self {
+            Session::There(remote) => remote.ask(&ask).await,
+            Session::Here(Opened::Ours(company)) => Ok(call::perform(&company.gate, ask).await),
+            Session::Here(Opened::Theirs(holder, link)) => {
                 let slow = operations::ALL.iter().any(|entry| entry.spec.name == ask.op && entry.spec.route.slow);
                 let patience = if slow { LONG_ANSWER } else { ANSWER };
                 match tokio::time::timeout(patience, link.ask(&ask)).await {
