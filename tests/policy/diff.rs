@@ -253,10 +253,7 @@ async fn what_cannot_be_compared_is_refused_with_the_field() {
     };
     for (input, told) in [
         (json!({}), "missing field `files`"),
-        (
-            json!({ "files": { "../a.cedar": "" } }),
-            "files: `../a.cedar` must not hold `..`, hidden or empty parts",
-        ),
+        (json!({ "files": { "../a.cedar": "" } }), "files: `../a.cedar` must not hold `..`, hidden or empty parts"),
         (json!({ "files": { "a.cedar": "permit (" } }), "a.cedar:1: "),
         (
             json!({ "files": { "a.cedar": "@id(\"a\") permit (principal, action == Ok::Action::\"tock\", resource);" } }),
