@@ -122,7 +122,7 @@ impl Snapshot {
         }
     }
 
-    fn action(&self, question: &Question<'_>) -> Result<&Action, String> {
+    pub(super) fn action(&self, question: &Question<'_>) -> Result<&Action, String> {
         let unknown = || format!("the schema knows no action `{}`", question.action);
         self.actions.get(question.action.as_ref()).ok_or_else(unknown)
     }

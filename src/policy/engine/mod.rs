@@ -6,6 +6,7 @@
 
 mod approvals;
 mod decide;
+mod explain;
 mod index;
 mod load;
 mod mutant;
@@ -17,6 +18,7 @@ mod shape;
 mod snapshot;
 
 pub use decide::{PlainAnswer, Question};
+pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
 pub use mutant::Mutant;
 pub use parts::{Part, PartKind, Seen};
 pub use ruling::{Because, Effect, PolicyMeta, Ruling};
