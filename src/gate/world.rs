@@ -100,8 +100,7 @@ impl World {
             Touched::Nothing | Touched::Policy => {}
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {
-                    let card = card(actor, &|id| self.actors.get(id).map(|card| card.actor.clone()));
-                    self.actors.insert_mut(id.clone(), Arc::new(card));
+                    self.put(actor);
                 }
             }
             Touched::Token(id) => match tokens::with_hash(conn, id.as_str())? {
@@ -115,6 +114,13 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Takes in one actor as it is now.
+    pub(super) fn put(&mut self, actor: Actor) {
+        let id = actor.id.clone();
+        let card = card(actor, &|id| self.actors.get(id).map(|card| card.actor.clone()));
+        self.actors.insert_mut(id, Arc::new(card));
     }
 
     pub(super) fn set_head(&mut self, head: Head) {

@@ -131,8 +131,8 @@ impl Teller<'_> {
         if part.kind != PartKind::Action && part.state != State::Hidden {
             self.observe(&Place { evaluator: self.evaluator, env: rule.policy.env() }, part.expr.expr(), &mut observed);
         }
-        let (text, line) = (text(rule, span), line(rule, span));
-        ShownPart { part: part.kind, text, line, wanted: part.wanted, state: part.state, observed }
+        let wanted = part.wanted != is_written_otherwise(rule, part.expr.expr());
+        ShownPart { part: part.kind, text: text(rule, span), line: line(rule, span), wanted, state: part.state, observed }
     }
 
     /// Every value that an expression reads from principal, resource and context, once.
@@ -209,6 +209,21 @@ impl Teller<'_> {
             }
             ValueKind::ExtensionValue(_) => json!(value.to_string()),
         })
+    }
+}
+
+/// Cedar reads `a > b`, `a >= b` and `a != b` as `!(a <= b)`, `!(a < b)` and `!(a == b)`; the author wrote no `!`.
+fn is_written_otherwise(rule: &Rule, expr: &Expr) -> bool {
+    let ExprKind::BinaryApp { op, arg1, arg2 } = expr.expr_kind() else { return false };
+    let (Some(left), Some(right)) = (arg1.source_loc(), arg2.source_loc()) else { return false };
+    let length = right.start().saturating_sub(left.end());
+    let between = text(rule, (left.end(), length));
+    let operator = between.trim_matches(|c: char| matches!(c, '(' | ')' | ' '));
+    match op {
+        BinaryOp::LessEq => operator == ">",
+        BinaryOp::Less => operator == ">=",
+        BinaryOp::Eq => operator == "!=",
+        _ => false,
     }
 }
 
