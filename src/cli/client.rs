@@ -87,13 +87,6 @@ impl Session {
         }
     }
 
-    /// Performs an operation as the acting actor.
-    pub async fn call(&mut self, context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
-        let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()) };
-        let mut answer = self.send(ask).await?;
-        Ok(answer.error.take().map_or(Ok(answer.body), Err))
-    }
-
     async fn send(&mut self, ask: Ask) -> Result<Answer, Failure> {
         match &mut self.0 {
             Opened::Ours(company) => Ok(call::perform(&company.gate, ask).await),

@@ -45,6 +45,18 @@ impl<'a> Inquiry<'a> {
         Inquiry { asker, world, now, caller, operation, target, seen: RefCell::default() }
     }
 
+    pub fn operation(&self) -> &str {
+        self.operation
+    }
+
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    pub fn target(&self) -> &Target {
+        self.target
+    }
+
     pub fn ruling(&self) -> Ruling {
         rule::decide(self.world, &self.caller, self.operation, self.target, self.now)
     }
@@ -57,9 +69,8 @@ impl<'a> Inquiry<'a> {
     /// Why the ruling is what it is.
     pub fn explain(&self, ruling: &Ruling) -> Explanation {
         let sees = |uid: &EntityUid| self.sees_entity(uid);
-        Asker::new(self.world, &self.caller, self.target, self.now).question(self.operation, &[], |question| {
-            self.world.policy.explain(question, ruling, Eyes { sees: &sees })
-        })
+        Asker::new(self.world, &self.caller, self.target, self.now)
+            .question(self.operation, &[], |question| self.world.policy.explain(question, ruling, Eyes { sees: &sees }))
     }
 
     /// The smallest sets of changes that turn the answer to yes, each of them tried.

@@ -94,8 +94,8 @@ fn targets(name: &str) -> Option<&'static [Of]> {
     Some(match name {
         "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
         | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
-        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "openapi.read" | "tick"
-        | "token.list" => &[Company],
+        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.who_can"
+        | "openapi.read" | "tick" | "token.list" => &[Company],
         "audit.proof" => &[Company, Absent],
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
         "inbox.read" => &[Own, Another, Absent],
@@ -211,6 +211,7 @@ impl Stage {
             "kill" if of == Company => json!({ "scope": "tool:mail.send" }),
             "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),
             "policy.check" => json!({ "files": {} }),
+            "policy.who_can" => json!({ "op": "tick" }),
             "policy.explain" => json!({ "actor": of.person(who), "op": "company.update" }),
             "token.issue" => json!({ "for": of.person(who) }),
             "token.revoke_all" => json!({ "actor": of.person(who) }),
@@ -243,7 +244,8 @@ impl Stage {
         let answer = match entry.spec.route.method.name() {
             method @ ("GET" | "DELETE") => {
                 let query: Vec<String> = rest.iter().map(|(name, value)| format!("{name}={value}")).collect();
-                let query = if method == "GET" && query.len() == 1 && path.ends_with("consistency") {
+                let asks = path.ends_with("consistency") || path.ends_with("who-can");
+                let query = if method == "GET" && query.len() == 1 && asks {
                     format!("?{}", query.join("&"))
                 } else {
                     String::new()

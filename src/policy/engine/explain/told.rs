@@ -1,7 +1,7 @@
 //! What is told of a question: the policies that decided it, and the permits that came near, part by part.
 
-use cedar_policy_core::ast::{Entity, Expr, ExprKind, Literal, Value, ValueKind, Var};
 use cedar_policy_core::ast::{BinaryOp, Effect};
+use cedar_policy_core::ast::{Entity, Expr, ExprKind, Literal, Value, ValueKind, Var};
 use cedar_policy_core::entities::{Dereference, Entities};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
@@ -132,7 +132,14 @@ impl Teller<'_> {
             self.observe(&Place { evaluator: self.evaluator, env: rule.policy.env() }, part.expr.expr(), &mut observed);
         }
         let wanted = part.wanted != is_written_otherwise(rule, part.expr.expr());
-        ShownPart { part: part.kind, text: text(rule, span), line: line(rule, span), wanted, state: part.state, observed }
+        ShownPart {
+            part: part.kind,
+            text: text(rule, span),
+            line: line(rule, span),
+            wanted,
+            state: part.state,
+            observed,
+        }
     }
 
     /// Every value that an expression reads from principal, resource and context, once.

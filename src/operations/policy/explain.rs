@@ -1,0 +1,167 @@
+//! Why the gate answers as it does: for one call, or for everything that somebody could do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::explained::{Explained, PolicyVersion, ShownChange, ShownPolicy, needed};
+use super::question::{About, answer, caller, entry, sees_policies, target};
+use crate::gate::{Entry, Inquiry, Permit, Query, Reader, ResourceKind, Spec, Target, post};
+use crate::operations;
+use crate::policy::Ruling;
+use crate::store::actors::Status;
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+/// What is to be explained.
+#[derive(Deserialize, JsonSchema)]
+pub struct Asked {
+    /// Who would do it; the caller unless given.
+    pub actor: Option<ActorId>,
+    /// The operation, such as `token.issue`; all of them unless given.
+    pub op: Option<String>,
+    /// What it would be about: an actor's, token's or approval's id, or a kill switch; the company unless given.
+    pub target: Option<String>,
+    /// The input that it would be given, instead of `target`.
+    pub input: Option<Value>,
+}
+
+/// One answer, or that of every operation.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Answer {
+    One(Box<Explained>),
+    All(Table),
+}
+
+/// What the gate would answer to somebody, operation by operation.
+#[derive(Serialize, JsonSchema)]
+pub struct Table {
+    pub actor: ActorId,
+    pub operations: Vec<Row>,
+    pub policy: PolicyVersion,
+    pub at: Time,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Row {
+    pub operation: &'static str,
+    /// `allow`, `needs_approval`, `deny`, or `depends` on a target that must be named.
+    pub decision: &'static str,
+    pub reason: String,
+}
+
+/// Explain a decision.
+pub enum Explain {}
+
+impl Query for Explain {
+    const SPEC: Spec = Spec {
+        name: "policy.explain",
+        doc: "Explain what the gate would answer, and why. Nothing is done.",
+        scope: Reach::Full,
+        route: post("/policy/explain").slow(),
+        about: &[ResourceKind::Actor],
+        events: &[],
+    };
+    type Input = Asked;
+    type Output = Answer;
+
+    /// The actor about whom is asked.
+    fn target(input: &Asked, read: &Reader<'_>) -> Result<Target, Stop> {
+        let actor = input.actor.clone().unwrap_or_else(|| read.caller().actor());
+        if actor.is_team() {
+            return Err(Refusal::field("actor", "teams do not act; name a person or an agent").into());
+        }
+        read.actor(&actor)?;
+        Ok(Target::Actor(actor))
+    }
+
+    fn run(permit: Permit<Self>, input: Asked, read: &Reader<'_>) -> Result<Answer, Stop> {
+        let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
+        // Whoever has left is not admitted: no policy is asked about them.
+        if read.actor(&actor)?.actor.status != Status::Active {
+            return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into());
+        }
+        let about = match (&input.input, &input.target) {
+            (Some(_), Some(_)) => return Err(Refusal::field("target", "give either target or input").into()),
+            (Some(value), None) => About::Input(value),
+            (None, Some(id)) => About::Id(id),
+            (None, None) => About::Nothing,
+        };
+        let Some(op) = &input.op else {
+            if !matches!(about, About::Nothing) {
+                return Err(Refusal::field("op", "name the operation that is about it").into());
+            }
+            return Ok(Answer::All(every(&actor, read)?));
+        };
+        let entry = entry(op)?;
+        let caller = caller(&actor, entry, read);
+        let target = target(about, entry, &caller, read)?;
+        let inquiry = read.inquire(caller, entry.spec.name, &target);
+        Ok(Answer::One(Box::new(one(&actor, &target, &inquiry, input.input.as_ref(), read)?)))
+    }
+}
+
+fn one(
+    actor: &ActorId,
+    target: &Target,
+    inquiry: &Inquiry<'_>,
+    input: Option<&Value>,
+    read: &Reader<'_>,
+) -> Result<Explained, Stop> {
+    let (decision, ruling, hidden) = answer(inquiry);
+    let explanation = inquiry.explain(&ruling);
+    let is_hidden = hidden.is_some();
+    let kinds = match &ruling {
+        Ruling::NeedsApproval { kinds, .. } => kinds.as_slice(),
+        Ruling::Allow { .. } | Ruling::Deny { .. } => &[],
+    };
+    let with_source = sees_policies(read);
+    let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect::<Vec<_>>();
+    let changes = if ruling.is_allowed() || is_hidden { Vec::new() } else { inquiry.what_would_change() };
+    let changes = changes.iter().map(|set| set.iter().map(|change| ShownChange::of(change, inquiry)).collect());
+    Ok(Explained {
+        decision,
+        operation: inquiry.operation().to_owned(),
+        actor: actor.clone(),
+        target: target.id(),
+        because: shown(explanation.because),
+        near_misses: if is_hidden { Vec::new() } else { shown(explanation.near_misses) },
+        reason: hidden.unwrap_or_else(|| ruling.reason().to_owned()),
+        approvals: needed(kinds, inquiry, input, read)?,
+        kill: inquiry.kills(),
+        limits: Vec::new(),
+        what_would_change: changes.collect(),
+        policy: version(inquiry.stamp()),
+        at: inquiry.now(),
+    })
+}
+
+fn version((version, hash): (i64, &str)) -> PolicyVersion {
+    PolicyVersion { version, hash: hash.to_owned() }
+}
+
+/// The answer for each operation that is served.
+fn every(actor: &ActorId, read: &Reader<'_>) -> Result<Table, Stop> {
+    let served = operations::ALL.iter().filter(|entry| !entry.spec.route.local);
+    let operations = served.map(|entry| row(actor, entry, read)).collect::<Result<_, Stop>>()?;
+    Ok(Table { actor: actor.clone(), operations, policy: version(read.policy_stamp()), at: read.now() })
+}
+
+fn row(actor: &ActorId, entry: &'static Entry, read: &Reader<'_>) -> Result<Row, Stop> {
+    let caller = caller(actor, entry, read);
+    let target = match target(About::Nothing, entry, &caller, read) {
+        Ok(target) => target,
+        Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Invalid | Code::NotFound) => {
+            let reason = "it depends on the target; name one".to_owned();
+            return Ok(Row { operation: entry.spec.name, decision: "depends", reason });
+        }
+        Err(other) => return Err(other),
+    };
+    let inquiry = read.inquire(caller, entry.spec.name, &target);
+    let (decision, ruling, hidden) = answer(&inquiry);
+    let reason = hidden.unwrap_or_else(|| ruling.reason().to_owned());
+    Ok(Row { operation: entry.spec.name, decision, reason })
+}
