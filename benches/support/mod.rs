@@ -8,11 +8,12 @@ use ok::gate::open::{Company, Options, open};
 use ok::gate::{Entry, Gate, Request};
 use ok::log::append::Tail;
 use ok::log::checkpoint::Signer;
-use ok::log::record::{Decision, Entry as LogEntry, GateNote, PolicyStamp};
+use ok::log::record::{Asked, By, Decision, Entry as LogEntry, GateNote, PolicyStamp};
 use ok::policy::Bundle;
 use ok::types::caller::{Caller, Channel, Credential, Presented};
 use ok::types::entropy::SystemEntropy;
 use ok::types::event::Event;
+use ok::types::target::Target;
 use ok::types::time::{SystemClock, Time};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -84,6 +85,8 @@ impl Log {
         let origin: String = conn.query_row("SELECT origin FROM log_head", [], |row| row.get(0)).unwrap();
         let tail = Tail::resume(conn, Signer::new(origin, &key)).unwrap();
         let policies = vec!["tick-by-admins".into()];
+        let asked =
+            Some(Asked { by: By::Actor, scopes: Default::default(), target: Target::Company, granted: Vec::new() });
         let entry = LogEntry {
             actor: "ana".parse().unwrap(),
             event: Event::Denied {
@@ -95,7 +98,7 @@ impl Log {
             decision: Decision::Deny,
             policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
             idem: None,
-            gate: GateNote { operation: "tick".into(), channel: "http".into(), policies },
+            gate: GateNote { operation: "tick".into(), channel: "http".into(), policies, asked },
         };
         let begun = tail.ts();
         Log { tail, entry, salt: [0; 32], begun, appended: 0 }

@@ -5,6 +5,7 @@ use rusqlite::ErrorCode;
 use serde_json::Value;
 
 use super::draft::{Draft, Drafted};
+use super::note::{ask_once, note};
 use super::operation::{Act, Call, Spec};
 use super::perform::{Idem, Reply, denial, reply};
 use super::permit::Grant;
@@ -62,9 +63,9 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn allowed(caller: &'a Caller, spec: &Spec, ruling: &Ruling, idem: Option<[u8; 32]>, now: Time) -> Record<'a> {
+    fn allowed(caller: &'a Caller, gate: GateNote, idem: Option<[u8; 32]>, now: Time) -> Record<'a> {
         let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
-        Record { caller, decision, gate: note(spec.name, caller, ruling), idem, now }
+        Record { caller, decision, gate, idem, now }
     }
 }
 
@@ -146,8 +147,8 @@ impl Writer {
         let ruling = rule::decide_seen(&self.world, caller, spec.name, &target, now)?;
         match &ruling {
             Ruling::Allow { .. } => {
-                let record = Record::allowed(caller, spec, &ruling, idem, now);
-                self.effect(&record, spec, act, &ruling, None)
+                let gate = note(spec.name, caller, &target, &[], &ruling);
+                self.effect(&Record::allowed(caller, gate, idem, now), spec, act, &ruling, None)
             }
             Ruling::NeedsApproval { .. } => {
                 let wait = Wait { caller, spec, input, target: &target, ruling: &ruling, idem, now };
@@ -173,7 +174,8 @@ impl Writer {
             let granted = rule::Asker::new(&self.world, caller, target, now).ask(spec.name, &open.kinds);
             if granted.is_allowed() {
                 let used = Event::ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
-                let record = Record::allowed(caller, spec, &granted, idem, now);
+                let gate = note(spec.name, caller, target, &open.kinds, &granted);
+                let record = Record::allowed(caller, gate, idem, now);
                 return self.effect(&record, spec, act, &granted, Some(used));
             }
         }
@@ -182,7 +184,7 @@ impl Writer {
         let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
         let told = pool::of_kinds(&self.world, kinds, &caller.actor(), now);
         let event = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
-        let gate = note(spec.name, caller, ruling);
+        let gate = note(spec.name, caller, target, &[], ruling);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
         let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
@@ -249,7 +251,7 @@ impl Writer {
         };
         let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
         let event = Event::Denied { operation, target: target.id(), reason, fault };
-        let gate = note(spec.name, caller, ruling);
+        let gate = note(spec.name, caller, target, &[], ruling);
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
         Ok(Refusal { decision: self.newest(), ..denial(spec, ruling) }.into())
@@ -258,7 +260,8 @@ impl Writer {
     /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
     /// be appended ends the transaction.
     fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>) -> Result<(), Halt> {
-        let entries: Vec<Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
+        let mut entries: Vec<Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
+        ask_once(&mut entries);
         let before = self.world.clone();
         self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
         if let Err(fault) = self.fold_all(&entries, record.now) {
@@ -306,13 +309,5 @@ impl Writer {
             events.iter().try_for_each(|seq| append::erase(&self.conn, *seq))?;
         }
         Ok(())
-    }
-}
-
-fn note(operation: &str, caller: &Caller, ruling: &Ruling) -> GateNote {
-    GateNote {
-        operation: operation.to_owned(),
-        channel: caller.channel.name().to_owned(),
-        policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::operation::Entry;
 use super::rule::Asker;
 use super::schema::schema;
-use super::target::{ResourceKind, Target, uid};
+use super::target::{ResourceKind, Target, sight, uid};
 use super::world::World;
 use crate::log::append::Head;
 use crate::policy::check::{self, Options, Report};
@@ -51,8 +51,8 @@ impl Operations<'_> {
         let about = self.about(&world, &case.op)?;
         let target = target(fixture, &world, case, &caller, &about)?;
         let oneself = matches!(&target, Target::Actor(id) if *id == caller.actor());
-        let sight = target.sight().filter(|_| !oneself);
-        Ok(Asker::new(&world, &caller, &target, now).asked(&case.op, sight, case.around.granted.clone()))
+        let seen_by = sight(&target).filter(|_| !oneself);
+        Ok(Asker::new(&world, &caller, &target, now).asked(&case.op, seen_by, case.around.granted.clone()))
     }
 
     /// What an operation can be about. An action that the company's own schema adds can be about anything.

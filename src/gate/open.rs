@@ -297,7 +297,7 @@ fn log_by_system(
 ) -> Result<(), CannotOpen> {
     let actor = ActorId::system();
     fold(conn, now, &actor, &event)?;
-    let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), policies: Vec::new() };
+    let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), policies: Vec::new(), asked: None };
     let entry = LogEntry { actor, event, decision: Decision::System, policy, idem: None, gate };
     tail.append(conn, &entry, now, options.entropy.bytes32())?;
     Ok(())

@@ -11,9 +11,11 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use super::operation::Entry;
+use super::past::{self, AsOf};
 use super::pool;
 use super::rule;
-use super::target::Target;
+use super::target::{Target, sight};
 use super::world::{Card, World};
 use crate::log::append::Head;
 use crate::log::read::{self, Filter, Logged, Order, Published};
@@ -88,7 +90,7 @@ impl<'a> Reader<'a> {
 
     /// Whether the target exists as far as the caller can tell.
     pub fn sees(&self, target: &Target) -> bool {
-        target.sight().is_none_or(|sight| self.may(sight, target))
+        sight(target).is_none_or(|operation| self.may(operation, target))
     }
 
     /// The same company at the same moment, as somebody else.
@@ -102,6 +104,23 @@ impl<'a> Reader<'a> {
 
     pub(super) fn world(&self) -> &'a World {
         self.world
+    }
+
+    /// The company as it was after the event `seq`. Takes time for the directory's events until then.
+    pub fn as_of(&self, entries: &[Entry], seq: i64) -> Result<AsOf, Stop> {
+        let at = self.event(seq)?.map(|logged| logged.at);
+        let at = at.ok_or_else(|| Refusal::field("at", format!("there is no event {seq}")))?;
+        Ok(AsOf { world: past::at(self.conn()?, entries, self.world, seq)?, at })
+    }
+
+    /// The last event that had happened by a time; 0 before the first.
+    pub fn newest_by(&self, time: Time) -> Result<i64, Fault> {
+        past::newest_by(self.conn()?, time)
+    }
+
+    /// The same caller, in the company as it was. Only the directory, the kill switches and the policies are of that time.
+    pub fn in_past<'b>(&'b self, past: &'b AsOf) -> Reader<'b> {
+        Reader { world: &past.world, now: past.at, ..self.acting_as(self.caller) }
     }
 
     /// The gate's answer with approvals.

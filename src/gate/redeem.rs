@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::draft::{Behalf, Draft};
 use super::hold::Asked;
+use super::note::note;
 use super::operation::Call;
 use super::permit::Grant;
 use super::{admit, replay};
-use crate::log::record::GateNote;
 use crate::policy::Ruling;
 use crate::store::approvals::Approval;
 use crate::types::caller::{Caller, Who};
@@ -60,11 +60,7 @@ impl Draft<'_> {
         let Call::Change(act) = call.call else {
             return Ok(Redeemed::Stale(format!("{operation} changes nothing")));
         };
-        let gate = GateNote {
-            operation: operation.to_owned(),
-            channel: approval.channel.name().to_owned(),
-            policies: because.iter().map(|policy| policy.id.clone()).collect(),
-        };
+        let gate = note(operation, &caller, &target, granted, &ruling);
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
         let mut nested = self.nested(&read, &entry.spec);
         let done = act.run(grant, &mut nested)?;

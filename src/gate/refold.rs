@@ -6,10 +6,9 @@ use rusqlite::types::Value;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::past;
 use crate::log::{index, read};
 use crate::store::fold::fold;
-use crate::types::event::Event;
-use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 
 /// The tables that are a fold of the log, with the columns that order their rows.
@@ -42,11 +41,10 @@ pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     fresh.execute_batch("BEGIN")?;
     for seq in 1..=read::last_seq(conn)? {
         let logged = read::one(conn, seq)?;
+        let at = logged.at;
         // Erased contents fold nothing: only such may be erased.
-        let Some(event) = logged.event else { continue };
-        let event: Event = serde_json::from_value(event)?;
-        let actor: ActorId = logged.actor.parse().map_err(|_| Fault::Broken(format!("event {seq} has no actor")))?;
-        fold(&fresh, logged.at, &actor, &event)?;
+        let Some((actor, event)) = past::event_of(logged)? else { continue };
+        fold(&fresh, at, &actor, &event)?;
     }
     let mut differences = Vec::new();
     for (table, key) in FOLDED {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use cedar_policy::EntityUid;
 
 use super::facts;
-use super::target::{Target, actor_uid, uid};
+use super::target::{Target, actor_uid, sight, uid, uid_of};
 use super::world::World;
 use crate::policy::testing::Asked;
 use crate::policy::{Closed, Question, Record, Ruling, Slice};
@@ -27,7 +27,7 @@ pub(super) struct Asker<'a> {
 
 impl<'a> Asker<'a> {
     pub fn new(world: &'a World, caller: &Caller, target: &Target, now: Time) -> Asker<'a> {
-        let resource = target.uid();
+        let resource = uid_of(target);
         let mut entities = Entities { world, seen: BTreeSet::new(), found: Vec::new() };
         entities.add_caller(caller);
         entities.add_target(target, &resource);
@@ -80,7 +80,7 @@ pub(super) fn decide_seen(
 ) -> Result<Ruling, Refusal> {
     let asker = Asker::new(world, caller, target, now);
     let oneself = matches!(target, Target::Actor(id) if *id == caller.actor());
-    let visible = target.sight().is_none_or(|sight| oneself || asker.ask(sight, &[]).is_allowed());
+    let visible = sight(target).is_none_or(|operation| oneself || asker.ask(operation, &[]).is_allowed());
     let ruling = asker.ask(operation, &[]);
     // Whom a kill switch stops sees nothing and is told why: the attempt is denied and recorded, not hidden.
     let stopped = facts::killed(world, caller);

@@ -10,6 +10,8 @@ use crate::types::canonical;
 use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
+use crate::types::scope::Scopes;
+use crate::types::target::Target;
 use crate::types::time::Time;
 
 /// tlog-tiles prefixes an entry with a 16-bit length.
@@ -51,6 +53,31 @@ pub struct GateNote {
     pub operation: String,
     pub channel: String,
     pub policies: Vec<String>,
+    /// The question, on the first of the events that one decision leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+/// What was asked, as far as the entry's actor and the directory at that moment do not tell it: enough to ask again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    pub by: By,
+    /// What the token was limited to; empty for everything that its holder may do.
+    #[serde(default, skip_serializing_if = "Scopes::is_empty")]
+    pub scopes: Scopes,
+    pub target: Target,
+    /// The kinds of approval that were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<String>,
+}
+
+/// As whom a question was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    Actor,
+    Visitor,
+    Server,
 }
 
 #[derive(Serialize)]

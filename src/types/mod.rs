@@ -11,5 +11,6 @@ pub mod inbox;
 pub mod page;
 pub mod refusal;
 pub mod scope;
+pub mod target;
 pub mod time;
 pub mod token;

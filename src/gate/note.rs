@@ -1,0 +1,37 @@
+//! What the log keeps of a decision: enough to ask the same question of other policies later.
+
+use super::target::Target;
+use crate::log::record::{Asked, By, Entry, GateNote};
+use crate::policy::Ruling;
+use crate::types::caller::{Caller, Who};
+
+/// How the gate decided one call. `granted` are the kinds of approval that were given.
+pub(super) fn note(operation: &str, caller: &Caller, target: &Target, granted: &[String], ruling: &Ruling) -> GateNote {
+    let by = match &caller.who {
+        Who::Visitor => By::Visitor,
+        Who::Server => By::Server,
+        Who::Token { .. } | Who::Holder(_) => By::Actor,
+    };
+    let scopes = match &caller.who {
+        Who::Token { scopes, .. } => scopes.clone(),
+        Who::Visitor | Who::Server | Who::Holder(_) => Default::default(),
+    };
+    GateNote {
+        operation: operation.to_owned(),
+        channel: caller.channel.name().to_owned(),
+        policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
+        asked: Some(Asked { by, scopes, target: target.clone(), granted: granted.to_vec() }),
+    }
+}
+
+/// Leaves each question on the first of its events alone: one decision is counted once.
+pub(super) fn ask_once(entries: &mut [Entry]) {
+    let mut asked: Vec<GateNote> = Vec::new();
+    for entry in entries {
+        if asked.contains(&entry.gate) {
+            entry.gate.asked = None;
+        } else {
+            asked.push(entry.gate.clone());
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What an operation can be about. It names the thing and what of it a policy may look at, so that a decision can be asked
+//! again from the log alone.
+
+use serde::{Deserialize, Serialize};
+
+use super::actor::KillScope;
+use super::id::ActorId;
+
+/// The Cedar types that can be a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ResourceKind {
+    Company,
+    Actor,
+    Team,
+    Token,
+    Event,
+    KillSwitch,
+    Approval,
+}
+
+impl ResourceKind {
+    pub const ALL: &[ResourceKind] = &[
+        ResourceKind::Company,
+        ResourceKind::Actor,
+        ResourceKind::Team,
+        ResourceKind::Token,
+        ResourceKind::Event,
+        ResourceKind::KillSwitch,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            ResourceKind::Company => "Company",
+            ResourceKind::Actor => "Actor",
+            ResourceKind::Team => "Team",
+            ResourceKind::Token => "Token",
+            ResourceKind::Event => "Event",
+            ResourceKind::KillSwitch => "KillSwitch",
+            ResourceKind::Approval => "Approval",
+        }
+    }
+}
+
+/// What one call is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", rename_all_fields = "snake_case")]
+pub enum Target {
+    Company,
+    /// A person, an agent or a team that exists.
+    Actor(ActorId),
+    Token {
+        id: String,
+        holder: ActorId,
+    },
+    Event {
+        seq: i64,
+        kind: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        actor: Option<ActorId>,
+        subjects: Vec<ActorId>,
+    },
+    KillSwitch {
+        scope: KillScope,
+        engage: bool,
+    },
+    Approval {
+        id: String,
+        requester: ActorId,
+        operation: String,
+        /// Who may decide it now.
+        approvers: Vec<ActorId>,
+    },
+}
+
+impl Target {
+    /// Its id, as the log keeps it.
+    pub fn id(&self) -> String {
+        match self {
+            Target::Company => "company".into(),
+            Target::Actor(id) => id.to_string(),
+            Target::Token { id, .. } | Target::Approval { id, .. } => id.clone(),
+            Target::Event { seq, .. } => format!("event:{seq}"),
+            Target::KillSwitch { scope, .. } => scope.to_string(),
+        }
+    }
+}
