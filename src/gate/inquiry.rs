@@ -34,17 +34,6 @@ pub struct Inquiry<'a> {
 }
 
 impl<'a> Inquiry<'a> {
-    pub(super) fn new(
-        asker: &'a Reader<'a>,
-        world: &'a World,
-        now: Time,
-        caller: Caller,
-        operation: &'a str,
-        target: &'a Target,
-    ) -> Inquiry<'a> {
-        Inquiry { asker, world, now, caller, operation, target, seen: RefCell::default() }
-    }
-
     pub fn operation(&self) -> &str {
         self.operation
     }
@@ -105,6 +94,11 @@ impl<'a> Inquiry<'a> {
         (self.world.stamp.seq, &self.world.stamp.hash)
     }
 
+    /// Whether the company that answers is not the one of now.
+    pub fn is_past(&self) -> bool {
+        !std::ptr::eq(self.world, self.asker.world())
+    }
+
     pub fn now(&self) -> Time {
         self.now
     }
@@ -128,8 +122,22 @@ impl<'a> Inquiry<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A question about somebody's call, as the company is now.
-    pub fn inquire(&'a self, caller: Caller, operation: &'a str, target: &'a Target) -> Inquiry<'a> {
-        Inquiry::new(self, self.world(), self.now(), caller, operation, target)
+    /// A question about somebody's call in the company as `then` has it; this reader's caller asks.
+    pub fn inquire(
+        &'a self,
+        then: &'a Reader<'a>,
+        caller: Caller,
+        operation: &'a str,
+        target: &'a Target,
+    ) -> Inquiry<'a> {
+        Inquiry {
+            asker: self,
+            world: then.world(),
+            now: then.now(),
+            caller,
+            operation,
+            target,
+            seen: RefCell::default(),
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod explain;
 mod explained;
+mod moment;
 mod question;
 mod who_can;
 

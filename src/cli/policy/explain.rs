@@ -24,11 +24,15 @@ pub struct Explain {
     /// Show each policy part by part, with what it read
     #[arg(long)]
     tree: bool,
+    /// As the company was then: the number of an event, or a time such as 2026-11-20T09:00:00Z
+    #[arg(long, value_name = "EVENT|TIME")]
+    at: Option<String>,
 }
 
 impl Explain {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let input = json!({ "op": self.op, "target": self.target, "actor": self.actor });
+        let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| json!(at), |event| json!(event)));
+        let input = json!({ "op": self.op, "target": self.target, "actor": self.actor, "at": at });
         let answer = client::call(context, "policy.explain", input).await?;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),

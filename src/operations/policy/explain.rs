@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::explained::{Explained, PolicyVersion, ShownChange, ShownPolicy, needed};
+use super::moment::Moment;
 use super::question::{About, answer, caller, entry, sees_policies, target};
 use crate::gate::{Entry, Inquiry, Permit, Query, Reader, ResourceKind, Spec, Target, post};
 use crate::operations;
@@ -26,6 +27,8 @@ pub struct Asked {
     pub target: Option<String>,
     /// The input that it would be given, instead of `target`.
     pub input: Option<Value>,
+    /// The number of an event or a time: the answer of the policies and the directory as they were then; now unless given.
+    pub at: Option<Moment>,
 }
 
 /// One answer, or that of every operation.
@@ -80,28 +83,39 @@ impl Query for Explain {
 
     fn run(permit: Permit<Self>, input: Asked, read: &Reader<'_>) -> Result<Answer, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
-        // Whoever has left is not admitted: no policy is asked about them.
-        if read.actor(&actor)?.actor.status != Status::Active {
-            return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into());
+        let past = input.at.map(|at| at.company(read)).transpose()?;
+        match &past {
+            Some(past) => explain(&actor, &input, read, &read.in_past(past)),
+            None => explain(&actor, &input, read, read),
         }
-        let about = match (&input.input, &input.target) {
-            (Some(_), Some(_)) => return Err(Refusal::field("target", "give either target or input").into()),
-            (Some(value), None) => About::Input(value),
-            (None, Some(id)) => About::Id(id),
-            (None, None) => About::Nothing,
-        };
-        let Some(op) = &input.op else {
-            if !matches!(about, About::Nothing) {
-                return Err(Refusal::field("op", "name the operation that is about it").into());
-            }
-            return Ok(Answer::All(every(&actor, read)?));
-        };
-        let entry = entry(op)?;
-        let caller = caller(&actor, entry, read);
-        let target = target(about, entry, &caller, read)?;
-        let inquiry = read.inquire(caller, entry.spec.name, &target);
-        Ok(Answer::One(Box::new(one(&actor, &target, &inquiry, input.input.as_ref(), read)?)))
     }
+}
+
+/// The answer of the company as `then` has it, told to the caller of `read`.
+fn explain(actor: &ActorId, input: &Asked, read: &Reader<'_>, then: &Reader<'_>) -> Result<Answer, Stop> {
+    match then.card(actor).map(|card| card.actor.status) {
+        Some(Status::Active) => {}
+        None => return Err(Refusal::field("at", format!("{actor} was not there yet")).into()),
+        // Whoever has left is not admitted: no policy is asked about them.
+        Some(_) => return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into()),
+    }
+    let about = match (&input.input, &input.target) {
+        (Some(_), Some(_)) => return Err(Refusal::field("target", "give either target or input").into()),
+        (Some(value), None) => About::Input(value),
+        (None, Some(id)) => About::Id(id),
+        (None, None) => About::Nothing,
+    };
+    let Some(op) = &input.op else {
+        if !matches!(about, About::Nothing) {
+            return Err(Refusal::field("op", "name the operation that is about it").into());
+        }
+        return Ok(Answer::All(every(actor, read, then)?));
+    };
+    let entry = entry(op)?;
+    let caller = caller(actor, entry, read);
+    let target = target(about, entry, &caller, read, then)?;
+    let inquiry = read.inquire(then, caller, entry.spec.name, &target);
+    Ok(Answer::One(Box::new(one(actor, &target, &inquiry, input.input.as_ref(), read)?)))
 }
 
 fn one(
@@ -144,15 +158,15 @@ fn version((version, hash): (i64, &str)) -> PolicyVersion {
 }
 
 /// The answer for each operation that is served.
-fn every(actor: &ActorId, read: &Reader<'_>) -> Result<Table, Stop> {
+fn every(actor: &ActorId, read: &Reader<'_>, then: &Reader<'_>) -> Result<Table, Stop> {
     let served = operations::ALL.iter().filter(|entry| !entry.spec.route.local);
-    let operations = served.map(|entry| row(actor, entry, read)).collect::<Result<_, Stop>>()?;
-    Ok(Table { actor: actor.clone(), operations, policy: version(read.policy_stamp()), at: read.now() })
+    let operations = served.map(|entry| row(actor, entry, read, then)).collect::<Result<_, Stop>>()?;
+    Ok(Table { actor: actor.clone(), operations, policy: version(then.policy_stamp()), at: then.now() })
 }
 
-fn row(actor: &ActorId, entry: &'static Entry, read: &Reader<'_>) -> Result<Row, Stop> {
+fn row(actor: &ActorId, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'_>) -> Result<Row, Stop> {
     let caller = caller(actor, entry, read);
-    let target = match target(About::Nothing, entry, &caller, read) {
+    let target = match target(About::Nothing, entry, &caller, read, then) {
         Ok(target) => target,
         Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Invalid | Code::NotFound) => {
             let reason = "it depends on the target; name one".to_owned();
@@ -160,7 +174,7 @@ fn row(actor: &ActorId, entry: &'static Entry, read: &Reader<'_>) -> Result<Row,
         }
         Err(other) => return Err(other),
     };
-    let inquiry = read.inquire(caller, entry.spec.name, &target);
+    let inquiry = read.inquire(then, caller, entry.spec.name, &target);
     let (decision, ruling, hidden) = answer(&inquiry);
     let reason = hidden.unwrap_or_else(|| ruling.reason().to_owned());
     Ok(Row { operation: entry.spec.name, decision, reason })

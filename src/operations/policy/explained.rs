@@ -196,7 +196,8 @@ pub(super) fn needed(
     if kinds.is_empty() {
         return Ok(Vec::new());
     }
-    let request = open_request(inquiry, input, read)?;
+    // What was agreed to in the past was for the past.
+    let request = if inquiry.is_past() { None } else { open_request(inquiry, input, read)? };
     let seen = |ids: Vec<ActorId>| ids.into_iter().filter(|id| inquiry.sees(id)).collect::<Vec<_>>();
     let may_decide = |kind: &String| match &request {
         Some(request) => request.approvers(kind, read),

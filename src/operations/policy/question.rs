@@ -35,21 +35,22 @@ pub(super) fn caller(actor: &ActorId, entry: &Entry, read: &Reader<'_>) -> Calle
     Caller { who, channel: read.caller().channel }
 }
 
-/// What the call would be about; 404 where the asker may not see that.
+/// What the call would be about in the company as `then` has it; 404 where the asker may not see that now.
 pub(super) fn target(
     about: About<'_>,
     entry: &'static Entry,
     caller: &Caller,
     read: &Reader<'_>,
+    then: &Reader<'_>,
 ) -> Result<Target, Stop> {
     let target = match about {
         About::Input(value) => {
             let call = entry.prepare(value.clone()).map_err(|bad| Refusal::field("input", bad))?;
-            call.target(&read.acting_as(caller))?
+            call.target(&then.acting_as(caller))?
         }
-        About::Id(id) => named(id, entry, read)?,
+        About::Id(id) => named(id, entry, then)?,
         About::Nothing if entry.spec.about.contains(&ResourceKind::Company) => Target::Company,
-        About::Nothing => named(caller.actor().as_str(), entry, read)?,
+        About::Nothing => named(caller.actor().as_str(), entry, then)?,
     };
     if read.sees(&target) { Ok(target) } else { Err(Refusal::not_found().into()) }
 }
@@ -65,12 +66,12 @@ fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
         return Ok(Target::KillSwitch { scope, engage: true });
     }
     if about(ResourceKind::Token)
-        && let Some(token) = read.token(id)?
+        && let Some(token) = read.token(id)?.filter(|token| token.created_at <= read.now())
     {
         return Ok(Target::Token { id: token.id, holder: token.holder });
     }
     if about(ResourceKind::Approval)
-        && let Some(approval) = read.approval(id)?
+        && let Some(approval) = read.approval(id)?.filter(|approval| approval.created_at <= read.now())
     {
         return Ok(read.approval_target(&approval));
     }

@@ -89,7 +89,7 @@ fn wanted(input: &Wanted, entry: &'static Entry, me: &ActorId, read: &Reader<'_>
         None if entry.spec.about.contains(&ResourceKind::Company) => About::Nothing,
         None => return Err(Refusal::field("target", format!("name what {} is about", entry.spec.name)).into()),
     };
-    target(about, entry, &caller(me, entry, read), read)
+    target(about, entry, &caller(me, entry, read), read, read)
 }
 
 /// None for whoever cannot, and for whoever is not for the asker to know about.
@@ -101,7 +101,7 @@ fn able(actor: &Actor, entry: &Entry, target: &Target, read: &Reader<'_>) -> Opt
     if !read.sees(&whom) || !read.may("policy.explain", &whom) {
         return None;
     }
-    let inquiry = read.inquire(caller(&actor.id, entry, read), entry.spec.name, target);
+    let inquiry = read.inquire(read, caller(&actor.id, entry, read), entry.spec.name, target);
     let (decision, ruling, _) = answer(&inquiry);
     let approvals = match &ruling {
         Ruling::Allow { .. } => Vec::new(),
