@@ -243,7 +243,12 @@ impl Stage {
         let (path, rest) = fill(entry.spec.route.path, &input);
         let answer = match entry.spec.route.method.name() {
             method @ ("GET" | "DELETE") => {
-                let query: Vec<String> = rest.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                let query: Vec<String> = rest
+                    .iter()
+                    .map(|(name, value)| {
+                        format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                    })
+                    .collect();
                 let asks = path.ends_with("consistency") || path.ends_with("who-can");
                 let query = if method == "GET" && query.len() == 1 && asks {
                     format!("?{}", query.join("&"))

@@ -31,13 +31,14 @@ pub struct Explain {
 
 impl Explain {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let is_past = self.at.is_some();
         let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| json!(at), |event| json!(event)));
         let input = json!({ "op": self.op, "target": self.target, "actor": self.actor, "at": at });
         let answer = client::call(context, "policy.explain", input).await?;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
             None if self.tree => show::text(&tree::drawn(&answer, show::is_coloured())),
-            None => told(&answer),
+            None => told(&answer, is_past),
         })
     }
 }
@@ -69,11 +70,13 @@ impl WhoCan {
     }
 }
 
-fn told(answer: &Value) -> Result<(), Failure> {
+fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
     let said = with(answer, "because", named(answer.get("because")));
     let said = with(&said, "near_misses", missed(answer.get("near_misses")));
     let said = with(&said, "policy", answer.pointer("/policy/version").cloned().unwrap_or_default());
-    let fields = ["decision", "operation", "actor", "target", "reason", "because", "near_misses", "kill", "policy"];
+    let said = if is_past { said } else { with(&said, "at", Value::Null) };
+    let fields =
+        ["decision", "operation", "actor", "target", "reason", "because", "near_misses", "kill", "policy", "at"];
     show::fields(&fields, &said)?;
     if let Some(needed) = list(answer.get("approvals")).first() {
         show::text(&format!("\nIt needs approval{}:", asked(needed)))?;

@@ -101,12 +101,24 @@ impl Painter {
         let read: Vec<String> = list(part.get("observed"))
             .iter()
             .map(|seen| {
-                let value = seen.get("value").map(Value::to_string).unwrap_or_default();
+                let value = seen.get("value").map(written).unwrap_or_default();
                 format!("{} = {}", said(seen, "what"), show::visible(&value))
             })
             .collect();
         let read = if read.is_empty() { String::new() } else { format!("    {}", read.join(", ")) };
         let text = format!("{} {not}{}", self.paint(style, word), said(part, "text"));
         Node { text: format!("{text}{}", self.paint(Style::new().dimmed(), &read)), below: Vec::new() }
+    }
+}
+
+/// A value as a policy would write it.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Value::Object(fields) => match (fields.get("type").and_then(Value::as_str), fields.get("id")) {
+            (Some(kind), Some(id)) if fields.len() == 2 => format!("{kind}::{id}"),
+            _ => value.to_string(),
+        },
+        other => other.to_string(),
     }
 }

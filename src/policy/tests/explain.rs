@@ -206,7 +206,7 @@ fn parts_tell_what_they_read_and_how_they_stand() {
     Fail principal in Ok::Role::"lead" [principal in = []]
     Ok action == Ok::Action::"actor.offboard" []
     Ok resource has owner []
-    Ok resource.owner == principal [resource.owner = "Ok::Actor::\"a0\"", principal = "Ok::Actor::\"a0\""]
+    Ok resource.owner == principal [resource.owner = {"type":"Ok::Actor","id":"a0"}, principal = {"type":"Ok::Actor","id":"a0"}]
     Fail principal.trust > 1 [principal.trust = 0]
 
     far 3

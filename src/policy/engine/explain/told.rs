@@ -1,7 +1,7 @@
 //! What is told of a question: the policies that decided it, and the permits that came near, part by part.
 
 use cedar_policy_core::ast::{BinaryOp, Effect};
-use cedar_policy_core::ast::{Entity, Expr, ExprKind, Literal, Value, ValueKind, Var};
+use cedar_policy_core::ast::{Entity, EntityUID, Expr, ExprKind, Literal, Value, ValueKind, Var};
 use cedar_policy_core::entities::{Dereference, Entities};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
@@ -54,6 +54,7 @@ pub struct ShownPart {
 pub struct Observed {
     /// As the policy writes it: `principal.trust`; `principal in` for the groups that it is in.
     pub what: String,
+    /// An entity as `{type, id}`, anything else as JSON has it.
     pub value: Json,
 }
 
@@ -164,13 +165,13 @@ impl Teller<'_> {
                 self.observe(place, arg1, into);
                 self.observe(place, arg2, into);
             }
-            ExprKind::HasAttr { expr, .. } | ExprKind::ExtHasAttr { expr, .. } => {
-                // That principal and resource are there is no news.
+            ExprKind::HasAttr { expr, .. } | ExprKind::ExtHasAttr { expr, .. } | ExprKind::Is { expr, .. } => {
+                // That principal and resource are there, and what they are, is no news.
                 if path(expr).is_none_or(|path| path.len() > 1) {
                     self.observe(place, expr, into);
                 }
             }
-            ExprKind::GetAttr { expr, .. } | ExprKind::Like { expr, .. } | ExprKind::Is { expr, .. } => {
+            ExprKind::GetAttr { expr, .. } | ExprKind::Like { expr, .. } => {
                 self.observe(place, expr, into);
             }
             ExprKind::UnaryApp { arg, .. } => self.observe(place, arg, into),
@@ -197,9 +198,9 @@ impl Teller<'_> {
 
     fn groups(&self, entity: &Entity) -> Json {
         let seen = entity.ancestors().filter(|uid| self.eyes.sees(uid));
-        let mut groups: Vec<String> = seen.map(ToString::to_string).collect();
+        let mut groups: Vec<&EntityUID> = seen.collect();
         groups.sort_unstable();
-        json!(groups)
+        groups.into_iter().map(named).collect()
     }
 
     /// A value without what may not be seen.
@@ -208,7 +209,7 @@ impl Teller<'_> {
             ValueKind::Lit(Literal::Bool(value)) => json!(value),
             ValueKind::Lit(Literal::Long(value)) => json!(value),
             ValueKind::Lit(Literal::String(value)) => json!(value.as_str()),
-            ValueKind::Lit(Literal::EntityUID(uid)) if self.eyes.sees(uid) => json!(uid.to_string()),
+            ValueKind::Lit(Literal::EntityUID(uid)) if self.eyes.sees(uid) => named(uid),
             ValueKind::Lit(Literal::EntityUID(_)) => return None,
             ValueKind::Set(set) => set.iter().filter_map(|item| self.json(item)).collect(),
             ValueKind::Record(pairs) => {
@@ -217,6 +218,10 @@ impl Teller<'_> {
             ValueKind::ExtensionValue(_) => json!(value.to_string()),
         })
     }
+}
+
+fn named(uid: &EntityUID) -> Json {
+    json!({ "type": uid.entity_type().to_string(), "id": AsRef::<str>::as_ref(uid.eid()) })
 }
 
 /// Cedar reads `a > b`, `a >= b` and `a != b` as `!(a <= b)`, `!(a < b)` and `!(a == b)`; the author wrote no `!`.
