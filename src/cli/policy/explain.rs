@@ -25,7 +25,7 @@ pub struct Explain {
     #[arg(long)]
     tree: bool,
     /// As the company was then: the number of an event, or a time such as 2026-11-20T09:00:00Z
-    #[arg(long, value_name = "EVENT|TIME")]
+    #[arg(long, value_name = "WHEN")]
     at: Option<String>,
 }
 

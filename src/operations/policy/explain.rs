@@ -18,7 +18,7 @@ use crate::types::time::Time;
 
 /// What is to be explained.
 #[derive(Deserialize, JsonSchema)]
-pub struct Asked {
+pub struct Question {
     /// Who would do it; the caller unless given.
     pub actor: Option<ActorId>,
     /// The operation, such as `token.issue`; all of them unless given.
@@ -34,22 +34,22 @@ pub struct Asked {
 /// One answer, or that of every operation.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Answer {
+pub enum Explanation {
     One(Box<Explained>),
-    All(Table),
+    All(AllExplained),
 }
 
 /// What the gate would answer to somebody, operation by operation.
 #[derive(Serialize, JsonSchema)]
-pub struct Table {
+pub struct AllExplained {
     pub actor: ActorId,
-    pub operations: Vec<Row>,
+    pub operations: Vec<BrieflyExplained>,
     pub policy: PolicyVersion,
     pub at: Time,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Row {
+pub struct BrieflyExplained {
     pub operation: &'static str,
     /// `allow`, `needs_approval`, `deny`, or `depends` on a target that must be named.
     pub decision: &'static str,
@@ -68,11 +68,11 @@ impl Query for Explain {
         about: &[ResourceKind::Actor],
         events: &[],
     };
-    type Input = Asked;
-    type Output = Answer;
+    type Input = Question;
+    type Output = Explanation;
 
     /// The actor about whom is asked.
-    fn target(input: &Asked, read: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(input: &Question, read: &Reader<'_>) -> Result<Target, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| read.caller().actor());
         if actor.is_team() {
             return Err(Refusal::field("actor", "teams do not act; name a person or an agent").into());
@@ -81,7 +81,7 @@ impl Query for Explain {
         Ok(Target::Actor(actor))
     }
 
-    fn run(permit: Permit<Self>, input: Asked, read: &Reader<'_>) -> Result<Answer, Stop> {
+    fn run(permit: Permit<Self>, input: Question, read: &Reader<'_>) -> Result<Explanation, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
         let past = input.at.map(|at| at.company(read)).transpose()?;
         match &past {
@@ -92,7 +92,7 @@ impl Query for Explain {
 }
 
 /// The answer of the company as `then` has it, told to the caller of `read`.
-fn explain(actor: &ActorId, input: &Asked, read: &Reader<'_>, then: &Reader<'_>) -> Result<Answer, Stop> {
+fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'_>) -> Result<Explanation, Stop> {
     match then.card(actor).map(|card| card.actor.status) {
         Some(Status::Active) => {}
         None => return Err(Refusal::field("at", format!("{actor} was not there yet")).into()),
@@ -109,13 +109,13 @@ fn explain(actor: &ActorId, input: &Asked, read: &Reader<'_>, then: &Reader<'_>)
         if !matches!(about, About::Nothing) {
             return Err(Refusal::field("op", "name the operation that is about it").into());
         }
-        return Ok(Answer::All(every(actor, read, then)?));
+        return Ok(Explanation::All(every(actor, read, then)?));
     };
     let entry = entry(op)?;
     let caller = caller(actor, entry, read);
     let target = target(about, entry, &caller, read, then)?;
     let inquiry = read.inquire(then, caller, entry.spec.name, &target);
-    Ok(Answer::One(Box::new(one(actor, &target, &inquiry, input.input.as_ref(), read)?)))
+    Ok(Explanation::One(Box::new(one(actor, &target, &inquiry, input.input.as_ref(), read)?)))
 }
 
 fn one(
@@ -158,24 +158,24 @@ fn version((version, hash): (i64, &str)) -> PolicyVersion {
 }
 
 /// The answer for each operation that is served.
-fn every(actor: &ActorId, read: &Reader<'_>, then: &Reader<'_>) -> Result<Table, Stop> {
+fn every(actor: &ActorId, read: &Reader<'_>, then: &Reader<'_>) -> Result<AllExplained, Stop> {
     let served = operations::ALL.iter().filter(|entry| !entry.spec.route.local);
     let operations = served.map(|entry| row(actor, entry, read, then)).collect::<Result<_, Stop>>()?;
-    Ok(Table { actor: actor.clone(), operations, policy: version(then.policy_stamp()), at: then.now() })
+    Ok(AllExplained { actor: actor.clone(), operations, policy: version(then.policy_stamp()), at: then.now() })
 }
 
-fn row(actor: &ActorId, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'_>) -> Result<Row, Stop> {
+fn row(actor: &ActorId, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'_>) -> Result<BrieflyExplained, Stop> {
     let caller = caller(actor, entry, read);
     let target = match target(About::Nothing, entry, &caller, read, then) {
         Ok(target) => target,
         Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Invalid | Code::NotFound) => {
             let reason = "it depends on the target; name one".to_owned();
-            return Ok(Row { operation: entry.spec.name, decision: "depends", reason });
+            return Ok(BrieflyExplained { operation: entry.spec.name, decision: "depends", reason });
         }
         Err(other) => return Err(other),
     };
     let inquiry = read.inquire(then, caller, entry.spec.name, &target);
     let (decision, ruling, hidden) = answer(&inquiry);
     let reason = hidden.unwrap_or_else(|| ruling.reason().to_owned());
-    Ok(Row { operation: entry.spec.name, decision, reason })
+    Ok(BrieflyExplained { operation: entry.spec.name, decision, reason })
 }

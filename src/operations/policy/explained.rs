@@ -31,7 +31,7 @@ pub struct Explained {
     /// The engaged kill switches that touch the actor.
     pub kill: Vec<KillScope>,
     /// The rate limits that apply.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<RateLimit>,
     /// The smallest sets of changes that would turn the answer to `allow`, at most five: each was tried, and none of its
     /// changes can be left out. The search is bounded: there may be others.
     pub what_would_change: Vec<Vec<ShownChange>>,
@@ -56,12 +56,12 @@ pub struct ShownPolicy {
     pub title: Option<String>,
     /// What the policy says, for whoever may read policies.
     #[serde(flatten)]
-    pub source: Option<Source>,
+    pub source: Option<PolicySource>,
 }
 
 /// A policy as its author wrote it, and as the question finds it.
 #[derive(Serialize, JsonSchema)]
-pub struct Source {
+pub struct PolicySource {
     pub file: String,
     pub line: usize,
     pub text: String,
@@ -74,7 +74,7 @@ pub struct Source {
 impl ShownPolicy {
     pub(super) fn of(told: Told, with_source: bool) -> ShownPolicy {
         let policy = told.policy.as_ref();
-        let source = with_source.then(|| Source {
+        let source = with_source.then(|| PolicySource {
             file: policy.file.clone(),
             line: policy.line,
             text: policy.text.clone(),
@@ -114,7 +114,7 @@ pub struct NeededApproval {
 
 /// A rate limit that a call counts against.
 #[derive(Serialize, JsonSchema)]
-pub struct Limit {
+pub struct RateLimit {
     pub id: String,
     /// Calls that it admits in one window.
     pub most: u64,

@@ -252,3 +252,17 @@ when { resource has owner && resource.owner.trust > 1 && principal.trust > 1 };"
     assert_eq!(company.snapshot.what_would_change(&company, eyes), Vec::<Vec<Want>>::new());
     assert_eq!(company.turned().first().map(Vec::len), Some(2));
 }
+
+#[test]
+fn questions_that_nobody_asked_are_not_counted() {
+    let snapshot = snapshot(
+        r#"@id("broken") permit (principal, action, resource) when { principal.trust + 9223372036854775807 > 0 && principal.admin };"#,
+    );
+    let mut people = two();
+    people.iter_mut().for_each(|person| person.trust = 1);
+    let company = Company { snapshot: &snapshot, people, facts: facts(), words: ("a0", "actor.offboard", "a1") };
+    assert_eq!(company.turned(), Vec::<Vec<Want>>::new());
+    assert_eq!(snapshot.counts().skipped, 0);
+    assert!(!company.allows(&[]));
+    assert_eq!(snapshot.counts().skipped, 1);
+}

@@ -9,15 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Eyes;
 use super::want::Want;
 use crate::policy::engine::decide::Question;
-use crate::policy::engine::ruling::Ruling;
 use crate::policy::engine::snapshot::Snapshot;
 
 /// Changes in one set.
 const DEEPEST: usize = 3;
 /// Sets that are told.
 const MOST: usize = 5;
-/// Questions that one search may ask.
+/// Questions that one search may ask, and how many policies it may look at for them.
 const TRIES: usize = 300;
+const POLICIES: usize = 100_000;
+/// Questions that are asked however many policies there are.
+const LEAST: usize = 20;
 /// Sets of one size that are built upon.
 const BREADTH: usize = 16;
 
@@ -35,14 +37,16 @@ pub trait Changing {
 impl Snapshot {
     /// The smallest sets of changes that turn a refusal, or a wait, into yes; smaller sets first.
     pub fn what_would_change<C: Changing>(&self, company: &C, eyes: Eyes<'_>) -> Vec<Vec<C::Change>> {
+        let policies = company.after(&[], |question| self.rules_of(question).count()).unwrap_or_default();
+        let tries = (POLICIES / policies.max(1)).clamp(LEAST, TRIES);
         let mut search =
-            Search { snapshot: self, company, eyes, tries: 0, known: BTreeMap::new(), found: BTreeSet::new() };
+            Search { snapshot: self, company, eyes, tries, known: BTreeMap::new(), found: BTreeSet::new() };
         if search.allows(&BTreeSet::new()) != Some(false) {
             return Vec::new();
         }
-        let mut level = vec![BTreeSet::new()];
-        for _ in 0..DEEPEST {
-            level = search.deeper(level);
+        let mut level: Vec<Start<C::Change>> = search.start(BTreeSet::new()).into_iter().collect();
+        for size in 1..=DEEPEST {
+            level = search.deeper(&level, size == DEEPEST);
         }
         let mut found: Vec<Vec<C::Change>> = search.found.into_iter().map(|set| set.into_iter().collect()).collect();
         found.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
@@ -51,10 +55,19 @@ impl Snapshot {
     }
 }
 
+/// A set that does not do yet, and what could be added to it. Ordered by how near it comes.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Start<T> {
+    distance: usize,
+    set: BTreeSet<T>,
+    ways: BTreeSet<T>,
+}
+
 struct Search<'a, C: Changing> {
     snapshot: &'a Snapshot,
     company: &'a C,
     eyes: Eyes<'a>,
+    /// Questions that are left.
     tries: usize,
     /// What was asked already: whether the answer was yes, and None where the changes contradict each other.
     known: BTreeMap<BTreeSet<C::Change>, Option<bool>>,
@@ -63,34 +76,32 @@ struct Search<'a, C: Changing> {
 
 impl<C: Changing> Search<'_, C> {
     /// Tries every set that is one change larger, and gives those from which it is worth to go on.
-    fn deeper(&mut self, level: Vec<BTreeSet<C::Change>>) -> Vec<BTreeSet<C::Change>> {
-        let mut larger: BTreeSet<BTreeSet<C::Change>> = BTreeSet::new();
-        for set in &level {
-            let wants = self.ask(set, |snapshot, question, eyes| snapshot.situation(question, eyes)).flatten();
-            let ways = wants.iter().flat_map(|situation| &situation.wants).flat_map(|want| self.company.ways(want));
-            for change in ways.collect::<BTreeSet<_>>() {
-                let mut more = set.clone();
-                if more.insert(change) {
-                    larger.insert(more);
-                }
+    fn deeper(&mut self, level: &[Start<C::Change>], is_last: bool) -> Vec<Start<C::Change>> {
+        let (mut next, mut seen) = (Vec::new(), BTreeSet::new());
+        // The nearest first: the tries may not last for all.
+        for (start, change) in level.iter().flat_map(|start| start.ways.iter().map(move |change| (start, change))) {
+            let set: BTreeSet<C::Change> = start.set.iter().chain([change]).cloned().collect();
+            if set.len() == start.set.len() || !seen.insert(set.clone()) {
+                continue;
             }
-        }
-        let mut next = Vec::new();
-        for set in larger {
             if self.found.iter().any(|found| found.is_subset(&set)) {
                 continue;
             }
             match self.allows(&set) {
                 Some(true) => self.find(set),
-                Some(false) => {
-                    let situation = self.ask(&set, |snapshot, question, eyes| snapshot.situation(question, eyes));
-                    next.extend(situation.flatten().map(|situation| (situation.distance, set)));
-                }
-                None => {}
+                Some(false) if !is_last => next.extend(self.start(set)),
+                Some(false) | None => {}
             }
         }
         next.sort();
-        next.into_iter().take(BREADTH).map(|(_, set)| set).collect()
+        next.truncate(BREADTH);
+        next
+    }
+
+    fn start(&self, set: BTreeSet<C::Change>) -> Option<Start<C::Change>> {
+        let found = self.ask(&set, |snapshot, question, eyes| snapshot.situation(question, eyes)).flatten()?;
+        let ways = found.wants.iter().flat_map(|want| self.company.ways(want)).collect();
+        Some(Start { distance: found.distance, set, ways })
     }
 
     /// Leaves out what is not needed, then keeps the set if its answer shows nothing that may not be seen.
@@ -112,9 +123,9 @@ impl<C: Changing> Search<'_, C> {
                 None => break,
             }
         }
-        let shown = self.ask(&set, |snapshot, question, eyes| match snapshot.decide(question) {
-            Ruling::Allow { because } => because.iter().any(|policy| snapshot.is_open(&policy.id, question, eyes)),
-            _ => false,
+        let shown = self.ask(&set, |snapshot, question, eyes| {
+            let because = snapshot.would_allow(question).unwrap_or_default();
+            because.iter().any(|policy| snapshot.is_open(&policy.id, question, eyes))
         });
         if shown == Some(true) {
             self.found.insert(set);
@@ -126,11 +137,8 @@ impl<C: Changing> Search<'_, C> {
         if let Some(known) = self.known.get(set) {
             return *known;
         }
-        if self.tries >= TRIES {
-            return None;
-        }
-        self.tries += 1;
-        let answer = self.ask(set, |snapshot, question, _| snapshot.decide(question).is_allowed());
+        self.tries = self.tries.checked_sub(1)?;
+        let answer = self.ask(set, |snapshot, question, _| snapshot.would_allow(question).is_some());
         self.known.insert(set.clone(), answer);
         answer
     }

@@ -165,11 +165,11 @@ impl Teller<'_> {
                 self.observe(place, arg1, into);
                 self.observe(place, arg2, into);
             }
-            ExprKind::HasAttr { expr, .. } | ExprKind::ExtHasAttr { expr, .. } | ExprKind::Is { expr, .. } => {
-                // That principal and resource are there, and what they are, is no news.
-                if path(expr).is_none_or(|path| path.len() > 1) {
-                    self.observe(place, expr, into);
-                }
+            // That principal and resource are there, and what they are, is no news.
+            ExprKind::HasAttr { expr, .. } | ExprKind::ExtHasAttr { expr, .. } | ExprKind::Is { expr, .. }
+                if path(expr).is_none_or(|path| path.len() > 1) =>
+            {
+                self.observe(place, expr, into);
             }
             ExprKind::GetAttr { expr, .. } | ExprKind::Like { expr, .. } => {
                 self.observe(place, expr, into);
