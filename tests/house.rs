@@ -196,8 +196,7 @@ fn a_policy_has_an_id_and_one_that_refuses_a_reason() {
 }
 
 /// What a company begins with; refusals and waits are recorded by the gate itself.
-const BY_THE_GATE: &[EventKind] =
-    &[EventKind::CompanyCreated, EventKind::PolicyApplied, EventKind::Denied, EventKind::ApprovalRequested];
+const BY_THE_GATE: &[EventKind] = &[EventKind::CompanyCreated, EventKind::Denied, EventKind::ApprovalRequested];
 
 #[test]
 fn an_event_has_somebody_who_records_it_and_a_fold() {

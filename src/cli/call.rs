@@ -49,7 +49,7 @@ pub struct Refused {
 impl From<Refusal> for Answer {
     fn from(refusal: Refusal) -> Answer {
         let Refusal { code, message, approval, .. } = refusal;
-        let error = Refused { code: code.name().to_owned(), message, approval };
+        let error = Refused { code: code.name().to_owned(), message, approval: approval.map(String::from) };
         Answer { status: code.status(), body: Value::Null, next: None, error: Some(error) }
     }
 }

@@ -103,7 +103,7 @@ impl Writer {
         };
         match outcome {
             Ok(reply) => Ok(Ok(reply)),
-            Err(Halt::Job(stop)) => Ok(Err(stop)),
+            Err(Halt::Job(stop)) => Ok(Err(stop.under(self.world.stamp.seq))),
             Err(Halt::Transaction(fault)) => Err(fault),
         }
     }

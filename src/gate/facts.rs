@@ -4,6 +4,7 @@ use super::world::World;
 use crate::policy::Record;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
+use crate::types::scope::Scope;
 use crate::types::time::Time;
 
 /// The engaged switches that touch a caller.
@@ -54,10 +55,16 @@ pub(super) fn of(world: &World, caller: &Caller, now: Time) -> Record {
         .bool("global", killed.global)
         .bool("actor", killed.actor)
         .bool("team", killed.team);
-    let scoped = matches!(&caller.who, Who::Token { scopes, .. } if !scopes.is_empty());
+    let scopes = match &caller.who {
+        Who::Token { scopes, .. } => scopes.clone(),
+        Who::Visitor | Who::Server | Who::Holder(_) => Default::default(),
+    };
+    let token = Record::new()
+        .bool("scoped", !scopes.is_empty())
+        .bool("reads", scopes.is_empty() || scopes.contains(&Scope::Read));
     Record::new()
         .string("channel", caller.channel.name())
         .record("kill", kill)
         .datetime("now", now.0)
-        .record("token", Record::new().bool("scoped", scoped))
+        .record("token", token)
 }

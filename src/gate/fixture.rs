@@ -8,18 +8,19 @@ use super::operation::Entry;
 use super::rule::Asker;
 use super::schema::schema;
 use super::target::{ResourceKind, Target, sight, uid};
-use super::world::World;
+use super::workshop::Workshop;
+use super::world::{Ground, World};
 use crate::log::append::Head;
 use crate::policy::check::{self, Options, Report};
-use crate::policy::testing::{Asked, Case, Fixture, Member, Stage, Team, Way};
+use crate::policy::testing::{self, Asked, Case, Fixture, Member, Run, Stage, Team, Way};
 use crate::policy::{Bundle, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::store::company::Instance;
 use crate::store::kills::Kill;
 use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel, Who};
+use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::id::ActorId;
-use crate::types::scope::Scope;
 use crate::types::time::Time;
 use crate::types::token::TokenHash;
 
@@ -28,12 +29,17 @@ pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Repor
     check::check(&schema(entries), bundle, &Operations(entries), options)
 }
 
+/// Runs a bundle's own tests.
+pub fn run(entries: &[Entry], bundle: &Bundle, compiled: &Arc<Snapshot>) -> Run {
+    testing::run(bundle, compiled, &Operations(entries), usize::MAX)
+}
+
 /// The operations that a test can ask about.
 struct Operations<'a>(&'a [Entry]);
 
 impl Stage for Operations<'_> {
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
-        let world = world(snapshot, fixture);
+        let world = world(snapshot, fixture, schema(self.0));
         cases.iter().map(|case| self.question(&world, fixture, case)).collect()
     }
 }
@@ -67,7 +73,7 @@ impl Operations<'_> {
 }
 
 /// The company of a fixture, without engaged kill switches.
-fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture) -> World {
+fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String) -> World {
     let head = Head {
         origin: "test".into(),
         size: 0,
@@ -76,8 +82,14 @@ fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture) -> World {
         note: String::new(),
         vkey: String::new(),
     };
-    let instance = Instance { ulid: String::new(), sealing: [0; 32] };
-    let mut world = World::empty(Arc::clone(snapshot), head, instance, false);
+    let ground = Ground {
+        policy: Arc::clone(snapshot),
+        version: 1,
+        instance: Arc::new(Instance { ulid: String::new(), sealing: [0; 32] }),
+        dev_auth: false,
+        workshop: Arc::new(Workshop::new(schema)),
+    };
+    let mut world = World::empty(ground, head);
     let teams = fixture.teams.iter().map(|row| team(row, fixture.now));
     world.settle(teams.chain(fixture.actors.iter().map(|row| member(row, fixture.now))).collect());
     world
@@ -133,9 +145,10 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
     if actor.is_team() || !active {
         return Err(format!("`{actor}` cannot act"));
     }
-    let who = match case.around.scoped {
-        true => Who::Token { actor, hash: TokenHash([0; 32]), scopes: [Scope::Read].into() },
-        false => Who::Holder(actor),
+    let scopes = case.around.scopes.clone();
+    let who = match scopes.is_empty() {
+        true => Who::Holder(actor),
+        false => Who::Token { actor, hash: TokenHash([0; 32]), scopes },
     };
     Ok(Caller { who, channel })
 }
@@ -175,6 +188,16 @@ fn target(
         let (requester, operation) = (approval.requester.clone(), approval.operation.clone());
         let approvers = approval.approvers.clone();
         return Ok(Target::Approval { id: approval.id.clone(), requester, operation, approvers });
+    }
+    if let Some(row) = fixture.changes.iter().find(|row| row.id == id && is(ResourceKind::Change)) {
+        return Ok(Target::Change {
+            id: row.id.clone(),
+            author: row.author.clone(),
+            to: row.target.unwrap_or(ChangeTarget::Policy),
+            state: row.state.unwrap_or(ChangeState::Proposed),
+            reviewed: row.reviewed,
+            peers: row.peers,
+        });
     }
     let numbered = |seq: i64| id == format!("event:{seq}");
     if let Some(event) = fixture.events.iter().find(|event| numbered(event.id) && is(ResourceKind::Event)) {

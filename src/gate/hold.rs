@@ -58,7 +58,7 @@ impl Asked<'_> {
 /// What a caller is told whose call waits.
 pub(super) fn waits(id: &str, operation: &str, kinds: &[String], reason: &str) -> Refusal {
     let message = format!("{operation} needs approval ({}): {reason}", kinds.join(" and "));
-    Refusal { approval: Some(id.to_owned()), ..Refusal::new(Code::NeedsApproval, message) }
+    Refusal { approval: Some(id.into()), ..Refusal::new(Code::NeedsApproval, message) }
 }
 
 /// The event that parks a call.

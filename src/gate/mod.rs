@@ -28,6 +28,7 @@ pub mod rule;
 pub mod schema;
 pub mod target;
 pub mod whatif;
+pub mod workshop;
 pub mod world;
 pub mod writer;
 

@@ -22,7 +22,8 @@ use super::operation::Entry;
 use super::perform::Gate;
 use super::queue::{self, Queue};
 use super::schema::schema;
-use super::world::World;
+use super::workshop::Workshop;
+use super::world::{Ground, World};
 use super::writer::Writer;
 use crate::log::append::{self, Tail};
 use crate::log::checkpoint::Signer;
@@ -118,12 +119,15 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     file::make_private(&options.path)?;
     let mut conn = file::connect(&options.path, Mode::Write)?;
     file::prepare(&mut conn, &options.path, SCHEMAS)?;
+    let workshop = Arc::new(Workshop::new(schema(options.entries)));
     let (instance, tail, policy) = match company::instance(&conn)? {
-        Some(instance) => resume(&mut conn, options, instance)?,
-        None => create(&mut conn, options)?,
+        Some(instance) => resume(&mut conn, options, &workshop, instance)?,
+        None => create(&mut conn, options, &workshop)?,
     };
     let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
-    let world = World::load(&conn, Arc::new(policy), head, instance, options.dev_auth)?;
+    let (instance, dev_auth) = (Arc::new(instance), options.dev_auth);
+    // The version stands in the tables.
+    let world = World::load(&conn, Ground { policy, version: 0, instance, dev_auth, workshop }, head)?;
     start(options, conn, tail, world, lock)
 }
 
@@ -227,9 +231,13 @@ fn told(findings: Vec<Finding>) -> CannotOpen {
     CannotOpen::Policies(findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
-fn create(conn: &mut Connection, options: &Options) -> Result<(Instance, Tail, Snapshot), CannotOpen> {
+fn create(
+    conn: &mut Connection,
+    options: &Options,
+    workshop: &Workshop,
+) -> Result<(Instance, Tail, Arc<Snapshot>), CannotOpen> {
     let now = options.clock.now();
-    let policy = Snapshot::load(&schema(options.entries), &options.policies, 1).map_err(told)?;
+    let policy = workshop.snapshot(&options.policies).map_err(told)?;
     let ulid = ulid::Ulid::from_parts(u64::try_from(now.0).unwrap_or(0), options.entropy.bits128()).to_string();
     let instance = Instance { ulid, sealing: options.entropy.bytes32() };
     make_key(&options.path, &options.entropy.bytes32())?;
@@ -240,7 +248,7 @@ fn create(conn: &mut Connection, options: &Options) -> Result<(Instance, Tail, S
     let stamp = PolicyStamp { hash: String::new(), seq: 0 };
     let created = Event::CompanyCreated { name: "Company".into() };
     log_by_system(&tx, &mut tail, created, stamp.clone(), options, now)?;
-    log_by_system(&tx, &mut tail, applied(&policy, &options.policies), stamp, options, now)?;
+    log_by_system(&tx, &mut tail, applied(1, &options.policies), stamp, options, now)?;
     tail.seal(&tx, now)?;
     tx.commit()?;
     Ok((instance, tail, policy))
@@ -249,27 +257,27 @@ fn create(conn: &mut Connection, options: &Options) -> Result<(Instance, Tail, S
 fn resume(
     conn: &mut Connection,
     options: &Options,
+    workshop: &Workshop,
     instance: Instance,
-) -> Result<(Instance, Tail, Snapshot), CannotOpen> {
+) -> Result<(Instance, Tail, Arc<Snapshot>), CannotOpen> {
     let signer = signer(&options.path, &instance.ulid)?;
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let mut tail = Tail::resume(&tx, signer)?;
     tail.take_over(&tx)?;
     let applied_now = policies::applied(&tx)?.ok_or_else(|| Fault::Broken("no policy was ever applied".into()))?;
-    let schema = schema(options.entries);
     let newer = applied_now.source == BUILT_IN && applied_now.hash != options.policies.hash().as_str();
     let policy = if newer {
         // A new version of ok brings new defaults to a company that has never changed them.
-        let version = applied_now.version as u64 + 1;
-        let policy = Snapshot::load(&schema, &options.policies, version).map_err(told)?;
+        let policy = workshop.snapshot(&options.policies).map_err(told)?;
+        let version = applied_now.version + 1;
         let stamp = PolicyStamp { hash: applied_now.hash, seq: applied_now.version };
         let now = options.clock.now().max(tail.ts());
-        log_by_system(&tx, &mut tail, applied(&policy, &options.policies), stamp, options, now)?;
+        log_by_system(&tx, &mut tail, applied(version, &options.policies), stamp, options, now)?;
         tail.seal(&tx, now)?;
         policy
     } else {
         let bundle = Bundle { files: policies::files(&tx)? };
-        Snapshot::load(&schema, &bundle, applied_now.version as u64).map_err(told)?
+        workshop.snapshot(&bundle).map_err(told)?
     };
     tx.commit()?;
     Ok((instance, tail, policy))
@@ -278,11 +286,12 @@ fn resume(
 /// The source of policies that came with the binary.
 const BUILT_IN: &str = "built-in";
 
-fn applied(policy: &Snapshot, bundle: &Bundle) -> Event {
+fn applied(version: i64, bundle: &Bundle) -> Event {
     Event::PolicyApplied {
-        version: policy.version() as i64,
-        hash: policy.hash().to_owned(),
+        version,
+        hash: bundle.hash().to_string(),
         source: BUILT_IN.into(),
+        change: None,
         files: bundle.files.clone(),
     }
 }

@@ -63,8 +63,10 @@ pub struct Route {
     pub by_server: bool,
     /// Not served over HTTP: for whoever holds the state file.
     pub local: bool,
-    /// May take long: it runs where it delays nobody.
+    /// May take long: a query runs, and a change is prepared, where it delays nobody.
     pub slow: bool,
+    /// Its body may hold a whole bundle of policies.
+    pub large: bool,
     /// A field of the answer that is shown once and stored nowhere.
     pub secret: Option<&'static str>,
     /// The code of a denial by policy.
@@ -81,6 +83,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         by_server: false,
         local: false,
         slow: false,
+        large: false,
         secret: None,
         denied: Code::Denied,
     }
@@ -117,6 +120,9 @@ impl Route {
 
     pub const fn slow(self) -> Route {
         Route { slow: true, ..self }
+    }
+    pub const fn large(self) -> Route {
+        Route { large: true, ..self }
     }
     pub const fn text(self) -> Route {
         Route { media: Media::Text, ..self }
@@ -166,6 +172,11 @@ pub trait Change: Sized + 'static {
     /// What it is about. `Refusal::not_found` where that does not exist.
     fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
     fn run(permit: Permit<Self>, input: Self::Input, draft: &mut Draft<'_>) -> Result<Self::Output, Stop>;
+    /// Makes in the workshop what `run` will need and what takes long, before the change has its turn. Only for callers
+    /// whom the policy does not refuse; only where the route is `slow`.
+    fn prepare(_input: &Self::Input, _read: &Reader<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,6 +223,7 @@ pub(super) trait Ask: Send {
 
 pub(super) trait Act: Send {
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop>;
+    fn prepare(&self, read: &Reader<'_>) -> Result<(), Stop>;
     fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop>;
 }
 
@@ -238,6 +250,9 @@ impl<O: Query> Ask for Asking<O> {
 }
 
 impl<O: Change> Act for Acting<O> {
+    fn prepare(&self, read: &Reader<'_>) -> Result<(), Stop> {
+        O::prepare(&self.0, read)
+    }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
         O::target(&self.0, read)
     }
@@ -301,6 +316,14 @@ impl Entry {
 }
 
 impl Prepared {
+    /// Makes in the workshop what carrying it out will need.
+    pub fn make_ready(&self, read: &Reader<'_>) -> Result<(), Stop> {
+        match &self.call {
+            Call::Change(act) if self.entry.spec.route.slow => act.prepare(read),
+            Call::Change(_) | Call::Query(_) => Ok(()),
+        }
+    }
+
     /// What this call would be about.
     pub fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
         match &self.call {

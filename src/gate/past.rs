@@ -2,16 +2,12 @@
 //! nothing else, so what was asked then can be asked again.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::operation::Entry;
-use super::schema::schema;
 use super::world::World;
 use crate::log::read::{self, Filter, Logged, Order};
-use crate::log::record::PolicyStamp;
-use crate::policy::{Bundle, Snapshot};
+use crate::policy::Bundle;
 use crate::store::fold::fold;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
@@ -53,8 +49,7 @@ impl Past {
     pub(super) fn begin(now: &World) -> Result<Past, Fault> {
         let tables = Connection::open_in_memory()?;
         tables.execute_batch(crate::store::SCHEMA)?;
-        let world = World::empty(Arc::clone(&now.policy), (*now.head).clone(), (*now.instance).clone(), now.dev_auth);
-        Ok(Past { tables, world })
+        Ok(Past { tables, world: World::empty(now.ground(), (*now.head).clone()) })
     }
 
     /// The directory after the events so far. A clone costs a few pointers.
@@ -74,7 +69,7 @@ impl Past {
 
 /// The company after the event `seq`, with the policies that were in force. Takes time for the directory's events up to
 /// there, not for all.
-pub(super) fn at(conn: &Connection, entries: &[Entry], now: &World, seq: i64) -> Result<World, Stop> {
+pub(super) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
     let mut past = Past::begin(now)?;
     let mut applied = None;
     let kinds = DIRECTORY.iter().copied().chain([EventKind::PolicyApplied]).collect();
@@ -92,12 +87,11 @@ pub(super) fn at(conn: &Connection, entries: &[Entry], now: &World, seq: i64) ->
     let (version, files) = applied.ok_or_else(|| Refusal::field("at", "no policy was in force then"))?;
     let mut world = past.world;
     if version != now.stamp.seq {
-        let snapshot = Snapshot::load(&schema(entries), &Bundle { files }, version as u64).map_err(|_| {
+        let compiled = now.workshop.snapshot(&Bundle { files }).map_err(|_| {
             let message = format!("the policies of version {version} do not load in this version of ok");
             Refusal::field("at", message)
         })?;
-        world.stamp = PolicyStamp { hash: snapshot.hash().to_owned(), seq: version };
-        world.policy = Arc::new(snapshot);
+        world.govern(compiled, version);
     }
     Ok(world)
 }

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use super::admit;
 use super::change::{Changing, Refused};
 use super::limiter::Limiter;
-use super::operation::{Ask, Call, Done, Entry, Prepared, Spec};
+use super::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
 use super::permit::Grant;
 use super::queue::{PATIENCE, Queue};
 use super::reader::{Reader, Readers};
@@ -80,6 +80,11 @@ impl Gate {
         self.clock.behind()
     }
 
+    /// The version of the policies in force. It never goes back.
+    pub fn policy_version(&self) -> i64 {
+        self.world.load().stamp.seq
+    }
+
     /// Who is calling, and whether the credential reaches the operation at all.
     pub fn admit(&self, presented: &Presented, spec: &Spec) -> Result<Caller, Refusal> {
         admit::admit(&self.world.load(), &self.limiter, presented, spec, self.clock.now())
@@ -91,25 +96,15 @@ impl Gate {
         let Prepared { entry, value, call } = call;
         let query = match call {
             Call::Change(act) => {
+                let (caller, act) =
+                    if entry.spec.route.slow { self.prepared(caller, entry, act).await? } else { (caller, act) };
                 let changing = Changing { caller, spec: &entry.spec, value, act, idem };
                 return self.queue.submit(Work::Change(changing)).await;
             }
             Call::Query(query) => query,
         };
         let answered = if entry.spec.route.slow {
-            // A few at a time: they share the readers and the machine with everybody else.
-            let slot = tokio::time::timeout(PATIENCE, Arc::clone(&self.slow).acquire_owned()).await;
-            let busy = || Refusal {
-                retry_after: Some(1),
-                ..Refusal::new(Code::Unavailable, "too many long questions at once; try again")
-            };
-            let Ok(Ok(slot)) = slot else { return Err(busy().into()) };
-            let gate = Arc::clone(self);
-            let task = tokio::task::spawn_blocking(move || {
-                let _slot = slot;
-                gate.ask(caller, &entry.spec, query)
-            });
-            task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?
+            self.apart(move |gate| gate.ask(caller, &entry.spec, query)).await??
         } else {
             self.ask(caller, &entry.spec, query)?
         };
@@ -120,15 +115,61 @@ impl Gate {
         }
     }
 
+    /// Does what takes long, a few at a time: they share the readers and the machine with everybody else.
+    async fn apart<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Gate) -> T + Send + 'static,
+    ) -> Result<T, Stop> {
+        let slot = tokio::time::timeout(PATIENCE, Arc::clone(&self.slow).acquire_owned()).await;
+        let busy = || Refusal {
+            retry_after: Some(1),
+            ..Refusal::new(Code::Unavailable, "too many long questions at once; try again")
+        };
+        let Ok(Ok(slot)) = slot else { return Err(busy().into()) };
+        let gate = Arc::clone(self);
+        let task = tokio::task::spawn_blocking(move || {
+            let _slot = slot;
+            work(&gate)
+        });
+        Ok(task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())))
+    }
+
+    /// Lets a change prepare itself, unless it will be refused anyhow: a refusal is the writer's to record.
+    async fn prepared(
+        self: &Arc<Self>,
+        caller: Caller,
+        entry: &'static Entry,
+        act: Box<dyn Act>,
+    ) -> Result<(Caller, Box<dyn Act>), Stop> {
+        self.apart(move |gate| {
+            let world = gate.world.load();
+            let now = gate.clock.now();
+            let read = Reader::pooled(&gate.readers, &world, &caller, now);
+            let target = act.target(&read)?;
+            let ruling = rule::decide_seen(&world, &caller, entry.spec.name, &target, now)?;
+            if !matches!(ruling, Ruling::Deny { .. }) {
+                act.prepare(&read)?;
+            }
+            drop(read);
+            Ok((caller, act))
+        })
+        .await?
+        .map_err(|stop: Stop| stop.under(self.policy_version()))
+    }
+
     fn ask(&self, caller: Caller, spec: &'static Spec, query: Box<dyn Ask>) -> Result<Asked, Stop> {
         let world = self.world.load();
+        self.ask_in(&world, caller, spec, query).map_err(|stop| stop.under(world.stamp.seq))
+    }
+
+    fn ask_in(&self, world: &World, caller: Caller, spec: &'static Spec, query: Box<dyn Ask>) -> Result<Asked, Stop> {
         let now = self.clock.now();
-        let read = Reader::pooled(&self.readers, &world, &caller, now);
+        let read = Reader::pooled(&self.readers, world, &caller, now);
         let target = query.target(&read)?;
-        let ruling = rule::decide_seen(&world, &caller, spec.name, &target, now)?;
+        let ruling = rule::decide_seen(world, &caller, spec.name, &target, now)?;
         if let Ruling::Allow { because } = ruling {
             let done = query.run(Grant { caller: caller.clone(), now, because }, &read)?;
-            return Ok(Asked::Done(reply(&world, spec, done)));
+            return Ok(Asked::Done(reply(world, spec, done)));
         }
         // A query is never parked: nothing would resume it. Who would need approval to read is refused.
         drop(read);

@@ -1,6 +1,8 @@
 //! What an operation may read: this company's tables, log and directory, as one caller, at one moment. It is bound to
 //! its company when it is made, so no query has a company to forget.
 
+mod policies;
+
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -11,11 +13,11 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::operation::Entry;
 use super::past::{self, AsOf};
 use super::pool;
 use super::rule;
 use super::target::{Target, sight};
+use super::workshop::Workshop;
 use super::world::{Card, World};
 use crate::log::append::Head;
 use crate::log::read::{self, Filter, Logged, Order, Published};
@@ -106,11 +108,16 @@ impl<'a> Reader<'a> {
         self.world
     }
 
+    /// What was made before a change's turn.
+    pub fn workshop(&self) -> &'a Workshop {
+        &self.world.workshop
+    }
+
     /// The company as it was after the event `seq`. Takes time for the directory's events until then.
-    pub fn as_of(&self, entries: &[Entry], seq: i64) -> Result<AsOf, Stop> {
+    pub fn as_of(&self, seq: i64) -> Result<AsOf, Stop> {
         let at = self.event(seq)?.map(|logged| logged.at);
         let at = at.ok_or_else(|| Refusal::field("at", format!("there is no event {seq}")))?;
-        Ok(AsOf { world: past::at(self.conn()?, entries, self.world, seq)?, at })
+        Ok(AsOf { world: past::at(self.conn()?, self.world, seq)?, at })
     }
 
     /// The last event that had happened by a time; 0 before the first.
@@ -137,6 +144,10 @@ impl<'a> Reader<'a> {
                 json!(token.map(|token| json!({ "scopes": token.scopes, "ended": token.ended })))
             }
             Target::Company => json!({ "version": self.company()?.version }),
+            Target::Change { id, .. } => {
+                let change = self.change(id)?;
+                json!(change.map(|change| json!({ "hash": change.hash, "open": change.state.is_open() })))
+            }
             Target::Event { .. } | Target::KillSwitch { .. } | Target::Approval { .. } => Value::Null,
         })
     }

@@ -126,6 +126,15 @@ impl Entities<'_> {
             }
             Target::Event { kind, actor, subjects, .. } => self.event(kind, actor.as_ref(), subjects),
             Target::KillSwitch { scope, engage } => self.kill_switch(scope, *engage),
+            Target::Change { author, to, state, reviewed, peers, .. } => {
+                self.add_with_links(author);
+                Record::new()
+                    .entity("author", &actor_uid(author))
+                    .string("target", to.name())
+                    .string("state", state.name())
+                    .bool("reviewed", *reviewed)
+                    .long("peers", i64::from(*peers))
+            }
             Target::Approval { requester, operation, approvers, .. } => {
                 self.add_with_links(requester);
                 Record::new()

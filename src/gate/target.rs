@@ -15,6 +15,7 @@ pub(super) fn sight(target: &Target) -> Option<&'static str> {
         Target::Token { .. } => Some("token.list"),
         Target::Event { .. } => Some("event.list"),
         Target::Approval { .. } => Some("approval.read"),
+        Target::Change { .. } => Some("change.read"),
     }
 }
 
@@ -26,6 +27,7 @@ pub(super) fn uid_of(target: &Target) -> EntityUid {
         Target::Token { id, .. } => uid("Token", id),
         Target::Event { seq, .. } => uid("Event", &seq.to_string()),
         Target::Approval { id, .. } => uid("Approval", id),
+        Target::Change { id, .. } => uid("Change", id),
         Target::KillSwitch { scope, .. } => uid("KillSwitch", &scope.to_string()),
     }
 }

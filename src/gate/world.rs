@@ -8,13 +8,15 @@ use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
 use super::target::{actor_uid, uid};
+use super::workshop::Workshop;
 use crate::log::append::Head;
 use crate::log::record::PolicyStamp;
-use crate::policy::{Closed, Record, Snapshot};
+use crate::policy::{Bundle, Closed, Record, Snapshot};
 use crate::store::actors::{self, Actor, Status};
 use crate::store::company::Instance;
 use crate::store::fold::Touched;
 use crate::store::kills::{self, Kill};
+use crate::store::policies;
 use crate::store::tokens::{self, Token};
 use crate::types::actor::{ActorKind, KillScope, Role};
 use crate::types::id::ActorId;
@@ -50,22 +52,52 @@ pub struct World {
     pub(super) stamped: Arc<str>,
     pub(super) instance: Arc<Instance>,
     pub(super) dev_auth: bool,
+    pub(super) workshop: Arc<Workshop>,
+}
+
+/// What a world is begun with.
+pub(super) struct Ground {
+    pub policy: Arc<Snapshot>,
+    /// The version under which the policies are in force.
+    pub version: i64,
+    pub instance: Arc<Instance>,
+    pub dev_auth: bool,
+    pub workshop: Arc<Workshop>,
 }
 
 impl World {
     /// Nobody is there yet.
-    pub(super) fn empty(policy: Arc<Snapshot>, head: Head, instance: Instance, dev_auth: bool) -> World {
+    pub(super) fn empty(ground: Ground, head: Head) -> World {
+        let Ground { policy, version, instance, dev_auth, workshop } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             tokens: HashTrieMapSync::new_sync(),
             kills: Arc::default(),
-            stamp: stamp(&policy),
+            stamp: PolicyStamp { hash: policy.hash().to_owned(), seq: version },
             policy,
             stamped: stamped(&head),
             head: Arc::new(head),
-            instance: Arc::new(instance),
+            instance,
             dev_auth,
+            workshop,
         }
+    }
+
+    /// What another world of the same company can be begun with.
+    pub(super) fn ground(&self) -> Ground {
+        Ground {
+            policy: Arc::clone(&self.policy),
+            version: self.stamp.seq,
+            instance: Arc::clone(&self.instance),
+            dev_auth: self.dev_auth,
+            workshop: Arc::clone(&self.workshop),
+        }
+    }
+
+    /// Puts policies into force.
+    pub(super) fn govern(&mut self, policy: Arc<Snapshot>, version: i64) {
+        self.stamp = PolicyStamp { hash: policy.hash().to_owned(), seq: version };
+        self.policy = policy;
     }
 
     /// Takes in all actors, which may refer to each other.
@@ -78,26 +110,22 @@ impl World {
     }
 
     /// Reads the whole directory from the tables.
-    pub(super) fn load(
-        conn: &Connection,
-        policy: Arc<Snapshot>,
-        head: Head,
-        instance: Instance,
-        dev_auth: bool,
-    ) -> Result<World, Fault> {
-        let mut world = World::empty(policy, head, instance, dev_auth);
+    pub(super) fn load(conn: &Connection, ground: Ground, head: Head) -> Result<World, Fault> {
+        let mut world = World::empty(ground, head);
         world.settle(actors::all(conn)?);
         for (hash, token) in tokens::all_live(conn)? {
             world.tokens.insert_mut(hash, Arc::new(token));
         }
         world.touch(conn, &Touched::Kills)?;
+        world.touch(conn, &Touched::Policy)?;
         Ok(world)
     }
 
     /// Reads again what an event has touched.
     pub(super) fn touch(&mut self, conn: &Connection, touched: &Touched) -> Result<(), Fault> {
         match touched {
-            Touched::Nothing | Touched::Policy => {}
+            Touched::Nothing => {}
+            Touched::Policy => self.be_governed(conn)?,
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {
                     self.put(actor);
@@ -123,6 +151,24 @@ impl World {
         self.actors.insert_mut(id, Arc::new(card));
     }
 
+    /// Takes over the policies that the tables say are in force: compiled already, as a rule.
+    fn be_governed(&mut self, conn: &Connection) -> Result<(), Fault> {
+        let applied = policies::applied(conn)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))?;
+        if applied.hash == self.stamp.hash {
+            self.stamp.seq = applied.version;
+            return Ok(());
+        }
+        let compiled = match self.workshop.compiled(&applied.hash) {
+            Some(compiled) => compiled,
+            None => self.workshop.snapshot(&Bundle { files: policies::files(conn)? }).map_err(|findings| {
+                let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
+                Fault::Broken(format!("policies in force do not load: {}", findings.join("; ")))
+            })?,
+        };
+        self.govern(compiled, applied.version);
+        Ok(())
+    }
+
     pub(super) fn set_head(&mut self, head: Head) {
         self.stamped = stamped(&head);
         self.head = Arc::new(head);
@@ -141,10 +187,6 @@ impl World {
 fn stamped(head: &Head) -> Arc<str> {
     let root = hex::encode(head.root);
     format!("{} {} {}", head.origin, head.size, root.get(..16).unwrap_or_default()).into()
-}
-
-fn stamp(policy: &Snapshot) -> PolicyStamp {
-    PolicyStamp { hash: policy.hash().to_owned(), seq: policy.version() as i64 }
 }
 
 /// A chain of teams longer than this is a mistake in the data.

@@ -180,8 +180,7 @@ impl Writer {
             return Err(Fault::Broken("another program has taken over the state file".into()));
         }
         let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
-        let policy = Arc::clone(&self.world.policy);
-        self.world = World::load(&conn, policy, head, (*self.world.instance).clone(), self.world.dev_auth)?;
+        self.world = World::load(&conn, self.world.ground(), head)?;
         self.conn = conn;
         self.tail = tail;
         self.healthy = true;

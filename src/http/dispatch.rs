@@ -38,6 +38,11 @@ impl Face {
         Face { entry, params: gather::params(&entry.input_schema()), gate, limits, stop }
     }
 
+    /// The most bytes that a body may have.
+    pub fn body_bytes(&self) -> usize {
+        if self.entry.spec.route.large { self.limits.large_body_bytes } else { self.limits.body_bytes }
+    }
+
     pub fn in_path(&self, name: &str) -> bool {
         self.entry.spec.route.path.contains(&format!("{{{name}}}"))
     }
@@ -82,6 +87,7 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     let presented = presented(&face, &parts);
     // Who is calling comes first: a stranger learns nothing about what a right request would look like.
     let caller = face.gate.admit(&presented, &face.entry.spec)?;
+    not_older(&face, &parts)?;
     let idem = idempotency(&face, &parts)?;
     let params = params.map_err(|_| Refusal::not_found())?;
     let input = gather::input(&face, &params, &parts, body).await?;
@@ -104,6 +110,19 @@ fn presented(face: &Face, parts: &Parts) -> Presented {
     let credential = header.or_else(in_address).map_or(Credential::Nothing, Credential::Header);
     let address = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     Presented { credential, channel: Channel::Http, address }
+}
+
+/// `ok-min-policy`: whoever has seen a version in force is never answered by one before it.
+fn not_older(face: &Face, parts: &Parts) -> Result<(), Refusal> {
+    let Some(value) = parts.headers.get("ok-min-policy") else { return Ok(()) };
+    let least: Option<i64> = value.to_str().ok().and_then(|text| text.parse().ok());
+    let least = least.ok_or_else(|| Refusal::bad_request("ok-min-policy: must be the number of a policy version"))?;
+    let now = face.gate.policy_version();
+    if now < least {
+        let message = format!("version {least} of the policies is not in force here; version {now} is");
+        return Err(Refusal { policy: Some(now), ..Refusal::conflict(message) });
+    }
+    Ok(())
 }
 
 /// `Idempotency-Key`: a quoted string as in draft-ietf-httpapi-idempotency-key-header, or the bare text.

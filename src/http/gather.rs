@@ -75,7 +75,7 @@ pub(super) async fn input(face: &Face, params: &RawPathParams, parts: &Parts, bo
     let in_query = matches!(face.entry.spec.route.method, Method::Get | Method::Delete);
     let mut fields = query(face, parts, in_query)?;
     if !in_query {
-        let body = read(body, &face.limits).await?;
+        let body = read(body, &face.limits, face.body_bytes()).await?;
         match self::json(parts, &body)? {
             Value::Object(object) => fields = known(face, object)?,
             other => return Err(Failed::Rejected(not_an_object(&other))),
@@ -166,19 +166,19 @@ fn unknown(face: &Face, name: &str, in_query: bool) -> Refusal {
     Refusal::bad_request(format!("unknown query parameter `{name}`; this route takes {takes}"))
 }
 
-async fn read(body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
+async fn read(body: Body, limits: &Limits, most: usize) -> Result<Bytes, Refusal> {
     let slow = || Refusal::new(Code::Timeout, "the request's body took too long");
-    timeout(limits.body_total, collect(body, limits)).await.map_err(|_| slow())?
+    timeout(limits.body_total, collect(body, limits, most)).await.map_err(|_| slow())?
 }
 
-async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
+async fn collect(mut body: Body, limits: &Limits, most: usize) -> Result<Bytes, Refusal> {
     let slow = |_| Refusal::new(Code::Timeout, "the request's body took too long");
     let mut all = BytesMut::new();
     while let Some(frame) = timeout(limits.body_idle, body.frame()).await.map_err(slow)? {
         let frame = frame.map_err(|error| Refusal::bad_request(format!("the request's body broke off: {error}")))?;
         if let Some(data) = frame.data_ref() {
-            if all.len() + data.len() > limits.body_bytes {
-                let message = format!("the request's body is over {} bytes", limits.body_bytes);
+            if all.len() + data.len() > most {
+                let message = format!("the request's body is over {most} bytes");
                 return Err(Refusal::new(Code::TooLarge, message));
             }
             all.extend_from_slice(data);

@@ -18,6 +18,8 @@ pub struct Limits {
     pub headers: usize,
     /// Bytes of a request's body.
     pub body_bytes: usize,
+    /// Bytes of a body that may hold a whole bundle of policies.
+    pub large_body_bytes: usize,
     /// Silence while a body arrives.
     pub body_idle: Duration,
     /// Until a whole body has arrived.
@@ -36,6 +38,7 @@ impl Default for Limits {
             head_bytes: 32 * 1024,
             headers: 64,
             body_bytes: 1024 * 1024,
+            large_body_bytes: 32 * 1024 * 1024,
             body_idle: Duration::from_secs(10),
             body_total: Duration::from_secs(30),
             stopping: Duration::from_secs(10),

@@ -4,6 +4,7 @@
 pub mod actor;
 pub mod approval;
 pub mod audit;
+pub mod change;
 pub mod company;
 pub mod context;
 pub mod directory;
@@ -22,6 +23,7 @@ const NOUNS: &[&[Entry]] = &[
     actor::ALL,
     approval::ALL,
     audit::ALL,
+    change::ALL,
     company::ALL,
     context::ALL,
     directory::ALL,

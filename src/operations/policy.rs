@@ -1,13 +1,24 @@
-//! Asking the gate why, and checking policies before they serve.
+//! Asking the gate why, checking policies before they serve, and changing those that serve.
 
 mod check;
 mod explain;
 mod explained;
+mod in_force;
 mod moment;
+mod propose;
 mod question;
+mod source;
 mod who_can;
 
 use crate::gate::Entry;
 
-pub const ALL: &[Entry] =
-    &[Entry::query::<check::Check>(), Entry::query::<explain::Explain>(), Entry::query::<who_can::WhoCan>()];
+pub const ALL: &[Entry] = &[
+    Entry::query::<check::Check>(),
+    Entry::query::<explain::Explain>(),
+    Entry::query::<who_can::WhoCan>(),
+    Entry::query::<in_force::Show>(),
+    Entry::query::<in_force::Export>(),
+    Entry::query::<in_force::Applied>(),
+    Entry::change::<propose::Propose>(),
+    Entry::change::<source::SetSource>(),
+];

@@ -3,8 +3,8 @@
 use rusqlite::Connection;
 
 use super::kills::Kill;
-use super::policies::Applied;
-use super::{actors, approvals, company, inbox, kills, policies, tokens};
+use super::policies::{Applied, PolicySource};
+use super::{actors, approvals, changes, company, inbox, kills, policies, tokens};
 use crate::types::approval::ApprovalStatus;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
@@ -26,11 +26,21 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
     match event {
         Event::CompanyCreated { name } => company::created(conn, at, name)?,
         Event::CompanyUpdated { version, settings } => company::updated(conn, *version, settings)?,
-        Event::PolicyApplied { version, hash, source, files } => {
-            let applied = Applied { version: *version, hash: hash.clone(), source: source.clone() };
-            policies::apply(conn, at, &applied, files)?;
+        Event::PolicyApplied { version, hash, source, change, files } => {
+            let change = change.as_ref().map(Id::to_string);
+            let (version, hash, source) = (*version, hash.clone(), source.clone());
+            policies::apply(conn, &Applied { version, hash, source, change, by: by.clone(), at }, files)?;
             return Ok(Touched::Policy);
         }
+        Event::PolicySourceChanged { kind, url, r#ref, path, auto } => {
+            let (kind, url, r#ref, path) = (*kind, url.clone(), r#ref.clone(), path.clone());
+            policies::sourced(conn, &PolicySource { kind, url, r#ref, path, auto: *auto })?;
+        }
+        Event::ChangeProposed { .. }
+        | Event::ChangeReviewed { .. }
+        | Event::EvalsRun { .. }
+        | Event::ChangePromoted { .. }
+        | Event::ChangeRejected { .. } => changes::fold(conn, at, by, event)?,
         Event::ActorAdded { id, .. } => {
             actors::added(conn, at, event)?;
             return Ok(Touched::Actor(id.clone()));

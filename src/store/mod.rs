@@ -4,6 +4,7 @@
 pub mod actors;
 pub mod approvals;
 pub mod backup;
+pub mod changes;
 pub mod company;
 pub mod fold;
 pub mod idem;

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::parsed;
+use crate::types::change::SourceKind;
+use crate::types::id::ActorId;
 use crate::types::time::Time;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,11 +14,44 @@ pub struct Applied {
     pub version: i64,
     pub hash: String,
     pub source: String,
+    /// The change that brought it, if one did.
+    pub change: Option<String>,
+    pub by: ActorId,
+    pub at: Time,
+}
+
+/// Where the company keeps its policies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicySource {
+    pub kind: SourceKind,
+    pub url: Option<String>,
+    pub r#ref: Option<String>,
+    pub path: Option<String>,
+    /// Whether what the repository proposes comes into force as soon as the policy permits it.
+    pub auto: bool,
+}
+
+/// The source that was set; none before.
+pub fn source(conn: &Connection) -> rusqlite::Result<Option<PolicySource>> {
+    conn.query_row("SELECT kind, url, ref, path, auto FROM policy_source", [], |row| {
+        let (url, r#ref, path) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        Ok(PolicySource { kind: parsed(row, 0)?, url, r#ref, path, auto: row.get(4)? })
+    })
+    .optional()
+}
+
+pub(super) fn sourced(conn: &Connection, source: &PolicySource) -> rusqlite::Result<()> {
+    conn.execute(
+        "INSERT OR REPLACE INTO policy_source (id, kind, url, ref, path, auto) VALUES (1, ?, ?, ?, ?, ?)",
+        params![source.kind.name(), source.url, source.r#ref, source.path, source.auto],
+    )?;
+    Ok(())
 }
 
 pub fn applied(conn: &Connection) -> rusqlite::Result<Option<Applied>> {
-    conn.query_row("SELECT version, hash, source FROM policy", [], |row| {
-        Ok(Applied { version: row.get(0)?, hash: row.get(1)?, source: row.get(2)? })
+    conn.query_row("SELECT version, hash, source, change, by, applied_at FROM policy", [], |row| {
+        let (version, hash, source, change) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        Ok(Applied { version, hash, source, change, by: parsed(row, 4)?, at: Time(row.get(5)?) })
     })
     .optional()
 }
@@ -25,15 +61,10 @@ pub fn files(conn: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
     conn.prepare("SELECT path, text FROM policy_file")?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-pub(super) fn apply(
-    conn: &Connection,
-    at: Time,
-    applied: &Applied,
-    files: &BTreeMap<String, String>,
-) -> rusqlite::Result<()> {
+pub(super) fn apply(conn: &Connection, applied: &Applied, files: &BTreeMap<String, String>) -> rusqlite::Result<()> {
     conn.execute(
-        "INSERT OR REPLACE INTO policy (id, version, hash, source, applied_at) VALUES (1, ?, ?, ?, ?)",
-        params![applied.version, applied.hash, applied.source, at.0],
+        "INSERT OR REPLACE INTO policy (id, version, hash, source, change, by, applied_at) VALUES (1, ?, ?, ?, ?, ?, ?)",
+        params![applied.version, applied.hash, applied.source, applied.change, applied.by.as_str(), applied.at.0],
     )?;
     conn.execute("DELETE FROM policy_file", [])?;
     let mut insert = conn.prepare("INSERT INTO policy_file (path, text) VALUES (?, ?)")?;

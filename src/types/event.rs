@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::actor::{ActorKind, KillScope, Role, Trust};
 use super::approval::{ApprovalStatus, Verdict};
 use super::caller::Channel;
+use super::change::{ChangeTarget, EvalCase, ReviewVerdict, SourceKind};
 use super::id::{ActorId, Id};
 use super::scope::Scopes;
 use super::time::Time;
@@ -62,7 +63,29 @@ events! {
     /// The company's settings changed.
     CompanyUpdated = "company_updated" { version: i64, settings: serde_json::Value, }
     /// A policy bundle came into force.
-    PolicyApplied = "policy_applied" hides "files" { version: i64, hash: String, source: String, files: BTreeMap<String, String>, }
+    PolicyApplied = "policy_applied" hides "files" {
+        version: i64, hash: String, source: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        change: Option<Id>,
+        files: BTreeMap<String, String>,
+    }
+    /// The company said where it keeps its policies.
+    PolicySourceChanged = "policy_source_changed" {
+        kind: SourceKind, url: Option<String>, r#ref: Option<String>, path: Option<String>, auto: bool,
+    }
+    /// Somebody proposed a change.
+    ChangeProposed = "change_proposed" hides "files" {
+        id: Id, target: ChangeTarget, base_version: i64, hash: String, reason: String, commit: Option<String>,
+        rolls_back: Option<i64>, files: BTreeMap<String, String>,
+    }
+    /// Somebody else reviewed a change.
+    ChangeReviewed = "change_reviewed" { id: Id, author: ActorId, verdict: ReviewVerdict, note: String, }
+    /// A change was put to its tests.
+    EvalsRun = "evals_run" { id: Id, author: ActorId, hash: String, cases: Vec<EvalCase>, }
+    /// A change came into force.
+    ChangePromoted = "change_promoted" { id: Id, author: ActorId, version: i64, }
+    /// A change was rejected, or taken back by its author.
+    ChangeRejected = "change_rejected" { id: Id, author: ActorId, reason: String, withdrawn: bool, }
     /// A person, an agent or a team joined.
     ActorAdded = "actor_added" {
         id: ActorId, kind: ActorKind, name: String, role: Role, team: Option<ActorId>, lead: Option<ActorId>,
@@ -116,7 +139,15 @@ impl Event {
     /// The ids of what the event is about: what `GET /events` filters by, and what its visibility hangs on.
     pub fn subjects(&self) -> Vec<String> {
         let ids: Vec<String> = match self {
-            Event::CompanyCreated { .. } | Event::CompanyUpdated { .. } | Event::PolicyApplied { .. } => Vec::new(),
+            Event::CompanyCreated { .. } | Event::CompanyUpdated { .. } | Event::PolicySourceChanged { .. } => {
+                Vec::new()
+            }
+            Event::PolicyApplied { change, .. } => change.iter().map(Id::to_string).collect(),
+            Event::ChangeProposed { id, .. } => vec![id.to_string()],
+            Event::ChangeReviewed { id, author, .. }
+            | Event::EvalsRun { id, author, .. }
+            | Event::ChangePromoted { id, author, .. }
+            | Event::ChangeRejected { id, author, .. } => vec![id.to_string(), author.to_string()],
             Event::ActorAdded { id, team, lead, owner, .. } => [Some(id), team.as_ref(), lead.as_ref(), owner.as_ref()]
                 .into_iter()
                 .flatten()

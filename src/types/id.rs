@@ -84,6 +84,7 @@ impl fmt::Display for ActorId {
 pub enum Kind {
     Token,
     Approval,
+    Change,
 }
 
 impl Kind {
@@ -91,6 +92,7 @@ impl Kind {
         match self {
             Kind::Token => "tok_",
             Kind::Approval => "apr_",
+            Kind::Change => "chg_",
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod actor;
 pub mod approval;
 pub mod caller;
 pub mod canonical;
+pub mod change;
 pub mod entropy;
 pub mod event;
 pub mod id;

@@ -8,14 +8,17 @@ use std::fmt;
 pub struct Refusal {
     pub code: Code,
     pub message: String,
-    /// What is wrong, a line each; only with [`Code::Invalid`].
+    /// What is wrong, a line each, with [`Code::Invalid`]; the evals that fail or are missing, with
+    /// [`Code::EvalsFailing`] and [`Code::EvalsNotRun`].
     pub problems: Vec<String>,
     /// The approval that is waited for; only with [`Code::NeedsApproval`].
-    pub approval: Option<String>,
+    pub approval: Option<Box<str>>,
     /// Seconds after which trying again makes sense.
     pub retry_after: Option<u64>,
     /// The number of the event that records it, where there is one.
     pub decision: Option<i64>,
+    /// The version of the policies that it was decided under, where it came so far.
+    pub policy: Option<i64>,
 }
 
 macro_rules! codes {
@@ -37,9 +40,12 @@ codes! {
     Unauthorized = 401, "unauthorized";
     Denied = 403, "denied";
     NotApprover = 403, "not_approver";
+    NotOwner = 403, "not_owner";
     TokenScope = 403, "token_scope";
     NotFound = 404, "not_found";
     Conflict = 409, "conflict";
+    EvalsNotRun = 409, "evals_not_run";
+    EvalsFailing = 409, "evals_failing";
     LastAdmin = 409, "last_admin";
     LastApprover = 409, "last_approver";
     TooLarge = 413, "too_large";
@@ -61,6 +67,7 @@ impl Refusal {
             approval: None,
             retry_after: None,
             decision: None,
+            policy: None,
         }
     }
 
@@ -125,6 +132,17 @@ impl From<Refusal> for Stop {
     }
 }
 
+impl Stop {
+    /// Notes under which version of the policies it was decided.
+    #[must_use]
+    pub fn under(self, policy: i64) -> Stop {
+        match self {
+            Stop::Refused(refusal) => Stop::Refused(Box::new(Refusal { policy: Some(policy), ..*refusal })),
+            failed @ Stop::Failed(_) => failed,
+        }
+    }
+}
+
 impl<F: Into<Fault>> From<F> for Stop {
     fn from(fault: F) -> Stop {
         Stop::Failed(fault.into())
@@ -137,11 +155,16 @@ impl Refusal {
         let mut body = serde_json::Map::new();
         body.insert("error".into(), self.code.name().into());
         body.insert("message".into(), self.message.clone().into());
-        if self.code == Code::Invalid {
-            body.insert("problems".into(), self.problems.clone().into());
+        let list = match self.code {
+            Code::Invalid => Some("problems"),
+            Code::EvalsFailing | Code::EvalsNotRun => Some("evals"),
+            _ => None,
+        };
+        if let Some(name) = list {
+            body.insert(name.into(), self.problems.clone().into());
         }
         if let Some(approval) = &self.approval {
-            body.insert("approval".into(), approval.clone().into());
+            body.insert("approval".into(), (**approval).into());
         }
         serde_json::Value::Object(body).to_string().into_bytes()
     }

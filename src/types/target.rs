@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::actor::KillScope;
+use super::change::{ChangeState, ChangeTarget};
 use super::id::ActorId;
 
 /// The Cedar types that can be a resource.
@@ -16,6 +17,7 @@ pub enum ResourceKind {
     Event,
     KillSwitch,
     Approval,
+    Change,
 }
 
 impl ResourceKind {
@@ -26,6 +28,8 @@ impl ResourceKind {
         ResourceKind::Token,
         ResourceKind::Event,
         ResourceKind::KillSwitch,
+        ResourceKind::Approval,
+        ResourceKind::Change,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -37,6 +41,7 @@ impl ResourceKind {
             ResourceKind::Event => "Event",
             ResourceKind::KillSwitch => "KillSwitch",
             ResourceKind::Approval => "Approval",
+            ResourceKind::Change => "Change",
         }
     }
 }
@@ -70,6 +75,16 @@ pub enum Target {
         /// Who may decide it now.
         approvers: Vec<ActorId>,
     },
+    Change {
+        id: String,
+        author: ActorId,
+        to: ChangeTarget,
+        state: ChangeState,
+        /// Somebody else approved exactly this content.
+        reviewed: bool,
+        /// How many others could review it.
+        peers: u32,
+    },
 }
 
 impl Target {
@@ -78,7 +93,7 @@ impl Target {
         match self {
             Target::Company => "company".into(),
             Target::Actor(id) => id.to_string(),
-            Target::Token { id, .. } | Target::Approval { id, .. } => id.clone(),
+            Target::Token { id, .. } | Target::Approval { id, .. } | Target::Change { id, .. } => id.clone(),
             Target::Event { seq, .. } => format!("event:{seq}"),
             Target::KillSwitch { scope, .. } => scope.to_string(),
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ok::gate::Entry;
+use ok::policy::Bundle;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Test};
@@ -94,10 +95,14 @@ fn targets(name: &str) -> Option<&'static [Of]> {
     Some(match name {
         "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
         | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
-        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.who_can"
-        | "openapi.read" | "tick" | "token.list" => &[Company],
+        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.read"
+        | "policy.export" | "policy.applied" | "policy.source" | "policy.propose" | "change.list"
+        | "change.propose" | "openapi.read" | "policy.who_can" | "tick" | "token.list" => &[Company],
         "audit.proof" => &[Company, Absent],
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
+        "change.read" | "change.review" | "change.evals" | "change.promote" | "change.reject" => {
+            &[Own, Another, Absent]
+        }
         "inbox.read" => &[Own, Another, Absent],
         "context.forget" => &[Own, Another, Absent],
         "actor.add" | "kill" => &[Company, Own, Ops, Another, Absent],
@@ -196,6 +201,34 @@ impl Stage {
         self.test.post("/actors", &lead, new).await.json()["approval"].as_str().unwrap().to_owned()
     }
 
+    /// Policies that could come into force: always the same, so that they are compiled once.
+    fn policies() -> Value {
+        json!(
+            Bundle::new(
+                [("note.cedar", "// One more file.\n")].into_iter().chain(
+                    Bundle::built_in()
+                        .files
+                        .iter()
+                        .filter(|(path, _)| !path.starts_with("tests/"))
+                        .map(|(path, text)| (path.as_str(), text.as_str()))
+                )
+            )
+            .files
+        )
+    }
+
+    /// A change by whoever may propose, or else by another admin.
+    async fn change(&self, of: Of, who: &Who) -> String {
+        if of == Absent {
+            return "chg_00000000000000000000000000".into();
+        }
+        let author = if of == Own && matches!(who.id, "ada" | "sam") { who.id } else { "ana" };
+        let token = self.new_token(author).await["token"].as_str().unwrap().to_owned();
+        let new = json!({ "files": Stage::policies(), "reason": "a matrix" });
+        let proposed = self.test.post("/policy/proposals", &token, new).await;
+        proposed.json()["id"].as_str().unwrap_or_else(|| panic!("{}", proposed.text())).to_owned()
+    }
+
     /// An input that would be right if one were allowed.
     async fn input(&mut self, name: &str, of: Of, who: &Who) -> Value {
         match name {
@@ -212,6 +245,15 @@ impl Stage {
             "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),
             "policy.check" => json!({ "files": {} }),
             "policy.who_can" => json!({ "op": "tick" }),
+            "policy.propose" => json!({ "files": Stage::policies(), "reason": "a matrix" }),
+            "policy.source" => json!({ "kind": "workspace" }),
+            "change.propose" => {
+                json!({ "target": "policy", "content": { "files": Stage::policies() }, "reason": "a matrix" })
+            }
+            "change.review" => json!({ "id": self.change(of, who).await, "verdict": "approve" }),
+            "change.read" | "change.evals" | "change.promote" | "change.reject" => {
+                json!({ "id": self.change(of, who).await })
+            }
             "policy.explain" => json!({ "actor": of.person(who), "op": "company.update" }),
             "token.issue" => json!({ "for": of.person(who) }),
             "token.revoke_all" => json!({ "actor": of.person(who) }),

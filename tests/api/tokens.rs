@@ -173,21 +173,27 @@ async fn a_scope_reaches_only_its_routes_whoever_holds_it() {
     let test = Test::new().await;
     let read = test.token("ana", json!({ "scopes": ["read"] })).await;
     let changes = test.token("ana", json!({ "scopes": ["changes"] })).await;
+    let policy = test.token("ana", json!({ "scopes": ["policy"] })).await;
     for entry in ok::operations::ALL.iter().filter(|entry| !entry.spec.route.local && !entry.spec.route.open) {
         let (method, path) = (entry.spec.route.method.name(), entry.spec.route.path);
         let concrete = path.replace("{id}", "ana").replace("{actor}", "ana").replace("{seq}", "1");
-        let reach = async |token: &str| {
+        let reached = async |token: &str| {
             let body = (method != "GET").then(|| json!({}));
-            test.call(method, &concrete, token, body).await
+            let answer = test.call(method, &concrete, token, body).await;
+            let refused = format!("403 token_scope this token's scopes do not reach {method} {path}");
+            answer.status != 403 || answer.error() != refused
         };
-        let refused = format!("403 token_scope this token's scopes do not reach {method} {path}");
+        let route = format!("{method} {path}");
+        let own_proposals =
+            matches!(route.as_str(), "GET /changes" | "GET /changes/{id}/diff" | "POST /changes/{id}/reject");
         let reads = method == "GET" && !path.starts_with("/audit");
-        if reads && path != "/events/stream" {
-            assert_ne!(reach(&read).await.status, 403, "{path}");
-        } else if !reads {
-            assert_eq!(reach(&read).await.error(), refused);
+        if path != "/events/stream" {
+            assert_eq!(reached(&read).await, reads, "read reaches {route}?");
         }
-        assert_eq!(reach(&changes).await.error(), refused);
+        assert_eq!(reached(&changes).await, own_proposals || route == "POST /changes", "changes reaches {route}?");
+        let policies = ["POST /policy/check", "POST /policy/diff", "POST /policy/proposals", "GET /policy/applied"];
+        let of_policy = own_proposals || policies.contains(&route.as_str());
+        assert_eq!(reached(&policy).await, of_policy, "policy reaches {route}?");
     }
 }
 

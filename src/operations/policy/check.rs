@@ -78,7 +78,7 @@ impl Query for Check {
         name: "policy.check",
         doc: "Check policies and run their tests. Nothing is applied.",
         scope: Reach::Scopes(&[Scope::Policy]),
-        route: post("/policy/check").slow(),
+        route: post("/policy/check").slow().large(),
         about: &[ResourceKind::Company],
         events: &[],
     };

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::gate::Reader;
 use crate::gate::past::AsOf;
-use crate::operations;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::time::Time;
 
@@ -22,7 +21,7 @@ impl Moment {
     /// The company as it was then.
     pub fn company(self, read: &Reader<'_>) -> Result<AsOf, Stop> {
         let time = match self {
-            Moment::Event(seq) => return read.as_of(&operations::ALL, seq),
+            Moment::Event(seq) => return read.as_of(seq),
             Moment::Time(time) => time,
         };
         if time > read.now() {
@@ -30,7 +29,7 @@ impl Moment {
         }
         match read.newest_by(time)? {
             0 => Err(Refusal::field("at", format!("the company began after {time}")).into()),
-            seq => Ok(read.as_of(&operations::ALL, seq)?.at(time)),
+            seq => Ok(read.as_of(seq)?.at(time)),
         }
     }
 }

@@ -31,8 +31,9 @@ pub(super) struct Known {
 /// The schema of product and company. Findings in the company's leave the product's alone.
 pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> Result<Known, Finding> {
     let known = product(ours)?;
-    // An exported schema is the product's own.
-    let Some(theirs) = bundle.files.get(SCHEMA_FILE).filter(|theirs| *theirs != ours) else { return Ok(known) };
+    // An exported schema is the product's own, if perhaps of another version: its first line says so.
+    let exported = |theirs: &str| theirs.lines().next() == ours.lines().next();
+    let Some(theirs) = bundle.files.get(SCHEMA_FILE).filter(|theirs| !exported(theirs)) else { return Ok(known) };
     match extended(ours, theirs) {
         Ok(schema) => Ok(Known { schema, ..known }),
         Err(mut found) => {

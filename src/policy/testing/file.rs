@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::rows::{Approval, Event, Member, Team, Token};
+use super::rows::{Approval, Change, Event, Member, Team, Token};
 
 use crate::policy::Finding;
 use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
 use crate::types::actor::{ActorKind, KillScope};
 use crate::types::id::ActorId;
+use crate::types::scope::Scopes;
 use crate::types::time::Time;
 
 /// The most cases that one file may come to.
@@ -32,6 +33,8 @@ struct Fields {
     #[serde(default)]
     approvals: Vec<Approval>,
     #[serde(default)]
+    changes: Vec<Change>,
+    #[serde(default)]
     cases: Vec<Line>,
     #[serde(default)]
     matrix: Vec<Matrix>,
@@ -47,6 +50,7 @@ pub struct Fixture {
     pub tokens: Vec<Token>,
     pub events: Vec<Event>,
     pub approvals: Vec<Approval>,
+    pub changes: Vec<Change>,
 }
 
 /// One of the three answers.
@@ -85,8 +89,8 @@ pub struct Around {
     pub kill: Vec<KillScope>,
     /// The kill switch that is asked about would be released, not engaged.
     pub release: bool,
-    /// With a token that has scopes.
-    pub scoped: bool,
+    /// What the token is limited to.
+    pub scopes: Scopes,
     pub channel: Option<Way>,
     pub now: Option<Time>,
 }
@@ -108,7 +112,7 @@ struct Line {
     #[serde(default)]
     release: bool,
     #[serde(default)]
-    scoped: bool,
+    scopes: Scopes,
     channel: Option<Way>,
     now: Option<Time>,
 }
@@ -128,7 +132,7 @@ struct Matrix {
     #[serde(default)]
     release: bool,
     #[serde(default)]
-    scoped: bool,
+    scopes: Scopes,
     channel: Option<Way>,
     now: Option<Time>,
 }
@@ -193,7 +197,7 @@ pub(super) fn line_span(text: &str, line: usize) -> (usize, usize) {
 }
 
 fn read(text: &str) -> Result<TestFile, YamlError> {
-    let Fields { now, teams, actors, tokens, events, approvals, cases, matrix } =
+    let Fields { now, teams, actors, tokens, events, approvals, changes, cases, matrix } =
         match yaml::read::<Option<Fields>>(text)? {
             Some(fields) => fields,
             None => return Err(YamlError::at(1, "the file is empty")),
@@ -208,7 +212,7 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         }
         asked.extend(matrix.read(line)?);
     }
-    let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events, approvals };
+    let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events, approvals, changes };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
         let head = yaml::line_of(text, &[list]);
         let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
@@ -274,11 +278,11 @@ impl Fixture {
 
 impl Line {
     fn read(self, line: usize) -> Result<Case, YamlError> {
-        let Line { actor, op, target, expect, because, approvals, granted, kill, release, scoped, channel, now } = self;
+        let Line { actor, op, target, expect, because, approvals, granted, kill, release, scopes, channel, now } = self;
         if approvals.is_some() && expect != Expect::NeedsApproval {
             return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
         }
-        let around = Around { granted, kill, release, scoped, channel, now };
+        let around = Around { granted, kill, release, scopes, channel, now };
         let set = |list: Vec<String>| list.into_iter().collect();
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
     }
@@ -347,7 +351,7 @@ impl Matrix {
                 granted: self.granted.clone(),
                 kill: self.kill.clone(),
                 release: self.release,
-                scoped: self.scoped,
+                scopes: self.scopes.clone(),
                 channel: self.channel,
                 now: self.now,
             },

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::types::actor::{ActorKind, Role, Trust};
+use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::id::ActorId;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -60,4 +61,21 @@ pub struct Event {
     pub actor: Option<ActorId>,
     #[serde(default)]
     pub subjects: Vec<ActorId>,
+}
+
+/// A proposal on its way into force.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    pub id: String,
+    pub author: ActorId,
+    /// What it is to: the policies unless given.
+    pub target: Option<ChangeTarget>,
+    /// Where it stands: proposed unless given.
+    pub state: Option<ChangeState>,
+    #[serde(default)]
+    pub reviewed: bool,
+    /// How many others could review it.
+    #[serde(default)]
+    pub peers: u32,
 }

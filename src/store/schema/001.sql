@@ -18,12 +18,49 @@ CREATE TABLE policy (
   version    INTEGER NOT NULL,
   hash       TEXT NOT NULL,
   source     TEXT NOT NULL,
+  change     TEXT,                 -- the change that brought it, if one did
+  by         TEXT NOT NULL,
   applied_at INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE policy_file (
   path TEXT PRIMARY KEY,
   text TEXT NOT NULL
 ) STRICT;
+-- Where the company keeps its policies.
+CREATE TABLE policy_source (
+  id   INTEGER PRIMARY KEY CHECK (id = 1),
+  kind TEXT NOT NULL,
+  url  TEXT,
+  ref  TEXT,
+  path TEXT,
+  auto INTEGER NOT NULL
+) STRICT;
+CREATE TABLE change (
+  id           TEXT PRIMARY KEY,
+  target       TEXT NOT NULL,
+  state        TEXT NOT NULL,
+  base_version INTEGER NOT NULL,
+  hash         TEXT NOT NULL,
+  reason       TEXT NOT NULL,
+  commit_id    TEXT,
+  rolls_back   INTEGER,
+  author       TEXT NOT NULL,
+  version      INTEGER,
+  evals        TEXT NOT NULL,      -- JSON
+  created_at   INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL,
+  files        TEXT NOT NULL       -- JSON
+) STRICT;
+CREATE INDEX change_by_age ON change (created_at DESC, id);
+CREATE TABLE change_review (
+  seq     INTEGER PRIMARY KEY,
+  change  TEXT NOT NULL,
+  by      TEXT NOT NULL,
+  verdict TEXT NOT NULL,
+  note    TEXT NOT NULL,
+  at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX change_review_by_change ON change_review (change, seq);
 CREATE TABLE actor (
   id         TEXT PRIMARY KEY,
   kind       TEXT NOT NULL,

@@ -1,0 +1,100 @@
+//! Reading the policies in force, those before them, and changes on their way.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use super::Reader;
+use crate::gate::target::Target;
+use crate::log::read::{self, Filter, Order};
+use crate::policy::Bundle;
+use crate::store::Position;
+use crate::store::actors::Status;
+use crate::store::changes::{self, Change};
+use crate::store::policies::{self, Applied, PolicySource};
+use crate::types::actor::{ActorKind, Role};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+
+impl Reader<'_> {
+    /// Which policies are in force, since when, by whom.
+    pub fn applied(&self) -> Result<Applied, Fault> {
+        policies::applied(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))
+    }
+
+    /// The files in force.
+    pub fn bundle(&self) -> Result<Bundle, Fault> {
+        Ok(Bundle { files: policies::files(self.conn()?)? })
+    }
+
+    /// How many policies are in force.
+    pub fn policies(&self) -> usize {
+        self.world().policy.policies().count()
+    }
+
+    /// The files of a version that was in force; the log keeps them all.
+    pub fn bundle_of(&self, wanted: i64) -> Result<Option<Bundle>, Fault> {
+        let mut found = None;
+        let filter = Filter { kinds: vec![EventKind::PolicyApplied], ..Filter::default() };
+        read::scan(self.conn()?, Order::Newest, &filter, &mut |logged| {
+            let Some(event) = logged.event else { return Ok(ControlFlow::Continue(())) };
+            match serde_json::from_value(event)? {
+                Event::PolicyApplied { version, files, .. } if version == wanted => {
+                    found = Some(Bundle { files });
+                    Ok(ControlFlow::Break(()))
+                }
+                Event::PolicyApplied { version, .. } if version < wanted => Ok(ControlFlow::Break(())),
+                _ => Ok(ControlFlow::Continue(())),
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Where the company keeps its policies, if it has said so.
+    pub fn policy_source(&self) -> Result<Option<PolicySource>, Fault> {
+        Ok(policies::source(self.conn()?)?)
+    }
+
+    pub fn change(&self, id: &str) -> Result<Option<Change>, Fault> {
+        Ok(changes::get(self.conn()?, id)?)
+    }
+
+    pub fn change_files(&self, id: &str) -> Result<BTreeMap<String, String>, Fault> {
+        Ok(changes::files(self.conn()?, id)?)
+    }
+
+    pub fn changes_after(&self, from: &Position, limit: usize) -> Result<Vec<Change>, Fault> {
+        Ok(changes::after(self.conn()?, from, limit)?)
+    }
+
+    /// The newest change that came with a commit: what the repository declares.
+    pub fn declared_change(&self) -> Result<Option<Change>, Fault> {
+        Ok(changes::declared(self.conn()?)?)
+    }
+
+    /// A change as the gate sees it.
+    pub fn change_target(&self, change: &Change) -> Target {
+        Target::Change {
+            id: change.id.clone(),
+            author: change.author.clone(),
+            to: change.target,
+            state: change.state,
+            reviewed: change.is_reviewed(),
+            peers: self.peers_of(&change.author),
+        }
+    }
+
+    /// How many admins there are beside this actor, and beside who answers for it.
+    pub fn peers_of(&self, author: &ActorId) -> u32 {
+        let owner = self.card(author).and_then(|card| card.actor.owner.as_ref());
+        let peers = self.cards().filter(|card| {
+            let actor = &card.actor;
+            actor.kind == ActorKind::Person
+                && actor.status == Status::Active
+                && actor.role == Role::Admin
+                && actor.id != *author
+                && Some(&actor.id) != owner
+        });
+        u32::try_from(peers.count()).unwrap_or(u32::MAX)
+    }
+}

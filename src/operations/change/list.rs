@@ -1,0 +1,99 @@
+//! Finding changes, and what they would change.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{OneChange, ShownChange, find};
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::store::changes::{self, Change};
+use crate::types::change::{ChangeState, ChangeTarget};
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::Stop;
+use crate::types::scope::{Reach, Scope};
+
+/// Reads of changes: whoever proposes sees what became of it.
+const READS: Reach = Reach::Scopes(&[Scope::Read, Scope::Changes, Scope::Policy]);
+
+/// Which changes.
+#[derive(Deserialize, JsonSchema)]
+pub struct Which {
+    /// Only in this state.
+    pub state: Option<ChangeState>,
+    /// Only changes to this.
+    pub target: Option<ChangeTarget>,
+    /// Only the caller's own.
+    #[serde(default)]
+    pub mine: bool,
+    #[serde(flatten)]
+    pub page: PageQuery,
+}
+
+/// List changes.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "change.list",
+        doc: "List the changes that the caller may see, newest first.",
+        scope: READS,
+        route: get("/changes").slow(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Page<ShownChange>;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(permit: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ShownChange>, Stop> {
+        let me = permit.actor();
+        let state = input.state.map(ChangeState::name).unwrap_or_default();
+        let target = input.target.map(ChangeTarget::name).unwrap_or_default();
+        let what = format!("change.list {state} {target} {}", if input.mine { me.as_str() } else { "" });
+        let wanted = |change: &Change| {
+            input.state.is_none_or(|state| state == change.state)
+                && input.target.is_none_or(|target| target == change.target)
+                && (!input.mine || change.author == me)
+                && read.may("change.read", &read.change_target(change))
+        };
+        let page =
+            read.page(&input.page, what, |from, limit| read.changes_after(from, limit), wanted, changes::position)?;
+        Ok(Page { rows: page.rows.into_iter().map(ShownChange::from).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<ShownChange>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+/// A change with what it would change.
+#[derive(Serialize, JsonSchema)]
+pub struct Compared {
+    pub change: ShownChange,
+}
+
+/// Compare a change with what it was made from.
+pub enum Diff {}
+
+impl Query for Diff {
+    const SPEC: Spec = Spec {
+        name: "change.read",
+        doc: "Show a change, and what it would change.",
+        scope: READS,
+        route: get("/changes/{id}/diff").slow(),
+        about: &[ResourceKind::Change],
+        events: &[],
+    };
+    type Input = OneChange;
+    type Output = Compared;
+
+    fn target(input: &OneChange, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.change_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneChange, read: &Reader<'_>) -> Result<Compared, Stop> {
+        Ok(Compared { change: find(&input.id, read)?.into() })
+    }
+}

@@ -1,0 +1,59 @@
+//! Changes: proposals on their way into force. One pipeline: proposed, reviewed by somebody else, put to its tests, tried
+//! beside what is in force, promoted; every step is an operation of its own.
+
+mod evals;
+mod list;
+mod promote;
+mod propose;
+mod reject;
+mod review;
+mod shown;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::gate::{Entry, Reader};
+use crate::store::changes::Change;
+use crate::types::refusal::{Refusal, Stop};
+
+pub use evals::{evals, put_to_tests};
+pub use promote::{is_tested, promote};
+pub use propose::{Proposal, compiled, propose};
+pub use shown::ShownChange;
+
+pub const ALL: &[Entry] = &[
+    Entry::query::<list::List>(),
+    Entry::query::<list::Diff>(),
+    Entry::change::<propose::Propose>(),
+    Entry::change::<review::Review>(),
+    Entry::change::<evals::Evals>(),
+    Entry::change::<promote::Promote>(),
+    Entry::change::<reject::Reject>(),
+];
+
+#[derive(Deserialize, JsonSchema)]
+pub struct OneChange {
+    pub id: String,
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Change, Stop> {
+    Ok(read.change(id)?.ok_or_else(Refusal::not_found)?)
+}
+
+/// A change that can still come into force.
+fn find_open(id: &str, read: &Reader<'_>) -> Result<Change, Stop> {
+    let change = find(id, read)?;
+    if change.state.is_open() {
+        return Ok(change);
+    }
+    Err(Refusal::conflict(format!("the change is {} already", change.state)).into())
+}
+
+/// A text that people write, of a bounded length.
+fn note(field: &str, text: &str, least: usize) -> Result<(), Refusal> {
+    match text.trim().chars().count() {
+        length if length < least => Err(Refusal::field(field, "must say why")),
+        length if length > 1000 => Err(Refusal::field(field, "must have at most 1000 characters")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,82 @@
+//! Promoting: a change comes into force, whole and at once, if what it was made from still is.
+
+use super::propose::moved;
+use super::{OneChange, ShownChange, find, find_open};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::policy::Bundle;
+use crate::store::changes;
+use crate::types::change::{ChangeState, EvalStatus};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::Id;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// Bring a change into force.
+pub enum Promote {}
+
+impl Change for Promote {
+    const SPEC: Spec = Spec {
+        name: "change.promote",
+        doc: "Bring a change into force. Its tests must have passed, and the version that it was made from be in force.",
+        scope: Reach::Full,
+        route: post("/changes/{id}/promote").slow(),
+        about: &[ResourceKind::Change],
+        events: &[EventKind::ChangePromoted, EventKind::PolicyApplied],
+    };
+    type Input = OneChange;
+    type Output = ShownChange;
+
+    fn target(input: &OneChange, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.change_target(&find(&input.id, read)?))
+    }
+
+    fn prepare(input: &OneChange, read: &Reader<'_>) -> Result<(), Stop> {
+        let change = find_open(&input.id, read)?;
+        super::compiled(&Bundle { files: read.change_files(&change.id)? }, read).map(drop)
+    }
+
+    fn run(_: Permit<Self>, input: OneChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
+        let change = find_open(&input.id, draft.read())?;
+        let bundle = Bundle { files: draft.read().change_files(&change.id)? };
+        Ok(promote(change, bundle, draft)?.into())
+    }
+}
+
+/// Puts a change's policies into force.
+pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
+    is_tested(&change)?;
+    let applied = draft.read().applied()?;
+    if change.base_version != applied.version {
+        return Err(moved(change.base_version, &applied).into());
+    }
+    // The product may have changed since it was proposed.
+    super::compiled(&bundle, draft.read())?;
+    let (id, version) = (Id::stored(&change.id), applied.version + 1);
+    draft.record(Event::ChangePromoted { id: id.clone(), author: change.author.clone(), version })?;
+    draft.record(Event::PolicyApplied {
+        version,
+        hash: change.hash.clone(),
+        source: "change".into(),
+        change: Some(id),
+        files: bundle.files,
+    })?;
+    change.version = Some(version);
+    change.state = ChangeState::Promoted;
+    change.updated_at = draft.now();
+    Ok(change)
+}
+
+/// A change comes into force, or is tried, only after all its evals passed.
+pub fn is_tested(change: &changes::Change) -> Result<(), Refusal> {
+    if change.evals.is_empty() {
+        let problems = vec!["tests".to_owned()];
+        return Err(Refusal { problems, ..Refusal::new(Code::EvalsNotRun, "its tests were not run yet") });
+    }
+    let failed = change.evals.iter().filter(|eval| eval.status == EvalStatus::Failed);
+    let problems: Vec<String> = failed.map(|eval| eval.case.clone()).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let message = format!("its tests fail: {}", problems.join(", "));
+    Err(Refusal { problems, ..Refusal::new(Code::EvalsFailing, message) })
+}

@@ -1,0 +1,147 @@
+//! Proposing: nothing that would not load becomes a change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ShownChange, note};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::policy::bundle::path_problem;
+use crate::policy::{Bundle, Finding, Snapshot};
+use crate::store::changes;
+use crate::types::change::{ChangeState, ChangeTarget};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Kind};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::{Reach, Scope};
+
+/// The most problems that one answer names.
+const MOST: usize = 50;
+
+/// A change to what is in force.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewChange {
+    pub target: ChangeTarget,
+    pub content: Content,
+    /// Why; 1 to 1000 characters.
+    pub reason: String,
+    /// The version that it was made from; the one in force unless given.
+    pub base_version: Option<i64>,
+}
+
+/// What would be in force.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Content {
+    /// All policy files, text by path.
+    pub files: BTreeMap<String, String>,
+}
+
+/// What is proposed, however it was asked for.
+#[derive(Clone)]
+pub struct Proposal {
+    pub bundle: Bundle,
+    pub reason: String,
+    pub base_version: Option<i64>,
+    pub commit: Option<String>,
+    pub rolls_back: Option<i64>,
+}
+
+/// Propose a change.
+pub enum Propose {}
+
+impl Change for Propose {
+    const SPEC: Spec = Spec {
+        name: "change.propose",
+        doc: "Propose a change. Nothing comes into force by it.",
+        scope: Reach::Scopes(&[Scope::Changes]),
+        route: post("/changes").created().slow().large(),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::ChangeProposed],
+    };
+    type Input = NewChange;
+    type Output = ShownChange;
+
+    fn target(_: &NewChange, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn prepare(input: &NewChange, read: &Reader<'_>) -> Result<(), Stop> {
+        compiled(&Bundle { files: input.content.files.clone() }, read).map(drop)
+    }
+
+    fn run(permit: Permit<Self>, input: NewChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
+        let NewChange { target: ChangeTarget::Policy, content, reason, base_version } = input;
+        let bundle = Bundle { files: content.files };
+        let proposal = Proposal { bundle, reason, base_version, commit: None, rolls_back: None };
+        Ok(propose(&proposal, permit.actor(), draft)?.into())
+    }
+}
+
+/// A bundle that would load, with nothing wrong in its names or in anything else. What was compiled stays in the workshop.
+pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Stop> {
+    let bad = bundle.files.keys().filter_map(|path| Some(format!("files: `{path}` {}", path_problem(path)?)));
+    let bad: Vec<String> = bad.take(MOST).collect();
+    if !bad.is_empty() {
+        return Err(Refusal::invalid(bad).into());
+    }
+    let told = |findings: Vec<Finding>| Refusal::invalid(findings.iter().take(MOST).map(ToString::to_string).collect());
+    Ok(read.workshop().snapshot(bundle).map_err(told)?)
+}
+
+/// Records a proposal, if it is made from what is in force.
+pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
+    let Proposal { bundle, reason, base_version, commit, rolls_back } = proposal.clone();
+    note("reason", &reason, 1)?;
+    if commit.as_ref().is_some_and(|commit| commit.is_empty() || commit.len() > 100) {
+        return Err(Refusal::field("commit", "must have 1 to 100 characters").into());
+    }
+    compiled(&bundle, draft.read())?;
+    let applied = draft.read().applied()?;
+    let base_version = base_version.unwrap_or(applied.version);
+    if base_version != applied.version {
+        return Err(moved(base_version, &applied).into());
+    }
+    let hash = bundle.hash().to_string();
+    if hash == applied.hash {
+        return Err(Refusal::conflict("exactly these policies are in force already").into());
+    }
+    let (id, now) = (draft.new_id(Kind::Change), draft.now());
+    draft.record(Event::ChangeProposed {
+        id: id.clone(),
+        target: ChangeTarget::Policy,
+        base_version,
+        hash: hash.clone(),
+        reason: reason.clone(),
+        commit: commit.clone(),
+        rolls_back,
+        files: bundle.files,
+    })?;
+    Ok(changes::Change {
+        id: id.to_string(),
+        target: ChangeTarget::Policy,
+        state: ChangeState::Proposed,
+        base_version,
+        hash,
+        reason,
+        commit,
+        rolls_back,
+        author,
+        version: None,
+        evals: Vec::new(),
+        created_at: now,
+        updated_at: now,
+        reviews: Vec::new(),
+    })
+}
+
+/// What is told whoever comes second.
+pub fn moved(base: i64, applied: &crate::store::policies::Applied) -> Refusal {
+    let by = match &applied.change {
+        Some(change) => format!("applied by {} with {change}", applied.by),
+        None => format!("applied by {}", applied.by),
+    };
+    Refusal::conflict(format!("this was made from version {base}; version {} is in force, {by}", applied.version))
+}

@@ -1,0 +1,55 @@
+//! Rejecting, and taking back one's own.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ShownChange, find, find_open, note};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::types::change::ChangeState;
+use crate::types::event::{Event, EventKind};
+use crate::types::id::Id;
+use crate::types::refusal::{Code, Stop};
+use crate::types::scope::{Reach, Scope};
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Rejection {
+    pub id: String,
+    /// Why; at most 1000 characters.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// Reject a change.
+pub enum Reject {}
+
+impl Change for Reject {
+    const SPEC: Spec = Spec {
+        name: "change.reject",
+        doc: "Reject a change; its author takes it back by this.",
+        scope: Reach::Scopes(&[Scope::Changes, Scope::Policy]),
+        route: post("/changes/{id}/reject").denied_as(Code::NotOwner),
+        about: &[ResourceKind::Change],
+        events: &[EventKind::ChangeRejected],
+    };
+    type Input = Rejection;
+    type Output = ShownChange;
+
+    fn target(input: &Rejection, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.change_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Rejection, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
+        let mut change = find_open(&input.id, draft.read())?;
+        note("reason", &input.reason, 0)?;
+        let withdrawn = change.author == permit.actor();
+        draft.record(Event::ChangeRejected {
+            id: Id::stored(&change.id),
+            author: change.author.clone(),
+            reason: input.reason,
+            withdrawn,
+        })?;
+        change.state = if withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
+        change.updated_at = permit.now();
+        Ok(change.into())
+    }
+}

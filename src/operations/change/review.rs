@@ -1,0 +1,61 @@
+//! Reviewing: somebody other than the author says yes, or asks for something else.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ShownChange, find, find_open, note};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::store::changes;
+use crate::types::change::{ChangeState, ReviewVerdict};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::Id;
+use crate::types::refusal::{Code, Stop};
+use crate::types::scope::Reach;
+
+/// What a reviewer says.
+#[derive(Deserialize, JsonSchema)]
+pub struct Said {
+    pub id: String,
+    pub verdict: ReviewVerdict,
+    /// Why; at most 1000 characters, and needed where changes are requested.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// Review a change.
+pub enum Review {}
+
+impl Change for Review {
+    const SPEC: Spec = Spec {
+        name: "change.review",
+        doc: "Review a change: approve it, or request something else. Nobody reviews their own.",
+        scope: Reach::Full,
+        route: post("/changes/{id}/review").denied_as(Code::NotApprover),
+        about: &[ResourceKind::Change],
+        events: &[EventKind::ChangeReviewed],
+    };
+    type Input = Said;
+    type Output = ShownChange;
+
+    fn target(input: &Said, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.change_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Said, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
+        let mut change = find_open(&input.id, draft.read())?;
+        note("note", &input.note, usize::from(input.verdict == ReviewVerdict::RequestChanges))?;
+        draft.record(Event::ChangeReviewed {
+            id: Id::stored(&change.id),
+            author: change.author.clone(),
+            verdict: input.verdict,
+            note: input.note.clone(),
+        })?;
+        let (by, at) = (permit.actor(), permit.now());
+        change.reviews.push(changes::Review { by, verdict: input.verdict, note: input.note, at });
+        if change.state != ChangeState::Canary {
+            change.state = if change.is_reviewed() { ChangeState::Approved } else { ChangeState::InReview };
+        }
+        change.updated_at = at;
+        Ok(change.into())
+    }
+}

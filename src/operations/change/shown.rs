@@ -1,0 +1,81 @@
+//! A change as people see it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::store::changes::Change;
+use crate::types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, ReviewVerdict};
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// A proposal, and how far it has come.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownChange {
+    pub id: String,
+    pub target: ChangeTarget,
+    pub state: ChangeState,
+    pub author: ActorId,
+    pub reason: String,
+    /// The version that it was made from: it comes into force only while that is in force.
+    pub base_version: i64,
+    /// SHA-256 of what it would put into force, hex.
+    pub hash: String,
+    /// The commit that it comes from.
+    pub commit: Option<String>,
+    /// The version that it goes back to.
+    pub rolls_back: Option<i64>,
+    /// The version that it became.
+    pub version: Option<i64>,
+    pub reviews: Vec<ShownReview>,
+    pub evals: ShownEvals,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// What one person said of it.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownReview {
+    pub by: ActorId,
+    pub verdict: ReviewVerdict,
+    pub note: String,
+    pub at: Time,
+}
+
+/// What its tests came to.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownEvals {
+    /// Whether they were run on exactly this content.
+    pub run: bool,
+    /// Whether all passed.
+    pub passed: bool,
+    pub last: Vec<EvalCase>,
+}
+
+impl From<Change> for ShownChange {
+    fn from(change: Change) -> ShownChange {
+        let passed = change.evals.iter().all(|eval| eval.status == EvalStatus::Passed);
+        let run = !change.evals.is_empty();
+        let review = |review: crate::store::changes::Review| ShownReview {
+            by: review.by,
+            verdict: review.verdict,
+            note: review.note,
+            at: review.at,
+        };
+        ShownChange {
+            id: change.id,
+            target: change.target,
+            state: change.state,
+            author: change.author,
+            reason: change.reason,
+            base_version: change.base_version,
+            hash: change.hash,
+            commit: change.commit,
+            rolls_back: change.rolls_back,
+            version: change.version,
+            reviews: change.reviews.into_iter().map(review).collect(),
+            evals: ShownEvals { run, passed: run && passed, last: change.evals },
+            created_at: change.created_at,
+            updated_at: change.updated_at,
+        }
+    }
+}

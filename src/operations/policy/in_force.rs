@@ -1,0 +1,165 @@
+//! What is in force: its version, its files, where they come from.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::operations::Nothing;
+use crate::policy::Bundle;
+use crate::types::change::SourceKind;
+use crate::types::id::ActorId;
+use crate::types::refusal::Stop;
+use crate::types::scope::{Reach, Scope};
+use crate::types::time::Time;
+
+/// The policies in force.
+#[derive(Serialize, JsonSchema)]
+pub struct InForce {
+    /// Grows by one with each change.
+    pub version: i64,
+    /// SHA-256 over the files, hex.
+    pub hash: String,
+    pub applied_at: Time,
+    pub source: Source,
+    /// The files' paths.
+    pub files: Vec<String>,
+    /// How many policies they hold.
+    pub policies: usize,
+    /// `enforce`: what the policies say is what happens.
+    pub mode: &'static str,
+}
+
+/// Where the company keeps its policies.
+#[derive(Serialize, JsonSchema)]
+pub struct Source {
+    pub kind: SourceKind,
+    pub url: Option<String>,
+    /// The branch or tag.
+    pub r#ref: Option<String>,
+    /// The folder in the repository.
+    pub path: Option<String>,
+    /// Whether what the repository proposes comes into force at once where the policy permits it.
+    pub auto: bool,
+}
+
+impl Source {
+    pub(super) fn of(read: &Reader<'_>) -> Result<Source, Stop> {
+        let workspace = Source { kind: SourceKind::Workspace, url: None, r#ref: None, path: None, auto: false };
+        Ok(read.policy_source()?.map_or(workspace, |source| Source {
+            kind: source.kind,
+            url: source.url,
+            r#ref: source.r#ref,
+            path: source.path,
+            auto: source.auto,
+        }))
+    }
+}
+
+/// Show the policies in force.
+pub enum Show {}
+
+impl Query for Show {
+    const SPEC: Spec = Spec {
+        name: "policy.read",
+        doc: "Show which policies are in force, and where they come from.",
+        scope: Reach::READ,
+        route: get("/policy"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = InForce;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<InForce, Stop> {
+        let applied = read.applied()?;
+        Ok(InForce {
+            version: applied.version,
+            hash: applied.hash,
+            applied_at: applied.at,
+            source: Source::of(read)?,
+            files: read.bundle()?.files.into_keys().collect(),
+            policies: read.policies(),
+            mode: "enforce",
+        })
+    }
+}
+
+/// A whole bundle.
+#[derive(Serialize, JsonSchema)]
+pub struct Exported {
+    pub version: i64,
+    /// SHA-256 over the files, hex; the schema is not among them unless the company has one of its own.
+    pub hash: String,
+    /// Text by path.
+    pub files: BTreeMap<String, String>,
+    /// The product's Cedar schema, for editors; the company's own additions stand in `schema.cedarschema`.
+    pub schema: String,
+}
+
+/// Export the policies in force.
+pub enum Export {}
+
+impl Query for Export {
+    const SPEC: Spec = Spec {
+        name: "policy.export",
+        doc: "Export the files in force, and the schema that they are checked against.",
+        scope: Reach::READ,
+        route: get("/policy/export"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = Exported;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Exported, Stop> {
+        let (applied, Bundle { files }) = (read.applied()?, read.bundle()?);
+        Ok(Exported { version: applied.version, hash: applied.hash, files, schema: read.workshop().schema().into() })
+    }
+}
+
+/// What was applied last.
+#[derive(Serialize, JsonSchema)]
+pub struct LastApplied {
+    pub version: i64,
+    pub hash: String,
+    pub by: ActorId,
+    pub at: Time,
+    /// The change that brought it, if one did.
+    pub change: Option<String>,
+}
+
+/// Show what was applied last.
+pub enum Applied {}
+
+impl Query for Applied {
+    const SPEC: Spec = Spec {
+        name: "policy.applied",
+        doc: "Tell which version of the policies was applied last, by whom, with which change.",
+        scope: Reach::Scopes(&[Scope::Read, Scope::Policy]),
+        route: get("/policy/applied"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = LastApplied;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<LastApplied, Stop> {
+        let applied = read.applied()?;
+        let (version, hash, by, at) = (applied.version, applied.hash, applied.by, applied.at);
+        Ok(LastApplied { version, hash, by, at, change: applied.change })
+    }
+}

@@ -1,0 +1,88 @@
+//! Proposing policies: what a repository's CI sends, what an admin applies, what goes back to an earlier version.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::operations::change::{Proposal, ShownChange, compiled, evals, is_tested, promote, propose, put_to_tests};
+use crate::policy::Bundle;
+use crate::types::change::SourceKind;
+use crate::types::event::EventKind;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::{Reach, Scope};
+
+/// A bundle that is to come into force.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewPolicies {
+    /// All policy files, text by path.
+    pub files: Option<BTreeMap<String, String>>,
+    /// An earlier version to go back to, instead of files.
+    pub version: Option<i64>,
+    /// Why; 1 to 1000 characters.
+    pub reason: String,
+    /// The version that it was made from; the one in force unless given.
+    pub base_version: Option<i64>,
+    /// The commit that it comes from; at most 100 characters.
+    pub commit: Option<String>,
+}
+
+/// Propose policies.
+pub enum Propose {}
+
+impl Change for Propose {
+    const SPEC: Spec = Spec {
+        name: "policy.propose",
+        doc: "Propose policies, or an earlier version of them. It comes into force at once only where the source says `auto`, and the policy permits it.",
+        scope: Reach::Scopes(&[Scope::Policy]),
+        route: post("/policy/proposals").created().slow().large(),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::ChangeProposed, EventKind::EvalsRun, EventKind::ChangePromoted, EventKind::PolicyApplied],
+    };
+    type Input = NewPolicies;
+    type Output = ShownChange;
+
+    fn target(_: &NewPolicies, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn prepare(input: &NewPolicies, read: &Reader<'_>) -> Result<(), Stop> {
+        let bundle = bundle(input, read)?;
+        compiled(&bundle, read)?;
+        if by_itself(input, read)? { evals(&bundle, read).map(drop) } else { Ok(()) }
+    }
+
+    fn run(permit: Permit<Self>, input: NewPolicies, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
+        let (bundle, goes_on) = (bundle(&input, draft.read())?, by_itself(&input, draft.read())?);
+        let NewPolicies { version, reason, base_version, commit, .. } = input;
+        let proposal = Proposal { bundle, reason, base_version, commit, rolls_back: version };
+        let mut change = propose(&proposal, permit.actor(), draft)?;
+        if goes_on {
+            put_to_tests(&mut change, &proposal.bundle, draft)?;
+            let target = draft.read().change_target(&change);
+            if is_tested(&change).is_ok() && draft.read().may("change.promote", &target) {
+                change = promote(change, proposal.bundle, draft)?;
+            }
+        }
+        Ok(change.into())
+    }
+}
+
+/// Whether the company has said that what its repository proposes comes into force without another word.
+fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
+    let source = read.policy_source()?.filter(|source| source.kind == SourceKind::Repo && source.auto);
+    Ok(source.is_some() && input.commit.is_some())
+}
+
+fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<Bundle, Stop> {
+    match (&input.files, input.version) {
+        (Some(files), None) => Ok(Bundle { files: files.clone() }),
+        (None, Some(version)) => {
+            let unknown = || Refusal::field("version", format!("there was no version {version}"));
+            Ok(read.bundle_of(version)?.ok_or_else(unknown)?)
+        }
+        (None, None) => Err(Refusal::field("files", "give the files, or the version to go back to").into()),
+        (Some(_), Some(_)) => Err(Refusal::field("version", "give either files or version").into()),
+    }
+}

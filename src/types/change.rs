@@ -1,0 +1,82 @@
+//! The vocabulary of changes: proposals on their way into force.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::actor::named;
+
+named! {
+    /// What a change is to.
+    ChangeTarget, "target of a change", {
+        Policy = "policy",
+    }
+}
+
+named! {
+    /// Where a change stands.
+    ChangeState, "state of a change", {
+        Proposed = "proposed",
+        /// A reviewer wants something else.
+        InReview = "in_review",
+        /// Somebody other than its author approved it.
+        Approved = "approved",
+        /// It is tried beside what is in force, on a share of the traffic.
+        Canary = "canary",
+        /// It is in force, or was.
+        Promoted = "promoted",
+        /// A later change undid it.
+        RolledBack = "rolled_back",
+        Rejected = "rejected",
+        /// Another change came first; what it was based on is gone.
+        Superseded = "superseded",
+        /// Its author took it back.
+        Withdrawn = "withdrawn",
+    }
+}
+
+named! {
+    /// What a reviewer says.
+    ReviewVerdict, "review verdict", {
+        Approve = "approve",
+        RequestChanges = "request_changes",
+    }
+}
+
+named! {
+    /// Where a company keeps its policies.
+    SourceKind, "kind of source", {
+        /// Here: they are changed through the API and the command line.
+        Workspace = "workspace",
+        /// In a repository, whose CI proposes what changed.
+        Repo = "repo",
+    }
+}
+
+named! {
+    /// What an eval came to.
+    EvalStatus, "status of an eval", {
+        Passed = "passed",
+        Failed = "failed",
+    }
+}
+
+/// One eval: a test file, or the budget of decisions that may change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EvalCase {
+    /// `tests/<file>`, or `impact`.
+    pub case: String,
+    pub status: EvalStatus,
+    /// What is wrong; empty if it passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+impl ChangeState {
+    /// Whether it can still come into force.
+    pub const fn is_open(self) -> bool {
+        matches!(self, ChangeState::Proposed | ChangeState::InReview | ChangeState::Approved | ChangeState::Canary)
+    }
+}

@@ -1,0 +1,231 @@
+//! Policies on their way into force: proposed, reviewed, tested, promoted; one at a time, whole, and never by one person
+//! where there are two.
+
+use std::collections::BTreeMap;
+
+use ok::policy::Bundle;
+use serde_json::{Value, json};
+
+use crate::harness::Test;
+
+/// The default policies and one that says no to `GET /api/inbox`.
+fn stricter(id: &str) -> BTreeMap<String, String> {
+    let mut files = Bundle::built_in().files;
+    files.insert(
+        "extra.cedar".into(),
+        format!("@id(\"{id}\")\n@reason(\"closed for now\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"inbox.list\",\n  resource\n);\n"),
+    );
+    let test = "cases:\n  - {actor: zoe, op: inbox.list, expect: deny}\nactors:\n  - {id: zoe}\n";
+    files.insert("tests/extra.yaml".into(), test.into());
+    // These say that it is open.
+    files.remove("tests/approvals.yaml");
+    files
+}
+
+async fn propose(test: &Test, token: &str, files: &BTreeMap<String, String>) -> Value {
+    let answer = test.post("/policy/proposals", token, json!({ "files": files, "reason": "a test" })).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    answer.json()
+}
+
+async fn step(test: &Test, token: &str, change: &Value, step: &str, body: Value) -> crate::harness::Answer {
+    test.post(&format!("/changes/{}/{step}", change["id"].as_str().unwrap()), token, body).await
+}
+
+#[tokio::test]
+async fn a_tested_change_comes_into_force_whole_and_every_answer_says_which_version_decided() {
+    let test = Test::new().await;
+    assert_eq!(test.get("/inbox", &test.admin).await.header("ok-policy"), "1");
+    let change = propose(&test, &test.admin, &stricter("closed")).await;
+    assert_eq!(
+        step(&test, &test.admin, &change, "promote", json!({})).await.json(),
+        json!({ "error": "evals_not_run", "message": "its tests were not run yet", "evals": ["tests"] })
+    );
+    let evals = step(&test, &test.admin, &change, "evals", json!({})).await.json();
+    assert_eq!((&evals["evals"]["run"], &evals["evals"]["passed"]), (&json!(true), &json!(true)), "{evals}");
+    let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
+    assert_eq!((promoted.status.as_u16(), &promoted.json()["version"]), (200, &json!(2)), "{}", promoted.text());
+    let closed = test.get("/inbox", &test.admin).await;
+    assert_eq!(closed.error(), "403 denied policy denied inbox.list: closed for now");
+    assert_eq!(closed.header("ok-policy"), "2");
+    let applied = test.get("/policy/applied", &test.admin).await.json();
+    assert_eq!((&applied["change"], &applied["hash"], &applied["by"]), (&change["id"], &change["hash"], &json!("ana")));
+    let seen = test.raw("GET", "/me", &[("ok-min-policy", "2")], "").await;
+    assert_eq!((seen.status.as_u16(), seen.header("ok-policy")), (200, "2"));
+    let unseen = test.raw("GET", "/me", &[("ok-min-policy", "3")], "").await;
+    assert_eq!(unseen.error(), "409 conflict version 3 of the policies is not in force here; version 2 is");
+    assert_eq!(test.raw("GET", "/me", &[("ok-min-policy", "x")], "").await.status, 400);
+    assert_eq!(test.newest(3).await, ["change_promoted", "policy_applied", "denied"]);
+    // What is in force survives a restart, and the built-in policies do not come back by it.
+    let test = test.reopened().await;
+    assert_eq!(test.get("/inbox", &test.admin).await.status, 403);
+    assert!(test.verdict().ok);
+}
+
+#[tokio::test]
+async fn where_there_are_two_admins_a_change_needs_the_other_one() {
+    let test = Test::new().await;
+    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+    let change = propose(&test, &test.admin, &stricter("closed")).await;
+    let review = step(&test, &test.admin, &change, "review", json!({ "verdict": "approve" })).await;
+    assert_eq!(review.error(), "403 not_approver policy denied change.review: nobody reviews their own change");
+    step(&test, &test.admin, &change, "evals", json!({})).await;
+    let waits = step(&test, &test.admin, &change, "promote", json!({})).await;
+    assert_eq!(waits.status, 202, "{}", waits.text());
+    let approval = waits.json()["approval"].as_str().unwrap().to_owned();
+    let decided = test.post(&format!("/approvals/{approval}"), &abe, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    assert_eq!(test.get("/policy/applied", &abe).await.json()["version"], 2);
+    assert_eq!(test.get("/inbox", &abe).await.status, 403);
+
+    test.clock.advance(1);
+    // Reviewed by the other, the next one goes through at once: back to what was.
+    let back = json!({ "version": 1, "reason": "too strict" });
+    let back = test.post("/policy/proposals", &test.admin, back).await.json();
+    assert_eq!(step(&test, &abe, &back, "review", json!({ "verdict": "approve" })).await.json()["state"], "approved");
+    step(&test, &test.admin, &back, "evals", json!({})).await;
+    assert_eq!(step(&test, &test.admin, &back, "promote", json!({})).await.json()["version"], 3);
+    assert_eq!(test.get("/inbox", &abe).await.status, 200);
+    let states: Vec<Value> =
+        test.get("/changes", &abe).await.json().as_array().unwrap().iter().map(|row| row["state"].clone()).collect();
+    assert_eq!(states, ["promoted", "rolled_back"]);
+}
+
+#[tokio::test]
+async fn of_two_changes_made_from_one_version_the_second_is_told_what_came_between() {
+    let test = Test::new().await;
+    let (first, second) =
+        (propose(&test, &test.admin, &stricter("one")).await, propose(&test, &test.admin, &stricter("two")).await);
+    for change in [&first, &second] {
+        step(&test, &test.admin, change, "evals", json!({})).await;
+    }
+    assert_eq!(step(&test, &test.admin, &first, "promote", json!({})).await.status, 200);
+    assert_eq!(
+        step(&test, &test.admin, &second, "promote", json!({})).await.error(),
+        "409 conflict the change is superseded already"
+    );
+    let late = json!({ "files": stricter("two"), "reason": "late", "base_version": 1 });
+    let late = test.post("/policy/proposals", &test.admin, late).await;
+    let id = first["id"].as_str().unwrap();
+    assert_eq!(
+        late.error(),
+        format!("409 conflict this was made from version 1; version 2 is in force, applied by ana with {id}")
+    );
+}
+
+#[tokio::test]
+async fn what_would_not_load_or_fails_its_tests_never_comes_into_force() {
+    let test = Test::new().await;
+    let send = |files: Value| {
+        let test = &test;
+        async move { test.post("/policy/proposals", &test.admin, json!({ "files": files, "reason": "r" })).await }
+    };
+    let broken = send(json!({ "a.cedar": "permit (principal, action, resource" })).await;
+    assert_eq!((broken.status.as_u16(), &broken.json()["error"]), (422, &json!("invalid")));
+    let outside = send(json!({ "../a.cedar": "" })).await.json();
+    assert_eq!(outside["problems"], json!(["files: `../a.cedar` must not hold `..`, hidden or empty parts"]));
+    let same = send(json!(Bundle::built_in().files)).await;
+    assert_eq!(same.error(), "409 conflict exactly these policies are in force already");
+    assert_eq!(send(Value::Null).await.error(), "422 invalid files: give the files, or the version to go back to");
+    let absent = test.post("/policy/proposals", &test.admin, json!({ "version": 9, "reason": "r" })).await;
+    assert_eq!(absent.error(), "422 invalid version: there was no version 9");
+
+    let mut files = stricter("closed");
+    files.insert(
+        "tests/extra.yaml".into(),
+        "cases:\n  - {actor: zoe, op: inbox.list, expect: allow}\nactors:\n  - {id: zoe}\n".into(),
+    );
+    let change = propose(&test, &test.admin, &files).await;
+    let evals = step(&test, &test.admin, &change, "evals", json!({})).await.json();
+    let failed: Vec<&Value> =
+        evals["evals"]["last"].as_array().unwrap().iter().filter(|eval| eval["status"] == "failed").collect();
+    assert!(failed.iter().any(|eval| eval["case"] == "tests/extra.yaml"), "{evals}");
+    let promote = step(&test, &test.admin, &change, "promote", json!({})).await.json();
+    assert_eq!(promote["error"], "evals_failing");
+    assert!(promote["evals"].as_array().unwrap().contains(&json!("tests/extra.yaml")));
+    // And without any test, nothing is proven either.
+    let files: BTreeMap<_, _> =
+        stricter("closed").into_iter().filter(|(path, _)| !path.starts_with("tests/")).collect();
+    let change = propose(&test, &test.admin, &files).await;
+    step(&test, &test.admin, &change, "evals", json!({})).await;
+    let promote = step(&test, &test.admin, &change, "promote", json!({})).await.json();
+    assert_eq!((&promote["error"], &promote["evals"]), (&json!("evals_failing"), &json!(["tests"])));
+    assert_eq!(test.get("/policy/applied", &test.admin).await.json()["version"], 1);
+}
+
+#[tokio::test]
+async fn a_token_for_policy_proposes_and_sees_its_own_proposals_alone() {
+    let test = Test::new().await;
+    test.cast().await;
+    let ci = test.token("sam", json!({ "scopes": ["policy"] })).await;
+    let mine = propose(&test, &ci, &stricter("one")).await;
+    let other = propose(&test, &test.admin, &stricter("two")).await;
+    let listed = test.get("/changes", &ci).await.json();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!(listed[0]["id"], mine["id"]);
+    let show = |change: &Value| format!("/changes/{}/diff", change["id"].as_str().unwrap());
+    assert_eq!(test.get(&show(&mine), &ci).await.status, 200);
+    assert_eq!(test.get(&show(&other), &ci).await.status, 404);
+    assert_eq!(step(&test, &ci, &other, "reject", json!({})).await.status, 404);
+    assert_eq!(step(&test, &ci, &mine, "promote", json!({})).await.json()["error"], "token_scope");
+    assert_eq!(step(&test, &ci, &mine, "reject", json!({ "reason": "mine" })).await.json()["state"], "withdrawn");
+    // Others' proposals are theirs to take back, even where the holder's role would reject them.
+    let admins = test.token("ana", json!({ "scopes": ["changes", "read"] })).await;
+    let theirs = propose(&test, &ci, &stricter("three")).await;
+    assert_eq!(
+        step(&test, &admins, &theirs, "reject", json!({})).await.error(),
+        "403 not_owner policy denied change.reject: this token takes back its holder's own proposals only"
+    );
+}
+
+#[tokio::test]
+async fn a_repository_that_is_trusted_applies_by_its_proposal() {
+    let test = Test::new().await;
+    let source = json!({ "kind": "repo", "url": "https://git.example.org/policies", "ref": "main", "auto": true });
+    let set = test.call("PUT", "/policy/source", &test.admin, Some(source)).await;
+    assert_eq!(set.status, 200, "{}", set.text());
+    let ci = test.token("ana", json!({ "scopes": ["policy"] })).await;
+    let new = json!({ "files": stricter("closed"), "reason": "merge", "commit": "4f2a" });
+    let proposed = test.post("/policy/proposals", &ci, new).await.json();
+    assert_eq!((&proposed["state"], &proposed["version"]), (&json!("promoted"), &json!(2)), "{proposed}");
+    assert_eq!(test.get("/inbox", &test.admin).await.status, 403);
+    // With somebody else there to look at it, it waits for them.
+    test.add("abe", "person", json!({ "role": "admin" })).await;
+    let new = json!({ "version": 1, "reason": "merge", "commit": "9c1d" });
+    let proposed = test.post("/policy/proposals", &ci, new).await.json();
+    assert_eq!((&proposed["state"], &proposed["evals"]["passed"]), (&json!("proposed"), &json!(true)), "{proposed}");
+}
+
+#[tokio::test]
+async fn a_source_names_what_is_wrong_with_it() {
+    let test = Test::new().await;
+    let told = |body: Value| {
+        let test = &test;
+        async move { test.call("PUT", "/policy/source", &test.admin, Some(body)).await.error() }
+    };
+    assert_eq!(told(json!({ "kind": "repo" })).await, "422 invalid url: must be the repository's https or ssh address");
+    assert_eq!(
+        told(json!({ "kind": "repo", "url": "https://me:secret@git.example.org/p", "path": "../p" })).await,
+        "422 invalid url: must not hold a password; path: must be a folder in the repository"
+    );
+    assert_eq!(
+        told(json!({ "kind": "workspace", "auto": true })).await,
+        "422 invalid auto: only a repo proposes by itself"
+    );
+}
+
+#[tokio::test]
+async fn a_change_outlives_its_author_and_an_approval_for_it_does_not() {
+    let test = Test::new().await;
+    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+    let eve = test.add("eve", "person", json!({ "role": "admin" })).await;
+    let change = propose(&test, &eve, &stricter("closed")).await;
+    step(&test, &eve, &change, "evals", json!({})).await;
+    let waits = step(&test, &eve, &change, "promote", json!({})).await.json();
+    test.post("/actors/eve/offboard", &abe, json!({ "reason": "left" })).await;
+    let approval = format!("/approvals/{}", waits["approval"].as_str().unwrap());
+    let decided = test.post(&approval, &abe, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.error(), "409 conflict the approval is cancelled already");
+    step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
+    assert_eq!(step(&test, &abe, &change, "promote", json!({})).await.json()["version"], 2);
+}
