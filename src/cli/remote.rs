@@ -95,7 +95,9 @@ fn plain(value: &Value) -> String {
 fn base(address: &str) -> Result<Url, Failure> {
     let wrong = || {
         let variable = config::SERVER.variable;
-        Failure::Usage(format!("--server ({variable}) must be https, or http to a loopback address; `{address}` is not"))
+        Failure::Usage(format!(
+            "--server ({variable}) must be https, or http to a loopback address; `{address}` is not"
+        ))
     };
     let url = Url::parse(address).map_err(|_| wrong())?;
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
