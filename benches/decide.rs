@@ -1,4 +1,5 @@
-//! What a decision costs, indexed and plain, at 20, 1,000 and 10,000 policies, and what its slice costs.
+//! What a decision costs, indexed and plain, at 20, 1,000 and 10,000 policies, what its slice costs, and what it costs to
+//! explain it.
 //!
 //! Each set holds what a company of that size would: most policies name one action and one team or person, some a group of
 //! actions, a few everything. `cargo bench --bench decide`.
@@ -10,7 +11,7 @@ use std::hint::black_box;
 
 use cedar_policy::EntityUid;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use ok::policy::{Bundle, Closed, Facts, Question, Record, Slice, Snapshot};
+use ok::policy::{Bundle, Closed, Eyes, Facts, Question, Record, Slice, Snapshot};
 
 /// As many actions as the product has, about.
 const ACTIONS: usize = 150;
@@ -137,6 +138,12 @@ fn decisions(criterion: &mut Criterion) {
         asked(&snapshot, "Ok::Action::\"noun.verb1\"", &entities, |question| {
             group.bench_function(BenchmarkId::new("refused", size), |bench| {
                 bench.iter(|| snapshot.decide(black_box(question)))
+            });
+            let ruling = snapshot.decide(question);
+            assert!(!ruling.is_allowed());
+            // The parts of every policy of the action, and the words of those that are told.
+            group.bench_function(BenchmarkId::new("refused, explained", size), |bench| {
+                bench.iter(|| snapshot.explain(black_box(question), &ruling, Eyes { sees: &|_| true }))
             });
         });
     }

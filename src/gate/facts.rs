@@ -33,6 +33,21 @@ pub(super) fn killed(world: &World, caller: &Caller) -> Killed {
     }
 }
 
+/// The engaged switches that touch a caller, by name.
+pub(super) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
+    let (actor, card) = match &caller.who {
+        Who::Visitor | Who::Server => (None, None),
+        Who::Token { actor, .. } | Who::Holder(actor) => (Some(actor.clone()), world.card(actor).cloned()),
+    };
+    let touches = move |scope: &KillScope| match scope {
+        KillScope::Global => true,
+        KillScope::Actor(id) => actor.as_ref() == Some(id),
+        KillScope::Team(team) => card.as_ref().is_some_and(|card| card.teams.contains(team)),
+        KillScope::Tool(_) => false,
+    };
+    world.kills.keys().cloned().collect::<Vec<_>>().into_iter().filter(touches)
+}
+
 pub(super) fn of(world: &World, caller: &Caller, now: Time) -> Record {
     let killed = killed(world, caller);
     let kill = Record::new()

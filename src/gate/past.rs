@@ -30,6 +30,14 @@ pub struct AsOf {
     pub(super) at: Time,
 }
 
+impl AsOf {
+    /// The same company at a later time at which it had not changed.
+    #[must_use]
+    pub fn at(self, at: Time) -> AsOf {
+        AsOf { at, ..self }
+    }
+}
+
 /// A directory that moves forward through the log.
 pub struct Past {
     tables: Connection,

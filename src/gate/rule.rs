@@ -37,17 +37,21 @@ impl<'a> Asker<'a> {
 
     /// The gate's answer. `granted` are the kinds of approval that were truly given.
     pub fn ask(&self, operation: &str, granted: &[String]) -> Ruling {
+        self.question(operation, granted, |question| self.world.policy.decide(question))
+    }
+
+    /// The question that the gate puts to the policies.
+    pub fn question<T>(&self, operation: &str, granted: &[String], ask: impl FnOnce(&Question<'_>) -> T) -> T {
         let action = uid("Action", operation);
         let slice = Slice::new(&self.world.policy, &action, self.entities.iter().cloned());
-        let question = Question {
+        ask(&Question {
             principal: &self.principal,
             action: &action,
             resource: &self.resource,
             entities: &slice,
             facts: &self.facts,
             approvals: granted,
-        };
-        self.world.policy.decide(&question)
+        })
     }
 }
 

@@ -128,8 +128,7 @@ impl World {
             Touched::Policy => self.be_governed(conn)?,
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {
-                    let card = card(actor, &|id| self.actors.get(id).map(|card| card.actor.clone()));
-                    self.actors.insert_mut(id.clone(), Arc::new(card));
+                    self.put(actor);
                 }
             }
             Touched::Token(id) => match tokens::with_hash(conn, id.as_str())? {
@@ -143,6 +142,13 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Takes in one actor as it is now.
+    pub(super) fn put(&mut self, actor: Actor) {
+        let id = actor.id.clone();
+        let card = card(actor, &|id| self.actors.get(id).map(|card| card.actor.clone()));
+        self.actors.insert_mut(id, Arc::new(card));
     }
 
     /// Takes over the policies that the tables say are in force: compiled already, as a rule.

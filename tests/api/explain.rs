@@ -8,8 +8,8 @@ use crate::harness::Test;
 async fn an_explanation_names_the_policy_its_reason_and_where_it_stands() {
     let test = Test::new().await;
     let cast = test.cast().await;
-    let explained = test.post("/policy/explain", &cast.mia, json!({ "op": "token.issue", "target": "max" })).await;
-    let explained = explained.json();
+    let question = json!({ "op": "token.issue", "target": "max", "actor": "mia" });
+    let explained = test.post("/policy/explain", &cast.aud, question).await.json();
     assert_eq!(
         (&explained["decision"], &explained["actor"], &explained["target"], &explained["reason"]),
         (&json!("deny"), &json!("mia"), &json!("max"), &json!("only admins issue tokens for others"))
@@ -38,7 +38,8 @@ async fn an_explanation_says_what_the_gate_then_does() {
         let question = json!({ "op": "actor.add", "input": input });
         let explained = test.post("/policy/explain", token, question).await.json();
         assert_eq!(explained["decision"], decision, "{explained}");
-        let approvals = if decision == "needs_approval" { json!(["admin"]) } else { json!([]) };
+        let admin = json!({ "kind": "admin", "who_may_decide": ["ana"], "threshold": 1, "held": [], "request": null });
+        let approvals = if decision == "needs_approval" { json!([admin]) } else { json!([]) };
         assert_eq!(explained["approvals"], approvals);
         assert_eq!(test.post("/actors", token, input).await.status, status);
     }
@@ -89,6 +90,9 @@ async fn nothing_is_told_about_what_the_asker_may_not_see() {
 async fn a_question_about_no_operation_or_no_target_is_refused() {
     let test = Test::new().await;
     let ask = |question: serde_json::Value| test.post("/policy/explain", &test.admin, question);
+    let no_op = ask(json!({ "target": "max" })).await;
+    assert_eq!(no_op.error(), "422 invalid op: name the operation that is about it");
+    assert_eq!(ask(json!({ "op": "actor.trust", "target": "bto" })).await.error(), "404 not_found not found");
     assert_eq!(ask(json!({ "op": "fly" })).await.error(), "422 invalid op: there is no operation `fly`");
     let wrong = ask(json!({ "op": "tick", "target": "mars" })).await;
     assert_eq!(wrong.error(), "422 invalid target: tick is about Company, and `mars` is none");

@@ -97,7 +97,7 @@ fn targets(name: &str) -> Option<&'static [Of]> {
         | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
         | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.diff"
         | "policy.read" | "policy.export" | "policy.applied" | "policy.source" | "policy.propose" | "change.list"
-        | "change.propose" | "openapi.read" | "tick" | "token.list" => &[Company],
+        | "change.propose" | "openapi.read" | "policy.who_can" | "tick" | "token.list" => &[Company],
         "audit.proof" => &[Company, Absent],
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
         "change.read" | "change.review" | "change.evals" | "change.promote" | "change.reject" => {
@@ -245,6 +245,7 @@ impl Stage {
             "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),
             "policy.check" => json!({ "files": {} }),
             "policy.diff" => json!({ "files": {}, "impact": false }),
+            "policy.who_can" => json!({ "op": "tick" }),
             "policy.propose" => json!({ "files": Stage::policies(), "reason": "a matrix" }),
             "policy.source" => json!({ "kind": "workspace" }),
             "change.propose" => {
@@ -285,8 +286,14 @@ impl Stage {
         let (path, rest) = fill(entry.spec.route.path, &input);
         let answer = match entry.spec.route.method.name() {
             method @ ("GET" | "DELETE") => {
-                let query: Vec<String> = rest.iter().map(|(name, value)| format!("{name}={value}")).collect();
-                let query = if method == "GET" && query.len() == 1 && path.ends_with("consistency") {
+                let query: Vec<String> = rest
+                    .iter()
+                    .map(|(name, value)| {
+                        format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                    })
+                    .collect();
+                let asks = path.ends_with("consistency") || path.ends_with("who-can");
+                let query = if method == "GET" && query.len() == 1 && asks {
                     format!("?{}", query.join("&"))
                 } else {
                     String::new()

@@ -144,6 +144,15 @@ fn the_gate_explains_itself() {
         "policy explain tick",
         "policy explain nonsense",
         "policy explain kill actor:bob",
+        "policy explain token.issue ana --actor bob --tree",
+        "policy explain actor.offboard ana --actor bob --tree",
+        "policy explain tick --actor bob --at 4",
+        "policy explain tick --actor bob --at 5",
+        "policy explain tick --at 2020-01-01T00:00:00Z",
+        "policy explain tick --at yesterday",
+        "policy who-can token.issue bob",
+        "policy who-can token.issue",
+        "policy who-can nonsense",
     ];
     let mut runs: Vec<_> = lines.map(|line| place.ana(line)).into();
     runs.push(place.ok("--as bob policy explain tick --actor ana"));

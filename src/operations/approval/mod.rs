@@ -4,6 +4,7 @@
 mod decide;
 mod explain;
 mod list;
+mod request;
 mod shown;
 
 use schemars::JsonSchema;
@@ -12,6 +13,8 @@ use serde::Deserialize;
 use crate::gate::{Entry, Reader};
 use crate::store::approvals::Approval;
 use crate::types::refusal::{Refusal, Stop};
+
+pub(super) use request::open_request;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),

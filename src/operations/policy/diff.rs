@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PolicyVersion;
+use super::explained::PolicyVersion;
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, impact, post};
 use crate::operations::change::compiled;
 use crate::policy::Bundle;

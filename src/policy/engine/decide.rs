@@ -14,7 +14,7 @@ use cedar_policy_core::extensions::Extensions;
 
 use super::approvals::ATTRIBUTE;
 use super::index::Position;
-use super::ruling::Ruling;
+use super::ruling::{Because, Ruling};
 use super::shape;
 use super::snapshot::{Action, Snapshot};
 use crate::policy::entities::{Slice, unresolved};
@@ -61,7 +61,7 @@ enum Weighed {
 impl Snapshot {
     /// The answer. Wants at least 2 MiB of stack.
     pub fn decide(&self, question: &Question<'_>) -> Ruling {
-        let ruling = self.checked(question).unwrap_or_else(|fault| {
+        let ruling = self.checked(question, true).unwrap_or_else(|fault| {
             self.count_fault();
             Ruling::Deny { because: Vec::new(), fault: Some(fault) }
         });
@@ -71,6 +71,14 @@ impl Snapshot {
             tracing::warn!(action = %question.action, principal = %question.principal, %fault, "denied by a fault");
         }
         ruling
+    }
+
+    /// Whether the answer would be yes, for questions that nobody has really asked: what goes wrong is not counted.
+    pub(super) fn would_allow(&self, question: &Question<'_>) -> Option<Vec<Because>> {
+        match self.checked(question, false) {
+            Ok(Ruling::Allow { because }) => Some(because),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     /// One evaluation over all policies by Cedar itself, without the index: what the index must equal.
@@ -101,7 +109,7 @@ impl Snapshot {
         }
     }
 
-    fn checked(&self, question: &Question<'_>) -> Result<Ruling, String> {
+    fn checked(&self, question: &Question<'_>, is_real: bool) -> Result<Ruling, String> {
         let entities = question.entities.entities()?;
         let action = self.action(question)?;
         let request = self.request(question, &[])?;
@@ -109,7 +117,7 @@ impl Snapshot {
         self.slice_is_whole(question, action, entities)?;
 
         let candidates = gather(action, question, entities);
-        let forbids = match self.weigh(self.evaluate(request, entities, &candidates)) {
+        let forbids = match self.weigh(self.evaluate(request, entities, &candidates), is_real) {
             Weighed::Settled(ruling) => return Ok(ruling),
             Weighed::Refused(forbids) => forbids,
         };
@@ -118,13 +126,13 @@ impl Snapshot {
             return Ok(Ruling::Deny { because, fault: None });
         };
         let with_approvals = self.request(question, &kinds)?;
-        match self.weigh(self.evaluate(with_approvals, entities, &candidates)) {
+        match self.weigh(self.evaluate(with_approvals, entities, &candidates), is_real) {
             Weighed::Settled(Ruling::Allow { .. }) => Ok(Ruling::NeedsApproval { kinds, because }),
             Weighed::Settled(_) | Weighed::Refused(_) => Ok(Ruling::Deny { because, fault: None }),
         }
     }
 
-    fn action(&self, question: &Question<'_>) -> Result<&Action, String> {
+    pub(super) fn action(&self, question: &Question<'_>) -> Result<&Action, String> {
         let unknown = || format!("the schema knows no action `{}`", question.action);
         self.actions.get(question.action.as_ref()).ok_or_else(unknown)
     }
@@ -187,14 +195,17 @@ impl Snapshot {
         found
     }
 
-    fn weigh(&self, found: Evaluation) -> Weighed {
+    /// What goes wrong in a question that was really asked is counted and logged.
+    fn weigh(&self, found: Evaluation, is_real: bool) -> Weighed {
         let mut unsafe_rules = Vec::new();
         let mut fault = None;
         for (position, error) in found.errors {
             let Some(rule) = self.rule(position) else { continue };
             if rule.policy.effect() == Effect::Permit {
-                self.count_skipped();
-                if !self.quiet {
+                if is_real {
+                    self.count_skipped();
+                }
+                if is_real && !self.quiet {
                     tracing::warn!(policy = rule.meta.id, %error, "a permit could not be evaluated and is passed over");
                 }
                 continue;
@@ -203,7 +214,9 @@ impl Snapshot {
             fault.get_or_insert_with(|| format!("policy_error: `{}`: {error}", rule.meta.id));
         }
         if fault.is_some() {
-            self.count_fault();
+            if is_real {
+                self.count_fault();
+            }
             return Weighed::Settled(Ruling::Deny { because: self.because(&unsafe_rules), fault });
         }
         match (found.forbids.is_empty(), found.permits.is_empty()) {

@@ -22,6 +22,14 @@ impl Index {
         self.0.slot(principal.as_inner()).slot(resource.as_inner()).push(position);
     }
 
+    /// The positions of all policies, ascending.
+    pub fn every(&self) -> Vec<Position> {
+        let mut found = Vec::new();
+        self.0.all(&mut |inner| inner.all(&mut |positions| found.extend_from_slice(positions)));
+        found.sort_unstable();
+        found
+    }
+
     /// The positions of all policies whose scope may be true, ascending.
     pub fn gather(&self, principal: &EntityUID, resource: &EntityUID, entities: &Entities) -> Vec<Position> {
         let mut found = Vec::new();
@@ -74,6 +82,12 @@ impl<T: Default> ByScope<T> {
                 &mut self.any
             }
         }
+    }
+
+    /// Calls `take` with every slot.
+    fn all(&self, take: &mut impl FnMut(&T)) {
+        take(&self.any);
+        self.equal.values().chain(self.within.values()).chain(self.of_type.values()).for_each(take);
     }
 
     /// Calls `take` with the slot of every scope that may hold for `seen`.

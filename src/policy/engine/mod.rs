@@ -7,6 +7,7 @@
 mod approvals;
 mod compare;
 mod decide;
+mod explain;
 mod index;
 mod load;
 mod mutant;
@@ -19,6 +20,7 @@ mod snapshot;
 
 pub use compare::{Looks, Named};
 pub use decide::{PlainAnswer, Question};
+pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
 pub use mutant::Mutant;
 pub use parts::{Part, PartKind, Seen};
 pub use ruling::{Because, Effect, PolicyMeta, Ruling};

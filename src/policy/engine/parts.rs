@@ -17,7 +17,8 @@ use super::ruling::Because;
 use super::snapshot::{Rule, Snapshot};
 use crate::policy::lexer;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum PartKind {
     Principal,
     Action,
@@ -149,7 +150,7 @@ pub(super) fn leaves(expr: &Expr) -> Vec<&Expr> {
 }
 
 /// The clauses of a scope that limit anything.
-fn clauses(policy: &Policy) -> Vec<(PartKind, Expr)> {
+pub(super) fn clauses(policy: &Policy) -> Vec<(PartKind, Expr)> {
     let (principal, resource) = (policy.principal_constraint(), policy.resource_constraint());
     let limits = |scope: &PrincipalOrResourceConstraint| !matches!(scope, PrincipalOrResourceConstraint::Any);
     let action = policy.action_constraint();

@@ -13,6 +13,7 @@ use cedar_policy_core::entities::conformance::EntitySchemaConformanceChecker;
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::{CoreSchema, ValidatorEntityTypeKind};
 
+use super::decide::Question;
 use super::index::{Index, Position};
 use super::load;
 use super::ruling::{Because, PolicyMeta};
@@ -172,6 +173,18 @@ impl Snapshot {
 
     pub(super) fn rule(&self, position: Position) -> Option<&Rule> {
         self.rules.get(position as usize)
+    }
+
+    /// The rule of a policy.
+    pub(super) fn rule_of(&self, id: &str) -> Option<&Rule> {
+        let position = self.rules.binary_search_by(|rule| rule.meta.id.as_str().cmp(id)).ok()?;
+        self.rules.get(position)
+    }
+
+    /// The rules whose action is the question's, whatever else they say.
+    pub(super) fn rules_of<'a>(&'a self, question: &Question<'_>) -> impl Iterator<Item = &'a Rule> + use<'a> {
+        let positions = self.action(question).map(|action| action.index.every()).unwrap_or_default();
+        positions.into_iter().filter_map(|position| self.rule(position))
     }
 
     pub(super) fn because(&self, positions: &[Position]) -> Vec<Because> {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bundles;
+mod explain;
 mod fail_closed;
 mod findings;
 mod property;

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::{SCHEMA, action, actor_uid, facts, person, role, team_uid};
 use crate::policy::{Bundle, Closed, PlainAnswer, Question, Record, Ruling, Slice, Snapshot};
 
-const ACTORS: [&str; 4] = ["a0", "a1", "a2", "a3"];
-const TEAMS: [&str; 3] = ["t0", "t1", "t2"];
-const ROLES: [&str; 3] = ["admin", "lead", "member"];
+pub(super) const ACTORS: [&str; 4] = ["a0", "a1", "a2", "a3"];
+pub(super) const TEAMS: [&str; 3] = ["t0", "t1", "t2"];
+pub(super) const ROLES: [&str; 3] = ["admin", "lead", "member"];
 
 fn of<T: Clone + std::fmt::Debug + 'static>(items: &[T]) -> impl Strategy<Value = T> + use<T> {
     prop::sample::select(items.to_vec())
@@ -68,7 +68,7 @@ fn condition() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-fn policies() -> impl Strategy<Value = String> {
+pub(super) fn policies() -> impl Strategy<Value = String> {
     let effect = of(&["permit", "forbid"]);
     let policy = (effect, scope("principal"), action_scope(), scope("resource"), condition());
     prop::collection::vec(policy, 1..16).prop_map(|policies| {
@@ -105,7 +105,7 @@ fn entities() -> impl Strategy<Value = Vec<Closed>> {
 }
 
 /// Policies that strict validation refuses cannot be served: they are left out, by their lines.
-fn loaded(text: &str) -> Snapshot {
+pub(super) fn loaded(text: &str) -> Snapshot {
     let schema = SCHEMA.replace("[Actor, Visitor]", "[Actor]");
     let load = |text: &str| Snapshot::load(&schema, &Bundle::new([("p.cedar", text)]), 1);
     load(text).unwrap_or_else(|findings| {
@@ -136,14 +136,14 @@ fn asked<T>(
     answer(snapshot, &question)
 }
 
-type Words = (&'static str, &'static str, &'static str);
+pub(super) type Words = (&'static str, &'static str, &'static str);
 
 /// Plain Cedar's answer and the index's.
 fn both(snapshot: &Snapshot, entities: &[Closed], words: Words) -> (PlainAnswer, PlainAnswer) {
     asked(snapshot, entities, words, &[], |snapshot, question| (snapshot.plain(question), snapshot.indexed(question)))
 }
 
-fn questions() -> impl Iterator<Item = Words> {
+pub(super) fn questions() -> impl Iterator<Item = Words> {
     let actions = ["token.issue", "actor.offboard", "actor.show"];
     let ends = [("a0", "a1"), ("a1", "a0"), ("a2", "a2"), ("a3", "a1")];
     actions.into_iter().flat_map(move |what| ends.map(|(who, whom)| (who, what, whom)))

@@ -1,0 +1,146 @@
+//! `ok policy explain` and `ok policy who-can`: what the gate would answer, and why, as people read it.
+
+use serde_json::{Value, json};
+
+use super::super::exit::{Exit, Failure};
+use super::super::{Context, client, show};
+use super::tree;
+use crate::types::id::ActorId;
+
+/// Explain what the gate would answer; nothing is done
+///
+/// Without an operation, every operation is asked about.
+///
+/// Example: `ok policy explain token.issue bob --actor ana`
+#[derive(clap::Args)]
+pub struct Explain {
+    /// The operation, such as token.issue [default: all]
+    op: Option<String>,
+    /// What it would be about: an actor's, token's or approval's id, a kill switch [default: the company]
+    target: Option<String>,
+    /// Who would do it [default: the acting actor]
+    #[arg(long, value_name = "ID")]
+    actor: Option<ActorId>,
+    /// Show each policy part by part, with what it read
+    #[arg(long)]
+    tree: bool,
+    /// As the company was then: the number of an event, or a time such as 2026-11-20T09:00:00Z
+    #[arg(long, value_name = "WHEN")]
+    at: Option<String>,
+}
+
+impl Explain {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let is_past = self.at.is_some();
+        let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| json!(at), |event| json!(event)));
+        let input = json!({ "op": self.op, "target": self.target, "actor": self.actor, "at": at });
+        let answer = client::call(context, "policy.explain", input).await?;
+        context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
+            Some(rows) => show::table(&["operation", "decision", "reason"], rows),
+            None if self.tree => show::text(&tree::drawn(&answer, show::is_coloured())),
+            None => told(&answer, is_past),
+        })
+    }
+}
+
+/// List who may do something, with or without approval
+///
+/// Of those whose decisions the acting actor may have explained.
+///
+/// Example: `ok policy who-can actor.offboard bob`
+#[derive(clap::Args)]
+pub struct WhoCan {
+    /// The operation, such as token.issue
+    op: String,
+    /// What it would be about: an actor's, token's or approval's id, a kill switch [default: the company]
+    target: Option<String>,
+    /// How many at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+}
+
+impl WhoCan {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let input = json!({ "op": self.op, "target": self.target });
+        let rows = client::list(context, "policy.who_can", input, self.limit).await?;
+        context.show(&rows.clone().into(), || {
+            let shown: Vec<Value> = rows.iter().map(|row| with(row, "because", ids(row.get("because")))).collect();
+            show::table(&["actor", "decision", "approvals", "because"], &shown)
+        })
+    }
+}
+
+fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
+    let said = with(answer, "because", named(answer.get("because")));
+    let said = with(&said, "near_misses", missed(answer.get("near_misses")));
+    let said = with(&said, "policy", answer.pointer("/policy/version").cloned().unwrap_or_default());
+    let said = if is_past { said } else { with(&said, "at", Value::Null) };
+    let fields =
+        ["decision", "operation", "actor", "target", "reason", "because", "near_misses", "kill", "policy", "at"];
+    show::fields(&fields, &said)?;
+    if let Some(needed) = list(answer.get("approvals")).first() {
+        show::text(&format!("\nIt needs approval{}:", asked(needed)))?;
+        show::table(&["kind", "threshold", "held", "who_may_decide"], list(answer.get("approvals")))?;
+    }
+    let sets: Vec<String> = list(answer.get("what_would_change")).iter().map(sentence).collect();
+    if !sets.is_empty() {
+        let lines: Vec<String> = sets.iter().map(|set| format!("  {set}")).collect();
+        show::text(&format!("\nIt would be allowed if:\n{}", lines.join("\n  or\n")))?;
+    }
+    Ok(())
+}
+
+fn asked(needed: &Value) -> String {
+    needed.get("request").and_then(Value::as_str).map(|id| format!(", and {id} asks for it")).unwrap_or_default()
+}
+
+/// `the role of mia is lead, and mia leads team:ops`
+pub(super) fn sentence(set: &Value) -> String {
+    list(Some(set)).iter().map(|change| show::cell(change.get("text"))).collect::<Vec<_>>().join(", and ")
+}
+
+/// `tokens-for-others-by-admins (forbid, base/tokens.cedar:33)`
+fn named(policies: Option<&Value>) -> Vec<String> {
+    list(policies).iter().map(|policy| format!("{} ({})", said(policy, "id"), place(policy))).collect()
+}
+
+/// `tokens-for-oneself (1 part fails, base/tokens.cedar:3)`
+fn missed(policies: Option<&Value>) -> Vec<String> {
+    let one = |policy: &Value| match policy.get("failing").and_then(Value::as_u64) {
+        Some(failing) => format!("{} ({}, {})", said(policy, "id"), fails(failing), source(policy).unwrap_or_default()),
+        None => said(policy, "id"),
+    };
+    list(policies).iter().map(one).collect()
+}
+
+pub(super) fn fails(parts: u64) -> String {
+    if parts == 1 { "1 part fails".into() } else { format!("{parts} parts fail") }
+}
+
+/// `forbid, base/tokens.cedar:33`; only the effect where the asker may not read policies.
+pub(super) fn place(policy: &Value) -> String {
+    let effect = said(policy, "effect");
+    source(policy).map_or_else(|| effect.clone(), |source| format!("{effect}, {source}"))
+}
+
+fn source(policy: &Value) -> Option<String> {
+    policy.get("file").map(|file| format!("{}:{}", show::cell(Some(file)), said(policy, "line")))
+}
+
+fn ids(policies: Option<&Value>) -> Vec<String> {
+    list(policies).iter().map(|policy| said(policy, "id")).collect()
+}
+
+fn with(thing: &Value, field: &str, value: impl Into<Value>) -> Value {
+    let mut thing = thing.clone();
+    client::set(&mut thing, field, value);
+    thing
+}
+
+pub(super) fn said(thing: &Value, field: &str) -> String {
+    show::cell(thing.get(field))
+}
+
+pub(super) fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}

@@ -1,0 +1,143 @@
+//! A question about the gate's answer to somebody's call, put by somebody who may or may not see what the answer rests on.
+//! The company that answers can be that of an earlier moment; what the asker may see is decided now.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr as _;
+
+use cedar_policy::EntityUid;
+
+use super::facts;
+use super::pool;
+use super::reader::Reader;
+use super::rule::{self, Asker};
+use super::target::Target;
+use super::whatif::Change;
+use super::world::World;
+use crate::policy::{Explanation, Eyes, Ruling};
+use crate::store::actors::Actor;
+use crate::types::actor::KillScope;
+use crate::types::caller::Caller;
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// Somebody's call, as the asker may see it.
+pub struct Inquiry<'a> {
+    asker: &'a Reader<'a>,
+    pub(super) world: &'a World,
+    pub(super) now: Time,
+    pub(super) caller: Caller,
+    pub(super) operation: &'a str,
+    pub(super) target: &'a Target,
+    /// Whom the asker may see, as far as it was asked.
+    seen: RefCell<BTreeMap<ActorId, bool>>,
+}
+
+impl<'a> Inquiry<'a> {
+    pub fn operation(&self) -> &str {
+        self.operation
+    }
+
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    pub fn target(&self) -> &Target {
+        self.target
+    }
+
+    pub fn ruling(&self) -> Ruling {
+        rule::decide(self.world, &self.caller, self.operation, self.target, self.now)
+    }
+
+    /// Whether the target exists as far as the caller can tell.
+    pub fn is_seen_by_caller(&self) -> bool {
+        rule::decide_seen(self.world, &self.caller, self.operation, self.target, self.now).is_ok()
+    }
+
+    /// Why the ruling is what it is.
+    pub fn explain(&self, ruling: &Ruling) -> Explanation {
+        let sees = |uid: &EntityUid| self.sees_entity(uid);
+        Asker::new(self.world, &self.caller, self.target, self.now)
+            .question(self.operation, &[], |question| self.world.policy.explain(question, ruling, Eyes { sees: &sees }))
+    }
+
+    /// The smallest sets of changes that turn the answer to yes, each of them tried.
+    pub fn what_would_change(&self) -> Vec<Vec<Change>> {
+        let sees = |uid: &EntityUid| self.sees_entity(uid);
+        self.world.policy.what_would_change(self, Eyes { sees: &sees })
+    }
+
+    /// The row of an actor, for telling what a change changes.
+    pub fn actor(&self, id: &ActorId) -> Option<&'a Actor> {
+        self.world.card(id).map(|card| &card.actor)
+    }
+
+    /// The engaged kill switches that touch the caller.
+    pub fn kills(&self) -> Vec<KillScope> {
+        facts::touching(self.world, &self.caller).collect()
+    }
+
+    /// Who may give a kind of approval to this call, if it were asked for now.
+    pub fn approvers(&self, kind: &str) -> BTreeSet<ActorId> {
+        let rule = self.world.policy.approvals().rule(kind);
+        pool::approvers(self.world, &rule, &self.caller.actor(), self.now, self.now)
+    }
+
+    /// How many people must give a kind of approval.
+    pub fn threshold(&self, kind: &str) -> u32 {
+        self.world.policy.approvals().rule(kind).threshold
+    }
+
+    /// The policy that answers: version and hash.
+    pub fn stamp(&self) -> (i64, &str) {
+        (self.world.stamp.seq, &self.world.stamp.hash)
+    }
+
+    /// Whether the company that answers is not the one of now.
+    pub fn is_past(&self) -> bool {
+        !std::ptr::eq(self.world, self.asker.world())
+    }
+
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Whether the asker may see an actor or a team. Whom the question is about was asked already.
+    pub fn sees(&self, id: &ActorId) -> bool {
+        let mut seen = self.seen.borrow_mut();
+        *seen.entry(id.clone()).or_insert_with(|| {
+            let about = *id == self.caller.actor() || matches!(self.target, Target::Actor(target) if target == id);
+            about || self.asker.sees(&Target::Actor(id.clone()))
+        })
+    }
+
+    fn sees_entity(&self, uid: &EntityUid) -> bool {
+        match (uid.type_name().basename(), ActorId::from_str(uid.id().unescaped())) {
+            ("Actor" | "Team", Ok(id)) => self.sees(&id),
+            // The target itself; or no thing that anybody could be kept from seeing.
+            _ => true,
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// A question about somebody's call in the company as `then` has it; this reader's caller asks.
+    pub fn inquire(
+        &'a self,
+        then: &'a Reader<'a>,
+        caller: Caller,
+        operation: &'a str,
+        target: &'a Target,
+    ) -> Inquiry<'a> {
+        Inquiry {
+            asker: self,
+            world: then.world(),
+            now: then.now(),
+            caller,
+            operation,
+            target,
+            seen: RefCell::default(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The open request of somebody for a call that is asked about.
+
+use serde_json::Value;
+
+use super::shown::{held, now_is};
+use crate::gate::{Inquiry, Reader};
+use crate::store::approvals::Approval;
+use crate::types::approval::ApprovalStatus;
+use crate::types::id::ActorId;
+use crate::types::refusal::Stop;
+
+/// A request that waits, and that the asker may see.
+pub struct OpenRequest(Approval);
+
+impl OpenRequest {
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// Who has agreed to a kind of approval.
+    pub fn held(&self, kind: &str, read: &Reader<'_>) -> Vec<ActorId> {
+        held(&self.0, kind, read)
+    }
+
+    /// Who may give it, as long as it has waited.
+    pub fn approvers(&self, kind: &str, read: &Reader<'_>) -> Vec<ActorId> {
+        read.approvers(kind, &self.0).into_iter().collect()
+    }
+}
+
+/// The newest request of the caller for the same operation, target and, where it is known, input.
+pub fn open_request(
+    inquiry: &Inquiry<'_>,
+    input: Option<&Value>,
+    read: &Reader<'_>,
+) -> Result<Option<OpenRequest>, Stop> {
+    let target = inquiry.target().id();
+    let mut newest: Option<Approval> = None;
+    for id in read.open_requests_of(&inquiry.caller().actor())? {
+        let Some(approval) = read.approval(&id)? else { continue };
+        let open = matches!(now_is(&approval, read.now()), ApprovalStatus::Pending | ApprovalStatus::Approved);
+        let same = approval.operation == inquiry.operation()
+            && approval.target == target
+            && input.is_none_or(|input| *input == approval.input);
+        let later = newest.as_ref().is_none_or(|newest| newest.created_at <= approval.created_at);
+        if open && same && later && read.sees(&read.approval_target(&approval)) {
+            newest = Some(approval);
+        }
+    }
+    Ok(newest.map(OpenRequest))
+}

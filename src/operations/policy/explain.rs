@@ -1,0 +1,181 @@
+//! Why the gate answers as it does: for one call, or for everything that somebody could do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::explained::{Explained, PolicyVersion, ShownChange, ShownPolicy, needed};
+use super::moment::Moment;
+use super::question::{About, answer, caller, entry, sees_policies, target};
+use crate::gate::{Entry, Inquiry, Permit, Query, Reader, ResourceKind, Spec, Target, post};
+use crate::operations;
+use crate::policy::Ruling;
+use crate::store::actors::Status;
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+/// What is to be explained.
+#[derive(Deserialize, JsonSchema)]
+pub struct Question {
+    /// Who would do it; the caller unless given.
+    pub actor: Option<ActorId>,
+    /// The operation, such as `token.issue`; all of them unless given.
+    pub op: Option<String>,
+    /// What it would be about: an actor's, token's or approval's id, or a kill switch; the company unless given.
+    pub target: Option<String>,
+    /// The input that it would be given, instead of `target`.
+    pub input: Option<Value>,
+    /// The number of an event or a time: the answer of the policies and the directory as they were then; now unless given.
+    pub at: Option<Moment>,
+}
+
+/// One answer, or that of every operation.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Explanation {
+    One(Box<Explained>),
+    All(AllExplained),
+}
+
+/// What the gate would answer to somebody, operation by operation.
+#[derive(Serialize, JsonSchema)]
+pub struct AllExplained {
+    pub actor: ActorId,
+    pub operations: Vec<BrieflyExplained>,
+    pub policy: PolicyVersion,
+    pub at: Time,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct BrieflyExplained {
+    pub operation: &'static str,
+    /// `allow`, `needs_approval`, `deny`, or `depends` on a target that must be named.
+    pub decision: &'static str,
+    pub reason: String,
+}
+
+/// Explain a decision.
+pub enum Explain {}
+
+impl Query for Explain {
+    const SPEC: Spec = Spec {
+        name: "policy.explain",
+        doc: "Explain what the gate would answer, and why. Nothing is done.",
+        scope: Reach::Full,
+        route: post("/policy/explain").slow(),
+        about: &[ResourceKind::Actor],
+        events: &[],
+    };
+    type Input = Question;
+    type Output = Explanation;
+
+    /// The actor about whom is asked.
+    fn target(input: &Question, read: &Reader<'_>) -> Result<Target, Stop> {
+        let actor = input.actor.clone().unwrap_or_else(|| read.caller().actor());
+        if actor.is_team() {
+            return Err(Refusal::field("actor", "teams do not act; name a person or an agent").into());
+        }
+        read.actor(&actor)?;
+        Ok(Target::Actor(actor))
+    }
+
+    fn run(permit: Permit<Self>, input: Question, read: &Reader<'_>) -> Result<Explanation, Stop> {
+        let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
+        let past = input.at.map(|at| at.company(read)).transpose()?;
+        match &past {
+            Some(past) => explain(&actor, &input, read, &read.in_past(past)),
+            None => explain(&actor, &input, read, read),
+        }
+    }
+}
+
+/// The answer of the company as `then` has it, told to the caller of `read`.
+fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'_>) -> Result<Explanation, Stop> {
+    match then.card(actor).map(|card| card.actor.status) {
+        Some(Status::Active) => {}
+        None => return Err(Refusal::field("at", format!("{actor} was not there yet")).into()),
+        // Whoever has left is not admitted: no policy is asked about them.
+        Some(_) => return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into()),
+    }
+    let about = match (&input.input, &input.target) {
+        (Some(_), Some(_)) => return Err(Refusal::field("target", "give either target or input").into()),
+        (Some(value), None) => About::Input(value),
+        (None, Some(id)) => About::Id(id),
+        (None, None) => About::Nothing,
+    };
+    let Some(op) = &input.op else {
+        if !matches!(about, About::Nothing) {
+            return Err(Refusal::field("op", "name the operation that is about it").into());
+        }
+        return Ok(Explanation::All(every(actor, read, then)?));
+    };
+    let entry = entry(op)?;
+    let caller = caller(actor, entry, read);
+    let target = target(about, entry, &caller, read, then)?;
+    let inquiry = read.inquire(then, caller, entry.spec.name, &target);
+    Ok(Explanation::One(Box::new(one(actor, &target, &inquiry, input.input.as_ref(), read)?)))
+}
+
+fn one(
+    actor: &ActorId,
+    target: &Target,
+    inquiry: &Inquiry<'_>,
+    input: Option<&Value>,
+    read: &Reader<'_>,
+) -> Result<Explained, Stop> {
+    let (decision, ruling, hidden) = answer(inquiry);
+    let explanation = inquiry.explain(&ruling);
+    let is_hidden = hidden.is_some();
+    let kinds = match &ruling {
+        Ruling::NeedsApproval { kinds, .. } => kinds.as_slice(),
+        Ruling::Allow { .. } | Ruling::Deny { .. } => &[],
+    };
+    let with_source = sees_policies(read);
+    let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect::<Vec<_>>();
+    let changes = if ruling.is_allowed() || is_hidden { Vec::new() } else { inquiry.what_would_change() };
+    let changes = changes.iter().map(|set| set.iter().map(|change| ShownChange::of(change, inquiry)).collect());
+    Ok(Explained {
+        decision,
+        operation: inquiry.operation().to_owned(),
+        actor: actor.clone(),
+        target: target.id(),
+        because: shown(explanation.because),
+        near_misses: if is_hidden { Vec::new() } else { shown(explanation.near_misses) },
+        reason: hidden.unwrap_or_else(|| ruling.reason().to_owned()),
+        approvals: needed(kinds, inquiry, input, read)?,
+        kill: inquiry.kills(),
+        limits: Vec::new(),
+        what_would_change: changes.collect(),
+        policy: version(inquiry.stamp()),
+        at: inquiry.now(),
+    })
+}
+
+fn version((version, hash): (i64, &str)) -> PolicyVersion {
+    PolicyVersion { version, hash: hash.to_owned() }
+}
+
+/// The answer for each operation that is served.
+fn every(actor: &ActorId, read: &Reader<'_>, then: &Reader<'_>) -> Result<AllExplained, Stop> {
+    let served = operations::ALL.iter().filter(|entry| !entry.spec.route.local);
+    let operations = served.map(|entry| row(actor, entry, read, then)).collect::<Result<_, Stop>>()?;
+    Ok(AllExplained { actor: actor.clone(), operations, policy: version(then.policy_stamp()), at: then.now() })
+}
+
+fn row(actor: &ActorId, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'_>) -> Result<BrieflyExplained, Stop> {
+    let caller = caller(actor, entry, read);
+    let target = match target(About::Nothing, entry, &caller, read, then) {
+        Ok(target) => target,
+        Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Invalid | Code::NotFound) => {
+            let reason = "it depends on the target; name one".to_owned();
+            return Ok(BrieflyExplained { operation: entry.spec.name, decision: "depends", reason });
+        }
+        Err(other) => return Err(other),
+    };
+    let inquiry = read.inquire(then, caller, entry.spec.name, &target);
+    let (decision, ruling, hidden) = answer(&inquiry);
+    let reason = hidden.unwrap_or_else(|| ruling.reason().to_owned());
+    Ok(BrieflyExplained { operation: entry.spec.name, decision, reason })
+}

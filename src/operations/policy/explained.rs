@@ -1,0 +1,214 @@
+//! A decision as it is told: the policies behind it, what would change it, and who could approve it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::gate::{Alteration, Inquiry, Reader};
+use crate::operations::approval::open_request;
+use crate::policy::{Effect, PolicyMeta, ShownPart, Told};
+use crate::types::actor::KillScope;
+use crate::types::id::ActorId;
+use crate::types::refusal::Stop;
+use crate::types::time::Time;
+
+/// The gate's answer, and why.
+#[derive(Serialize, JsonSchema)]
+pub struct Explained {
+    /// `allow`, `needs_approval` or `deny`.
+    pub decision: &'static str,
+    pub operation: String,
+    pub actor: ActorId,
+    pub target: String,
+    /// The sentence's reason: of the first policy in the way.
+    pub reason: String,
+    /// The policies that determined the answer.
+    pub because: Vec<ShownPolicy>,
+    /// Where no policy permits it: the permits that came nearest, at most five.
+    pub near_misses: Vec<ShownPolicy>,
+    /// The kinds of approval that would turn the answer, all of them.
+    pub approvals: Vec<NeededApproval>,
+    /// The engaged kill switches that touch the actor.
+    pub kill: Vec<KillScope>,
+    /// The rate limits that apply.
+    pub limits: Vec<RateLimit>,
+    /// The smallest sets of changes that would turn the answer to `allow`, at most five: each was tried, and none of its
+    /// changes can be left out. The search is bounded: there may be others.
+    pub what_would_change: Vec<Vec<ShownChange>>,
+    pub policy: PolicyVersion,
+    /// The moment for which this is the answer.
+    pub at: Time,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct PolicyVersion {
+    pub version: i64,
+    pub hash: String,
+}
+
+/// One policy.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownPolicy {
+    pub id: String,
+    /// `permit` or `forbid`.
+    pub effect: &'static str,
+    pub reason: Option<String>,
+    pub title: Option<String>,
+    /// What the policy says, for whoever may read policies.
+    #[serde(flatten)]
+    pub source: Option<PolicySource>,
+}
+
+/// A policy as its author wrote it, and as the question finds it.
+#[derive(Serialize, JsonSchema)]
+pub struct PolicySource {
+    pub file: String,
+    pub line: usize,
+    pub text: String,
+    /// How many parts, at the least, are not as the policy wants them.
+    pub failing: usize,
+    /// Each part, and what it reads.
+    pub observed: Vec<ShownPart>,
+}
+
+impl ShownPolicy {
+    pub(super) fn of(told: Told, with_source: bool) -> ShownPolicy {
+        let policy = told.policy.as_ref();
+        let source = with_source.then(|| PolicySource {
+            file: policy.file.clone(),
+            line: policy.line,
+            text: policy.text.clone(),
+            failing: told.failing,
+            observed: told.parts,
+        });
+        ShownPolicy { source, ..ShownPolicy::named(policy) }
+    }
+
+    pub(super) fn named(policy: &PolicyMeta) -> ShownPolicy {
+        ShownPolicy {
+            id: policy.id.clone(),
+            effect: match policy.effect {
+                Effect::Permit => "permit",
+                Effect::Forbid => "forbid",
+            },
+            reason: policy.reason.clone(),
+            title: policy.title.clone(),
+            source: None,
+        }
+    }
+}
+
+/// One kind of approval that is needed.
+#[derive(Serialize, JsonSchema)]
+pub struct NeededApproval {
+    pub kind: String,
+    /// Who may give it, as far as the asker may see them.
+    pub who_may_decide: Vec<ActorId>,
+    /// How many people must agree.
+    pub threshold: u32,
+    /// Who has agreed already, to an open request of the actor for the same.
+    pub held: Vec<ActorId>,
+    /// That request, where there is one that the asker may see.
+    pub request: Option<String>,
+}
+
+/// A rate limit that a call counts against.
+#[derive(Serialize, JsonSchema)]
+pub struct RateLimit {
+    pub id: String,
+    /// Calls that it admits in one window.
+    pub most: u64,
+    /// The window, in seconds.
+    pub seconds: u64,
+    /// Calls that are left in the window that runs.
+    pub left: u64,
+}
+
+/// One change of the company, or of the call.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownChange {
+    /// `approval`, `channel`, `kill`, `trust`, `owner`, `lead`, `team` or `role`.
+    pub change: &'static str,
+    /// Whose; none where it is the call that changes.
+    pub of: Option<String>,
+    /// What it is, as far as the asker may see it.
+    pub from: Value,
+    pub to: Value,
+    /// The change as a sentence.
+    pub text: String,
+}
+
+impl ShownChange {
+    pub(super) fn of(change: &Alteration, inquiry: &Inquiry<'_>) -> ShownChange {
+        let seen = |id: &Option<ActorId>| id.clone().filter(|id| inquiry.sees(id));
+        let row = |id: &ActorId| inquiry.actor(id);
+        let made = |change, of: &ActorId, from: Value, to: Value, text: String| ShownChange {
+            change,
+            of: Some(of.to_string()),
+            from,
+            to,
+            text,
+        };
+        let call = |change, from: Value, to: Value, text: String| ShownChange { change, of: None, from, to, text };
+        match change {
+            Alteration::Approval(kind) => {
+                call("approval", Value::Null, json!(kind), format!("an approval of the kind `{kind}`"))
+            }
+            Alteration::Channel(to) => {
+                call("channel", json!(inquiry.caller().channel), json!(to), format!("the call comes by {to}"))
+            }
+            Alteration::Release(scope) => {
+                let text = format!("the kill switch {scope} is released");
+                ShownChange { of: Some(scope.to_string()), ..call("kill", json!("engaged"), json!("released"), text) }
+            }
+            Alteration::Trust(id, to) => {
+                let from = json!(row(id).map(|row| row.trust));
+                made("trust", id, from, json!(to), format!("the trust of {id} is {to}"))
+            }
+            Alteration::Owner(id, to) => {
+                let from = json!(row(id).and_then(|row| seen(&row.owner)));
+                made("owner", id, from, json!(to), format!("the owner of {id} is {to}"))
+            }
+            Alteration::Lead(id, to) => {
+                let from = json!(row(id).and_then(|row| seen(&row.lead)));
+                made("lead", id, from, json!(to), format!("{to} leads {id}"))
+            }
+            Alteration::Team(id, to) => {
+                let from = json!(row(id).and_then(|row| seen(&row.team)));
+                let text = to.as_ref().map_or_else(|| format!("{id} is in no team"), |to| format!("{id} is in {to}"));
+                made("team", id, from, json!(to), text)
+            }
+            Alteration::Role(id, to) => {
+                let from = json!(row(id).map(|row| row.role));
+                made("role", id, from, json!(to), format!("the role of {id} is {to}"))
+            }
+        }
+    }
+}
+
+/// The kinds of approval that are missing, and who could give them.
+pub(super) fn needed(
+    kinds: &[String],
+    inquiry: &Inquiry<'_>,
+    input: Option<&Value>,
+    read: &Reader<'_>,
+) -> Result<Vec<NeededApproval>, Stop> {
+    if kinds.is_empty() {
+        return Ok(Vec::new());
+    }
+    // What was agreed to in the past was for the past.
+    let request = if inquiry.is_past() { None } else { open_request(inquiry, input, read)? };
+    let seen = |ids: Vec<ActorId>| ids.into_iter().filter(|id| inquiry.sees(id)).collect::<Vec<_>>();
+    let may_decide = |kind: &String| match &request {
+        Some(request) => request.approvers(kind, read),
+        None => inquiry.approvers(kind).into_iter().collect(),
+    };
+    let one = |kind: &String| NeededApproval {
+        kind: kind.clone(),
+        who_may_decide: seen(may_decide(kind)),
+        threshold: inquiry.threshold(kind),
+        held: request.as_ref().map(|request| seen(request.held(kind, read))).unwrap_or_default(),
+        request: request.as_ref().map(|request| request.id().to_owned()),
+    };
+    Ok(kinds.iter().map(one).collect())
+}

@@ -1,0 +1,58 @@
+//! The moment that a question is about.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::gate::Reader;
+use crate::gate::past::AsOf;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::time::Time;
+
+/// A point of the log: after an event, or at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Moment {
+    Event(i64),
+    Time(Time),
+}
+
+impl Moment {
+    /// The company as it was then.
+    pub fn company(self, read: &Reader<'_>) -> Result<AsOf, Stop> {
+        let time = match self {
+            Moment::Event(seq) => return read.as_of(seq),
+            Moment::Time(time) => time,
+        };
+        if time > read.now() {
+            return Err(Refusal::field("at", format!("{time} is still to come")).into());
+        }
+        match read.newest_by(time)? {
+            0 => Err(Refusal::field("at", format!("the company began after {time}")).into()),
+            seq => Ok(read.as_of(seq)?.at(time)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Moment, D::Error> {
+        let value = Value::deserialize(from)?;
+        match (value.as_i64(), value.as_str()) {
+            (Some(seq), _) => Ok(Moment::Event(seq)),
+            (None, Some(text)) => text.parse().map(Moment::Time).map_err(D::Error::custom),
+            (None, None) => Err(D::Error::custom("must be the number of an event, or an RFC 3339 time")),
+        }
+    }
+}
+
+impl JsonSchema for Moment {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Moment".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "oneOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "format": "date-time" }] })
+    }
+}

@@ -1,0 +1,116 @@
+//! From the words of a question to a call that could be made: the operation, the one who would make it, and what it would
+//! be about.
+
+use std::str::FromStr as _;
+
+use serde_json::Value;
+
+use crate::gate::{Entry, Inquiry, Reader, ResourceKind, Target};
+use crate::operations;
+use crate::policy::Ruling;
+use crate::types::actor::KillScope;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Refusal, Stop};
+
+/// What a call would be about, in words.
+#[derive(Clone, Copy)]
+pub(super) enum About<'a> {
+    /// The company, or the caller itself.
+    Nothing,
+    Id(&'a str),
+    /// Whatever the operation finds in this input.
+    Input(&'a Value),
+}
+
+/// The operation of a name.
+pub(super) fn entry(name: &str) -> Result<&'static Entry, Refusal> {
+    let unknown = || Refusal::field("op", format!("there is no operation `{name}`"));
+    operations::ALL.iter().find(|entry| entry.spec.name == name).ok_or_else(unknown)
+}
+
+/// Somebody as the caller of an operation. An open one asks for nobody in particular.
+pub(super) fn caller(actor: &ActorId, entry: &Entry, read: &Reader<'_>) -> Caller {
+    let who = if entry.spec.route.open { Who::Visitor } else { Who::Holder(actor.clone()) };
+    Caller { who, channel: read.caller().channel }
+}
+
+/// What the call would be about in the company as `then` has it; 404 where the asker may not see that now.
+pub(super) fn target(
+    about: About<'_>,
+    entry: &'static Entry,
+    caller: &Caller,
+    read: &Reader<'_>,
+    then: &Reader<'_>,
+) -> Result<Target, Stop> {
+    let target = match about {
+        About::Input(value) => {
+            let call = entry.prepare(value.clone()).map_err(|bad| Refusal::field("input", bad))?;
+            call.target(&then.acting_as(caller))?
+        }
+        About::Id(id) => named(id, entry, then)?,
+        About::Nothing if entry.spec.about.contains(&ResourceKind::Company) => Target::Company,
+        About::Nothing => named(caller.actor().as_str(), entry, then)?,
+    };
+    if read.sees(&target) { Ok(target) } else { Err(Refusal::not_found().into()) }
+}
+
+fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
+    let about = |kind| entry.spec.about.contains(&kind);
+    if about(ResourceKind::Company) && id == "company" {
+        return Ok(Target::Company);
+    }
+    if about(ResourceKind::KillSwitch)
+        && let Ok(scope) = KillScope::from_str(id)
+    {
+        return Ok(Target::KillSwitch { scope, engage: true });
+    }
+    if about(ResourceKind::Token)
+        && let Some(token) = read.token(id)?.filter(|token| token.created_at <= read.now())
+    {
+        return Ok(Target::Token { id: token.id, holder: token.holder });
+    }
+    if about(ResourceKind::Approval)
+        && let Some(approval) = read.approval(id)?.filter(|approval| approval.created_at <= read.now())
+    {
+        return Ok(read.approval_target(&approval));
+    }
+    if about(ResourceKind::Change)
+        && let Some(change) = read.change(id)?.filter(|change| change.created_at <= read.now())
+    {
+        return Ok(read.change_target(&change));
+    }
+    if let Ok(actor) = ActorId::from_str(id)
+        && about(if actor.is_team() { ResourceKind::Team } else { ResourceKind::Actor })
+    {
+        read.actor(&actor)?;
+        return Ok(Target::Actor(actor));
+    }
+    let kinds: Vec<&str> = entry.spec.about.iter().map(|kind| kind.name()).collect();
+    Err(Refusal::field("target", format!("{} is about {}, and `{id}` is none", entry.spec.name, kinds.join(" or ")))
+        .into())
+}
+
+/// What the gate would answer. Who may not see the target is told that there is none, whatever the policies say of the
+/// operation itself.
+pub(super) fn answer(inquiry: &Inquiry<'_>) -> (&'static str, Ruling, Option<String>) {
+    let ruling = inquiry.ruling();
+    let decision = match &ruling {
+        Ruling::Allow { .. } => "allow",
+        Ruling::NeedsApproval { .. } => "needs_approval",
+        Ruling::Deny { .. } => return ("deny", ruling, None),
+    };
+    if inquiry.is_seen_by_caller() {
+        return (decision, ruling, None);
+    }
+    (
+        "deny",
+        Ruling::Deny { because: Vec::new(), fault: None },
+        Some("its target is hidden from them: not found".into()),
+    )
+}
+
+/// Whether the asker may read the policies themselves: their text, and what they read.
+pub(super) fn sees_policies(read: &Reader<'_>) -> bool {
+    read.may("policy.read", &Target::Company)
+}

@@ -1,0 +1,113 @@
+//! Who can do something: the question of an explanation, asked about everybody.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::explained::ShownPolicy;
+use super::question::{About, answer, caller, entry, target};
+use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::policy::Ruling;
+use crate::store::Position;
+use crate::store::actors::{self, Actor, Status};
+use crate::types::id::ActorId;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// What they should be able to do.
+#[derive(Deserialize, JsonSchema)]
+pub struct Wanted {
+    /// The operation, such as `token.issue`.
+    pub op: String,
+    /// What it would be about: an actor's, token's or approval's id, or a kill switch; the company unless given.
+    pub target: Option<String>,
+    #[serde(flatten)]
+    pub page: PageQuery,
+}
+
+/// Somebody who can.
+#[derive(Serialize, JsonSchema)]
+pub struct Able {
+    pub actor: ActorId,
+    /// `allow` or `needs_approval`.
+    pub decision: &'static str,
+    /// The kinds of approval that they need, all of them.
+    pub approvals: Vec<String>,
+    pub because: Vec<ShownPolicy>,
+}
+
+/// Somebody who was asked about, and what they can.
+struct Candidate {
+    actor: Actor,
+    able: Option<Able>,
+}
+
+/// List who can do something.
+pub enum WhoCan {}
+
+impl Query for WhoCan {
+    const SPEC: Spec = Spec {
+        name: "policy.who_can",
+        doc: "List who may perform an operation on a target, with or without approval: of those whose decisions the caller may have explained.",
+        scope: Reach::READ,
+        route: get("/policy/who-can").slow(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Wanted;
+    type Output = Page<Able>;
+
+    fn target(_: &Wanted, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(permit: Permit<Self>, input: Wanted, read: &Reader<'_>) -> Result<Page<Able>, Stop> {
+        let entry = entry(&input.op)?;
+        let target = wanted(&input, entry, &permit.actor(), read)?;
+        let what = format!("policy.who_can {} {}", input.op, target.id());
+        let asked = |actor: Actor| {
+            let able = able(&actor, entry, &target, read);
+            Candidate { actor, able }
+        };
+        let fetch = |from: &Position, limit| -> Result<Vec<Candidate>, Fault> {
+            Ok(read.actors_after(from, limit)?.into_iter().map(asked).collect())
+        };
+        let position = |candidate: &Candidate| actors::position(&candidate.actor);
+        let page = read.page(&input.page, what, fetch, |candidate| candidate.able.is_some(), position)?;
+        Ok(Page { rows: page.rows.into_iter().filter_map(|candidate| candidate.able).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<Able>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+/// What an operation on oneself is about differs from actor to actor: it has to be named.
+fn wanted(input: &Wanted, entry: &'static Entry, me: &ActorId, read: &Reader<'_>) -> Result<Target, Stop> {
+    let about = match &input.target {
+        Some(id) => About::Id(id),
+        None if entry.spec.about.contains(&ResourceKind::Company) => About::Nothing,
+        None => return Err(Refusal::field("target", format!("name what {} is about", entry.spec.name)).into()),
+    };
+    target(about, entry, &caller(me, entry, read), read, read)
+}
+
+/// None for whoever cannot, and for whoever is not for the asker to know about.
+fn able(actor: &Actor, entry: &Entry, target: &Target, read: &Reader<'_>) -> Option<Able> {
+    if actor.id.is_team() || actor.status != Status::Active {
+        return None;
+    }
+    let whom = Target::Actor(actor.id.clone());
+    if !read.sees(&whom) || !read.may("policy.explain", &whom) {
+        return None;
+    }
+    let inquiry = read.inquire(read, caller(&actor.id, entry, read), entry.spec.name, target);
+    let (decision, ruling, _) = answer(&inquiry);
+    let approvals = match &ruling {
+        Ruling::Allow { .. } => Vec::new(),
+        Ruling::NeedsApproval { kinds, .. } => kinds.clone(),
+        Ruling::Deny { .. } => return None,
+    };
+    let because = ruling.because().iter().map(|policy| ShownPolicy::named(policy)).collect();
+    Some(Able { actor: actor.id.clone(), decision, approvals, because })
+}

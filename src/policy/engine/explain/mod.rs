@@ -1,0 +1,32 @@
+//! Why an answer is what it is: how each part of each policy stands to one question, which permits came near, and which
+//! smallest changes would turn the answer to yes.
+//!
+//! Always true: nothing here decides; every change that is told was tried with the decision itself; nothing is told about an entity
+//! that the asker may not see. Parts are evaluated when somebody asks, from the loaded policies: a decision carries nothing
+//! for it.
+
+mod look;
+mod search;
+mod told;
+mod want;
+
+pub use look::State;
+pub use search::Changing;
+pub use told::{Explanation, Observed, ShownPart, Told};
+pub use want::{Scalar, Want};
+
+use cedar_policy::EntityUid;
+use cedar_policy_core::ast::EntityUID;
+
+/// What the asker may see.
+#[derive(Clone, Copy)]
+pub struct Eyes<'a> {
+    /// Whether an entity may be seen.
+    pub sees: &'a dyn Fn(&EntityUid) -> bool,
+}
+
+impl Eyes<'_> {
+    fn sees(&self, uid: &EntityUID) -> bool {
+        (self.sees)(&EntityUid::from(uid.clone()))
+    }
+}

@@ -1,0 +1,255 @@
+//! What is told of a question: the policies that decided it, and the permits that came near, part by part.
+
+use cedar_policy_core::ast::{BinaryOp, Effect};
+use cedar_policy_core::ast::{Entity, EntityUID, Expr, ExprKind, Literal, Value, ValueKind, Var};
+use cedar_policy_core::entities::{Dereference, Entities};
+use cedar_policy_core::evaluator::Evaluator;
+use cedar_policy_core::extensions::Extensions;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::Eyes;
+use super::look::{Leaf, Look, Place, Seen, Stands, State};
+use crate::policy::engine::decide::Question;
+use crate::policy::engine::parts::{PartKind, line, place, scope_span, text};
+use crate::policy::engine::ruling::{Because, Ruling};
+use crate::policy::engine::snapshot::{Rule, Snapshot};
+
+/// Near misses that are told at most.
+const MOST: usize = 5;
+
+/// Why an answer is what it is.
+#[derive(Clone, Debug, Default)]
+pub struct Explanation {
+    /// The policies that determined it.
+    pub because: Vec<Told>,
+    /// Where no permit holds: the permits that fail in the fewest parts, those first.
+    pub near_misses: Vec<Told>,
+}
+
+/// One policy, as a question finds it.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub policy: Because,
+    /// How many parts, at the least, are not as it wants them.
+    pub failing: usize,
+    pub parts: Vec<ShownPart>,
+}
+
+/// One part of a policy, as a question finds it.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ShownPart {
+    pub part: PartKind,
+    pub text: String,
+    pub line: usize,
+    /// Whether the policy wants it true: false behind `unless` or `!`.
+    pub wanted: bool,
+    pub state: State,
+    /// What it reads, as far as the asker may see it.
+    pub observed: Vec<Observed>,
+}
+
+/// One value that a part reads.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Observed {
+    /// As the policy writes it: `principal.trust`; `principal in` for the groups that it is in.
+    pub what: String,
+    /// An entity as `{type, id}`, anything else as JSON has it.
+    pub value: Json,
+}
+
+impl Snapshot {
+    /// Why the ruling on a question is what it is. Empty where the question itself does not fit.
+    pub fn explain(&self, question: &Question<'_>, ruling: &Ruling, eyes: Eyes<'_>) -> Explanation {
+        let (Ok(entities), Ok(request)) = (question.entities.entities(), self.request(question, &[])) else {
+            return Explanation::default();
+        };
+        let evaluator = Evaluator::new(request, entities, Extensions::all_available());
+        let teller = Teller {
+            evaluator: &evaluator,
+            entities,
+            eyes,
+            hides: entities.iter().any(|entity| !eyes.sees(entity.uid())),
+        };
+        let because = ruling.because().iter().filter_map(|policy| self.rule_of(&policy.id));
+        let because = because.map(|rule| teller.told(&teller.look(rule))).collect();
+        let near_misses = if ruling.is_allowed() { Vec::new() } else { self.near_misses(question, &teller) };
+        Explanation { because, near_misses }
+    }
+
+    /// None where a permit holds: then forbids alone are in the way.
+    fn near_misses(&self, question: &Question<'_>, teller: &Teller<'_>) -> Vec<Told> {
+        let mut near: Vec<(usize, Look<'_>)> = Vec::new();
+        for rule in self.rules_of(question).filter(|rule| rule.policy.effect() == Effect::Permit) {
+            let look = teller.look(rule);
+            match look.stands {
+                Stands::Holds => return Vec::new(),
+                // What fails in hidden parts alone is not told: that would show what they hold.
+                Stands::Fails(_) if look.has(State::Fail) => near.push((failing(&look), look)),
+                Stands::Fails(_) | Stands::Broken => {}
+            }
+        }
+        near.sort_by_key(|(failing, _)| *failing);
+        near.iter().take(MOST).map(|(_, look)| teller.told(look)).collect()
+    }
+}
+
+/// The count that may be told: of what is hidden, nothing is counted.
+fn failing(look: &Look<'_>) -> usize {
+    match look.stands {
+        Stands::Fails(failing) if !look.has(State::Hidden) => failing,
+        Stands::Holds => 0,
+        Stands::Fails(_) | Stands::Broken => look.parts.iter().filter(|part| part.state == State::Fail).count(),
+    }
+}
+
+struct Teller<'a> {
+    evaluator: &'a Evaluator<'a>,
+    entities: &'a Entities,
+    eyes: Eyes<'a>,
+    /// Whether there is anything that the asker may not see.
+    hides: bool,
+}
+
+impl Teller<'_> {
+    fn look<'r>(&self, rule: &'r Rule) -> Look<'r> {
+        let look = Look::new(rule, self.evaluator);
+        if self.hides { look.hide(self.evaluator, &self.eyes) } else { look }
+    }
+
+    fn told(&self, look: &Look<'_>) -> Told {
+        let parts = look.parts.iter().map(|part| self.part(look.rule, part)).collect();
+        Told { policy: look.rule.meta.clone(), failing: failing(look), parts }
+    }
+
+    fn part(&self, rule: &Rule, part: &Seen<'_>) -> ShownPart {
+        let span = match &part.expr {
+            Leaf::Clause(_) => scope_span(rule, part.kind),
+            Leaf::Condition(expr) => place(expr, rule),
+        };
+        let mut observed = Vec::new();
+        // The action is in the question already.
+        if part.kind != PartKind::Action && part.state != State::Hidden {
+            self.observe(&Place { evaluator: self.evaluator, env: rule.policy.env() }, part.expr.expr(), &mut observed);
+        }
+        let wanted = part.wanted != is_written_otherwise(rule, part.expr.expr());
+        ShownPart {
+            part: part.kind,
+            text: text(rule, span),
+            line: line(rule, span),
+            wanted,
+            state: part.state,
+            observed,
+        }
+    }
+
+    /// Every value that an expression reads from principal, resource and context, once.
+    fn observe(&self, place: &Place<'_>, expr: &Expr, into: &mut Vec<Observed>) {
+        if let Some(path) = path(expr) {
+            let value = place.value(expr).and_then(|value| self.json(&value));
+            self.note(path.join("."), value, into);
+            return;
+        }
+        match expr.expr_kind() {
+            ExprKind::BinaryApp { op: BinaryOp::In, arg1, .. } => {
+                let groups = place.entity(arg1).and_then(|uid| match self.entities.entity(&uid) {
+                    Dereference::Data(entity) => Some(self.groups(entity)),
+                    Dereference::NoSuchEntity | Dereference::Residual(_) => None,
+                });
+                let what = path(arg1).map(|path| format!("{} in", path.join(".")));
+                if let Some(what) = what {
+                    self.note(what, groups, into);
+                }
+            }
+            ExprKind::BinaryApp { arg1, arg2, .. } => {
+                self.observe(place, arg1, into);
+                self.observe(place, arg2, into);
+            }
+            // That principal and resource are there, and what they are, is no news.
+            ExprKind::HasAttr { expr, .. } | ExprKind::ExtHasAttr { expr, .. } | ExprKind::Is { expr, .. }
+                if path(expr).is_none_or(|path| path.len() > 1) =>
+            {
+                self.observe(place, expr, into);
+            }
+            ExprKind::GetAttr { expr, .. } | ExprKind::Like { expr, .. } => {
+                self.observe(place, expr, into);
+            }
+            ExprKind::UnaryApp { arg, .. } => self.observe(place, arg, into),
+            ExprKind::And { left, right } | ExprKind::Or { left, right } => {
+                self.observe(place, left, into);
+                self.observe(place, right, into);
+            }
+            ExprKind::If { test_expr, then_expr, else_expr } => {
+                [test_expr, then_expr, else_expr].into_iter().for_each(|expr| self.observe(place, expr, into));
+            }
+            ExprKind::ExtensionFunctionApp { args, .. } => args.iter().for_each(|arg| self.observe(place, arg, into)),
+            ExprKind::Set(items) => items.iter().for_each(|item| self.observe(place, item, into)),
+            _ => {}
+        }
+    }
+
+    fn note(&self, what: String, value: Option<Json>, into: &mut Vec<Observed>) {
+        if let Some(value) = value
+            && !into.iter().any(|seen| seen.what == what)
+        {
+            into.push(Observed { what, value });
+        }
+    }
+
+    fn groups(&self, entity: &Entity) -> Json {
+        let seen = entity.ancestors().filter(|uid| self.eyes.sees(uid));
+        let mut groups: Vec<&EntityUID> = seen.collect();
+        groups.sort_unstable();
+        groups.into_iter().map(named).collect()
+    }
+
+    /// A value without what may not be seen.
+    fn json(&self, value: &Value) -> Option<Json> {
+        Some(match value.value_kind() {
+            ValueKind::Lit(Literal::Bool(value)) => json!(value),
+            ValueKind::Lit(Literal::Long(value)) => json!(value),
+            ValueKind::Lit(Literal::String(value)) => json!(value.as_str()),
+            ValueKind::Lit(Literal::EntityUID(uid)) if self.eyes.sees(uid) => named(uid),
+            ValueKind::Lit(Literal::EntityUID(_)) => return None,
+            ValueKind::Set(set) => set.iter().filter_map(|item| self.json(item)).collect(),
+            ValueKind::Record(pairs) => {
+                pairs.iter().filter_map(|(name, value)| Some((name.to_string(), self.json(value)?))).collect()
+            }
+            ValueKind::ExtensionValue(_) => json!(value.to_string()),
+        })
+    }
+}
+
+fn named(uid: &EntityUID) -> Json {
+    json!({ "type": uid.entity_type().to_string(), "id": AsRef::<str>::as_ref(uid.eid()) })
+}
+
+/// Cedar reads `a > b`, `a >= b` and `a != b` as `!(a <= b)`, `!(a < b)` and `!(a == b)`; the author wrote no `!`.
+fn is_written_otherwise(rule: &Rule, expr: &Expr) -> bool {
+    let ExprKind::BinaryApp { op, arg1, arg2 } = expr.expr_kind() else { return false };
+    let (Some(left), Some(right)) = (arg1.source_loc(), arg2.source_loc()) else { return false };
+    let length = right.start().saturating_sub(left.end());
+    let between = text(rule, (left.end(), length));
+    let operator = between.trim_matches(|c: char| matches!(c, '(' | ')' | ' '));
+    match op {
+        BinaryOp::LessEq => operator == ">",
+        BinaryOp::Less => operator == ">=",
+        BinaryOp::Eq => operator == "!=",
+        _ => false,
+    }
+}
+
+/// `principal.team.lead` as its words; none for anything but attributes of a variable.
+pub(super) fn path(expr: &Expr) -> Option<Vec<&str>> {
+    match expr.expr_kind() {
+        ExprKind::Var(Var::Principal) => Some(vec!["principal"]),
+        ExprKind::Var(Var::Resource) => Some(vec!["resource"]),
+        ExprKind::Var(Var::Context) => Some(vec!["context"]),
+        ExprKind::GetAttr { expr, attr } => {
+            let mut words = path(expr)?;
+            words.push(attr);
+            Some(words)
+        }
+        _ => None,
+    }
+}
