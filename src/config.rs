@@ -46,6 +46,18 @@ pub const DEV_ECHO_TOOLS: Setting = Setting {
     default: "off",
     doc: "Let tools answer with what they were asked, for development",
 };
+pub const SERVER: Setting = Setting {
+    variable: "OK_SERVER",
+    flag: None,
+    default: "none",
+    doc: "The server that `ok policy` works on, instead of a state file: https, or http to a loopback address; also `ok policy --server`",
+};
+pub const TOKEN: Setting = Setting {
+    variable: "OK_TOKEN",
+    flag: None,
+    default: "none",
+    doc: "The API token for that server; never an argument",
+};
 pub const BIND: Setting = Setting {
     variable: "OK_BIND",
     flag: Some("bind"),
@@ -85,6 +97,8 @@ pub const ALL: &[Setting] = &[
     TENANT,
     TENANTS_DIR,
     DEV_ECHO_TOOLS,
+    SERVER,
+    TOKEN,
     BIND,
     DEV_AUTH,
     LLM_CONFIG,

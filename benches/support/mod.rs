@@ -110,7 +110,13 @@ impl Log {
 
     /// Appends refusals, as the gate records them, and seals the head.
     pub fn append(&mut self, conn: &Connection, count: usize) {
+        self.append_each(conn, count, |_, _| {});
+    }
+
+    /// The same; `each` makes of a refusal what it likes, by its number.
+    pub fn append_each(&mut self, conn: &Connection, count: usize, each: impl Fn(u64, &mut LogEntry)) {
         for _ in 0..count {
+            each(self.tail.size(), &mut self.entry);
             self.salt = Sha256::digest(self.salt).into();
             self.appended += 1;
             let now = Time(self.begun.0 + self.appended / 20);

@@ -44,12 +44,16 @@ pub struct Refused {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<String>,
+    /// What is wrong, a line each, or the evals that fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 impl From<Refusal> for Answer {
     fn from(refusal: Refusal) -> Answer {
-        let Refusal { code, message, approval, .. } = refusal;
-        let error = Refused { code: code.name().to_owned(), message, approval: approval.map(String::from) };
+        let Refusal { code, message, approval, problems, .. } = refusal;
+        let approval = approval.map(String::from);
+        let error = Refused { code: code.name().to_owned(), message, approval, problems };
         Answer { status: code.status(), body: Value::Null, next: None, error: Some(error) }
     }
 }

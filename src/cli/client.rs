@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::Context;
 use super::call::{self, Answer, Ask, Refused};
 use super::exit::Failure;
+use super::remote::Remote;
 use super::socket::Link;
 use crate::gate::lock::Holder;
 use crate::gate::open::{self, CannotOpen, Company, Options};
@@ -25,6 +26,8 @@ use crate::types::time::SystemClock;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server may take to answer; its own patience is shorter.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How long it may take over a long question, such as one about the whole log.
+const LONG_ANSWER: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who has the state file.
@@ -74,26 +77,38 @@ fn silent(holder: &Holder) -> Failure {
 }
 
 /// One or more calls in a row. Close it, or the last checkpoint is not published.
-pub struct Session(Opened);
+pub enum Session {
+    Here(Opened),
+    /// A server on the network.
+    There(Remote),
+}
 
 impl Session {
     pub async fn open(context: &Context) -> Result<Session, Failure> {
-        open(context).await.map(Session)
+        match &context.server {
+            Some(address) => Remote::new(address).map(Session::There),
+            None => open(context).await.map(Session::Here),
+        }
     }
 
     pub async fn close(self) {
-        if let Opened::Ours(company) = self.0 {
+        if let Session::Here(Opened::Ours(company)) = self {
             company.close().await;
         }
     }
 
     async fn send(&mut self, ask: Ask) -> Result<Answer, Failure> {
-        match &mut self.0 {
-            Opened::Ours(company) => Ok(call::perform(&company.gate, ask).await),
-            Opened::Theirs(holder, link) => match tokio::time::timeout(ANSWER, link.ask(&ask)).await {
-                Ok(Ok(answer)) => Ok(answer),
-                Ok(Err(_)) | Err(_) => Err(silent(holder)),
-            },
+        match self {
+            Session::There(remote) => remote.ask(&ask).await,
+            Session::Here(Opened::Ours(company)) => Ok(call::perform(&company.gate, ask).await),
+            Session::Here(Opened::Theirs(holder, link)) => {
+                let slow = operations::ALL.iter().any(|entry| entry.spec.name == ask.op && entry.spec.route.slow);
+                let patience = if slow { LONG_ANSWER } else { ANSWER };
+                match tokio::time::timeout(patience, link.ask(&ask)).await {
+                    Ok(Ok(answer)) => Ok(answer),
+                    Ok(Err(_)) | Err(_) => Err(silent(holder)),
+                }
+            }
         }
     }
 }

@@ -39,7 +39,7 @@ impl Exit {
             Exit::Done => "It is done",
             Exit::Failed => "It did not happen: it was refused, or something is broken",
             Exit::Findings => "The command worked, and what it looked at is not as it should be",
-            Exit::Untested => "Tests of policies failed, none was run, or too little is covered",
+            Exit::Untested => "Tests of policies failed, none was run, too little is covered, or a budget is exceeded",
             Exit::Waits => "People must approve it first",
             Exit::Usage => "The command was not understood",
             Exit::Busy => "Another process has the state file; trying again may help",

@@ -20,6 +20,7 @@ mod kill;
 mod log;
 mod policy;
 pub mod reference;
+mod remote;
 mod replay;
 mod serve;
 mod show;
@@ -114,6 +115,8 @@ pub struct Context {
     actor: String,
     format: Format,
     dev_auth: bool,
+    /// A server on the network to ask instead.
+    server: Option<String>,
 }
 
 impl Context {
@@ -135,6 +138,7 @@ impl Global {
             state: state(self.state, self.tenant, self.tenants_dir)?,
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
+            server: None,
         })
     }
 }

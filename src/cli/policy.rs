@@ -1,6 +1,8 @@
 //! `ok policy`: asking the gate why, and checking policies before they serve.
 
 pub mod check;
+mod compared;
+mod diff;
 mod explain;
 mod human;
 mod machine;
@@ -17,6 +19,7 @@ pub enum Policy {
     Explain(explain::Explain),
     WhoCan(explain::WhoCan),
     Check(check::Check),
+    Diff(diff::Diff),
 }
 
 impl Policy {
@@ -26,6 +29,7 @@ impl Policy {
             Policy::WhoCan(who_can) => who_can.run(context).await,
             // `main` has run it already; it needs neither a state file nor an actor.
             Policy::Check(check) => check.run(context.format),
+            Policy::Diff(diff) => diff.run(context).await,
         }
     }
 }

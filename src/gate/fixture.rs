@@ -7,11 +7,12 @@ use std::sync::Arc;
 use super::operation::Entry;
 use super::rule::Asker;
 use super::schema::schema;
-use super::target::{ResourceKind, Target, sight, uid};
+use super::target::{ResourceKind, Target, sight, sight_of, uid};
 use super::workshop::Workshop;
 use super::world::{Ground, World};
 use crate::log::append::Head;
 use crate::policy::check::{self, Options, Report};
+use crate::policy::diff::{self, Semantic, Sides};
 use crate::policy::testing::{self, Asked, Case, Fixture, Member, Run, Stage, Team, Way};
 use crate::policy::{Bundle, Snapshot};
 use crate::store::actors::{Actor, Status};
@@ -29,6 +30,11 @@ pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Repor
     check::check(&schema(entries), bundle, &Operations(entries), options)
 }
 
+/// Asks both sides made-up questions about these operations.
+pub fn differences(entries: &[Entry], sides: &Sides<'_>) -> Semantic {
+    diff::search(sides, &Operations(entries), diff::MOST)
+}
+
 /// Runs a bundle's own tests.
 pub fn run(entries: &[Entry], bundle: &Bundle, compiled: &Arc<Snapshot>) -> Run {
     testing::run(bundle, compiled, &Operations(entries), usize::MAX)
@@ -41,6 +47,11 @@ impl Stage for Operations<'_> {
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
         let world = world(snapshot, fixture, schema(self.0));
         cases.iter().map(|case| self.question(&world, fixture, case)).collect()
+    }
+
+    fn sight(&self, resource: &str) -> Option<&'static str> {
+        let of_kind = |kind: &&ResourceKind| resource.strip_prefix("Ok::") == Some(kind.name());
+        ResourceKind::ALL.iter().find(of_kind).and_then(|kind| sight_of(*kind))
     }
 }
 

@@ -2,12 +2,14 @@
 //! admits the caller, asks the policy, runs the operation in the log's transaction, and answers only what is durable.
 
 pub mod admit;
+mod again;
 pub mod change;
 pub mod draft;
 pub mod facts;
 pub mod fixture;
 mod guard;
 pub mod hold;
+pub mod impact;
 pub mod inquiry;
 pub mod limiter;
 pub mod lock;

@@ -22,8 +22,8 @@ use super::world::{Card, World};
 use crate::log::append::Head;
 use crate::log::read::{self, Filter, Logged, Order, Published};
 use crate::log::{proof, verify};
-use crate::policy::Ruling;
 use crate::policy::approvals::ApprovalRule;
+use crate::policy::{Ruling, Snapshot};
 use crate::store::approvals::Approval;
 use crate::store::company::Company;
 use crate::store::inbox::Item;
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         Reader { source: Source::Pool(pool, OnceCell::new()), world, caller, now }
     }
 
-    fn conn(&self) -> Result<&Connection, Fault> {
+    pub(super) fn conn(&self) -> Result<&Connection, Fault> {
         match &self.source {
             Source::Held(conn) => Ok(conn),
             Source::Pool(pool, taken) => {
@@ -239,6 +239,11 @@ impl<'a> Reader<'a> {
 
     pub fn policy_stamp(&self) -> (i64, &str) {
         (self.world.stamp.seq, &self.world.stamp.hash)
+    }
+
+    /// The policies in force, compiled.
+    pub fn serving(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.world.policy)
     }
 
     pub fn actors_after(&self, from: &Position, limit: usize) -> Result<Vec<actors::Actor>, Fault> {

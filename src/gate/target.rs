@@ -9,13 +9,26 @@ pub use crate::types::target::{ResourceKind, Target};
 
 /// The operation that must be allowed for the target to exist as far as the caller can tell.
 pub(super) fn sight(target: &Target) -> Option<&'static str> {
-    match target {
-        Target::Company | Target::KillSwitch { .. } => None,
-        Target::Actor(_) => Some("actor.read"),
-        Target::Token { .. } => Some("token.list"),
-        Target::Event { .. } => Some("event.list"),
-        Target::Approval { .. } => Some("approval.read"),
-        Target::Change { .. } => Some("change.read"),
+    sight_of(match target {
+        Target::Company => ResourceKind::Company,
+        Target::Actor(_) => ResourceKind::Actor,
+        Target::Token { .. } => ResourceKind::Token,
+        Target::Event { .. } => ResourceKind::Event,
+        Target::KillSwitch { .. } => ResourceKind::KillSwitch,
+        Target::Approval { .. } => ResourceKind::Approval,
+        Target::Change { .. } => ResourceKind::Change,
+    })
+}
+
+/// The same for everything of one kind.
+pub(super) fn sight_of(kind: ResourceKind) -> Option<&'static str> {
+    match kind {
+        ResourceKind::Company | ResourceKind::KillSwitch => None,
+        ResourceKind::Actor | ResourceKind::Team => Some("actor.read"),
+        ResourceKind::Token => Some("token.list"),
+        ResourceKind::Event => Some("event.list"),
+        ResourceKind::Approval => Some("approval.read"),
+        ResourceKind::Change => Some("change.read"),
     }
 }
 

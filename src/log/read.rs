@@ -1,5 +1,6 @@
 //! Reading events back: in order, by type, actor or what they are about.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use rusqlite::{Connection, params_from_iter};
@@ -162,6 +163,61 @@ pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
         prev: leaf.prev,
         event,
     })
+}
+
+/// One entry, read for the decision in it.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    pub seq: i64,
+    pub at: Time,
+    pub actor: String,
+    pub kind: String,
+    pub decision: Decision,
+    /// The payload as it is stored; `None` once erased.
+    pub payload: Option<Vec<u8>>,
+}
+
+#[derive(Deserialize)]
+struct DecidedView<'a> {
+    #[serde(borrow)]
+    actor: Cow<'a, str>,
+    decision: Decision,
+    ts: i64,
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
+}
+
+/// Hands the entries after `seq` to `each`, up to and with `last`, oldest first. Takes memory for one entry, and holds no
+/// read of the file open for long.
+pub fn decided(
+    conn: &Connection,
+    mut seq: i64,
+    last: i64,
+    each: &mut dyn FnMut(Decided) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let sql = format!("SELECT seq, leaf, body FROM log_entry WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT {CHUNK}");
+    let mut statement = conn.prepare_cached(&sql)?;
+    while seq < last {
+        let mut rows = statement.query([seq, last])?;
+        let before = seq;
+        while let Some(row) = rows.next()? {
+            seq = row.get(0)?;
+            let view: DecidedView<'_> =
+                serde_json::from_slice(row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?)?;
+            each(Decided {
+                seq,
+                at: Time(view.ts),
+                actor: view.actor.into_owned(),
+                kind: view.r#type.into_owned(),
+                decision: view.decision,
+                payload: row.get(2)?,
+            })?;
+        }
+        if seq == before {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The newest event number.

@@ -1,6 +1,7 @@
 //! Asking the gate why, checking policies before they serve, and changing those that serve.
 
 mod check;
+mod diff;
 mod explain;
 mod explained;
 mod in_force;
@@ -14,6 +15,7 @@ use crate::gate::Entry;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<check::Check>(),
+    Entry::query::<diff::Diff>(),
     Entry::query::<explain::Explain>(),
     Entry::query::<who_can::WhoCan>(),
     Entry::query::<in_force::Show>(),

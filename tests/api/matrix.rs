@@ -95,8 +95,8 @@ fn targets(name: &str) -> Option<&'static [Of]> {
     Some(match name {
         "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
         | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
-        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.read"
-        | "policy.export" | "policy.applied" | "policy.source" | "policy.propose" | "change.list"
+        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.diff"
+        | "policy.read" | "policy.export" | "policy.applied" | "policy.source" | "policy.propose" | "change.list"
         | "change.propose" | "openapi.read" | "policy.who_can" | "tick" | "token.list" => &[Company],
         "audit.proof" => &[Company, Absent],
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
@@ -244,6 +244,7 @@ impl Stage {
             "kill" if of == Company => json!({ "scope": "tool:mail.send" }),
             "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),
             "policy.check" => json!({ "files": {} }),
+            "policy.diff" => json!({ "files": {}, "impact": false }),
             "policy.who_can" => json!({ "op": "tick" }),
             "policy.propose" => json!({ "files": Stage::policies(), "reason": "a matrix" }),
             "policy.source" => json!({ "kind": "workspace" }),

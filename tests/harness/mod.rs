@@ -150,6 +150,11 @@ impl Test {
         Test { app: router(&company), dir, clock, company, admin, policies }
     }
 
+    /// The same, started again by a version of the program that brings other defaults.
+    pub async fn upgraded(self, policies: Bundle) -> Test {
+        Test { policies, ..self }.reopened().await
+    }
+
     /// The folder that a stopped server leaves behind.
     pub async fn closed(self) -> TempDir {
         let Test { dir, company, app, .. } = self;

@@ -2,6 +2,9 @@
 
 mod api;
 mod bad_input;
+mod diff;
+mod diff_command;
+mod diff_laws;
 mod formats;
 mod guide;
 mod pack;

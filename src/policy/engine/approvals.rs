@@ -118,7 +118,7 @@ fn conjuncts(whole: &Expr) -> Vec<&Expr> {
     }
 }
 
-fn is_context(part: &Expr) -> bool {
+pub(super) fn is_context(part: &Expr) -> bool {
     matches!(part.expr_kind(), ExprKind::Var(Var::Context))
 }
 

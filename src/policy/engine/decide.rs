@@ -65,7 +65,9 @@ impl Snapshot {
             self.count_fault();
             Ruling::Deny { because: Vec::new(), fault: Some(fault) }
         });
-        if let Ruling::Deny { fault: Some(fault), .. } = &ruling {
+        if let Ruling::Deny { fault: Some(fault), .. } = &ruling
+            && !self.quiet
+        {
             tracing::warn!(action = %question.action, principal = %question.principal, %fault, "denied by a fault");
         }
         ruling
@@ -202,6 +204,8 @@ impl Snapshot {
             if rule.policy.effect() == Effect::Permit {
                 if is_real {
                     self.count_skipped();
+                }
+                if is_real && !self.quiet {
                     tracing::warn!(policy = rule.meta.id, %error, "a permit could not be evaluated and is passed over");
                 }
                 continue;

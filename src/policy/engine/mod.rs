@@ -5,6 +5,7 @@
 //! then a fault, and a denial) when little of it is left: give threads that decide at least 2 MiB.
 
 mod approvals;
+mod compare;
 mod decide;
 mod explain;
 mod index;
@@ -17,6 +18,7 @@ mod shadow;
 mod shape;
 mod snapshot;
 
+pub use compare::{Looks, Named};
 pub use decide::{PlainAnswer, Question};
 pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
 pub use mutant::Mutant;

@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub(super) kinds: BTreeMap<String, Value>,
     enums: BTreeSet<EntityType>,
     approvals: ApprovalRules,
+    /// Nobody has asked its questions: what goes wrong in them is not told.
+    pub(super) quiet: bool,
     faults: AtomicU64,
     skipped: AtomicU64,
 }
@@ -91,6 +93,7 @@ impl Snapshot {
             set: parts.set,
             kinds: parts.kinds,
             approvals: parts.approvals,
+            quiet: false,
             faults: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
         })
@@ -108,9 +111,15 @@ impl Snapshot {
             set: cedar_policy::PolicySet::new(),
             kinds: self.kinds.clone(),
             approvals: self.approvals.clone(),
+            quiet: false,
             faults: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
         }
+    }
+
+    /// The same policies, for questions that nobody has asked: faults in them are neither counted nor told.
+    pub fn apart(&self) -> Snapshot {
+        Snapshot { quiet: true, ..self.with_rules(self.rules.clone()) }
     }
 
     pub fn version(&self) -> u64 {

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use cedar_policy::EntityUid;
 
-pub use file::{Case, Expect, Fixture, TestFile, Way, parse};
-pub use rows::{Approval, Event, Member, Team, Token};
+pub use file::{Around, Case, Expect, Fixture, TestFile, Way, parse};
+pub use rows::{Approval, Change, Event, Member, Team, Token};
 pub use run::{Coverage, Mutation, Ran, Run, cover, mutate, run};
 
 use super::{Closed, Question, Record, Ruling, Slice, Snapshot};
@@ -21,6 +21,11 @@ use super::{Closed, Question, Record, Ruling, Slice, Snapshot};
 pub trait Stage {
     /// The question of each case, or what it names that does not exist.
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>>;
+
+    /// The operation that must be allowed for a resource of this Cedar type to exist as far as the caller can tell.
+    fn sight(&self, _resource: &str) -> Option<&'static str> {
+        None
+    }
 }
 
 /// One question, free of any policy, so that several snapshots can answer it.
@@ -44,8 +49,25 @@ pub struct Answered {
 
 impl Asked {
     pub fn answer(&self, snapshot: &Snapshot) -> Answered {
-        let ruling = self.put(snapshot, &self.action, &self.granted, |question| snapshot.decide(question));
-        let unseen = |sight| self.put(snapshot, sight, &[], |question| snapshot.decide(question));
+        self.answer_in(&self.slice(snapshot), snapshot)
+    }
+
+    /// What two sides answer that have the same schema: what they look at is gathered once.
+    pub fn answers(&self, before: &Snapshot, after: &Snapshot) -> (Answered, Answered) {
+        let slice = self.slice(before);
+        (self.answer_in(&slice, before), self.answer_in(&slice, after))
+    }
+
+    /// The entities with both actions that may be asked about.
+    fn slice(&self, snapshot: &Snapshot) -> Slice {
+        let family = |action: &EntityUid| snapshot.action_family(action.as_ref()).iter().cloned();
+        let sight = self.sight.iter().flat_map(family);
+        Slice::new(snapshot, &self.action, self.entities.iter().cloned().chain(sight))
+    }
+
+    fn answer_in(&self, slice: &Slice, snapshot: &Snapshot) -> Answered {
+        let ruling = snapshot.decide(&self.question(slice, &self.action, &self.granted));
+        let unseen = |sight| snapshot.decide(&self.question(slice, sight, &[]));
         match self.sight.as_ref().filter(|_| !matches!(ruling, Ruling::Deny { .. })).map(unseen) {
             Some(sight) if !sight.is_allowed() => {
                 let because = sight.because().to_vec();
@@ -53,6 +75,11 @@ impl Asked {
             }
             _ => Answered { ruling, hidden: false },
         }
+    }
+
+    fn question<'a>(&'a self, entities: &'a Slice, action: &'a EntityUid, approvals: &'a [String]) -> Question<'a> {
+        let Asked { principal, resource, facts, .. } = self;
+        Question { principal, action, resource, entities, facts, approvals }
     }
 
     pub(super) fn put<T>(
@@ -63,13 +90,6 @@ impl Asked {
         then: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
         let slice = Slice::new(snapshot, action, self.entities.iter().cloned());
-        then(&Question {
-            principal: &self.principal,
-            action,
-            resource: &self.resource,
-            entities: &slice,
-            facts: &self.facts,
-            approvals: granted,
-        })
+        then(&self.question(&slice, action, granted))
     }
 }

@@ -1,0 +1,172 @@
+//! Recorded decisions replayed a second by `policy diff`, and the memory that it takes, from 10^4 to 10^6 decisions.
+//!
+//! The company has 300 people and agents in 10 teams. *Usual*: half of the questions have been asked before in the same
+//! directory, and every thousandth event changes the directory. *All new*: no question is asked twice. Each is measured with
+//! one changed policy, for which most operations are asked once for both sides, and with a new one for every operation, for
+//! which each question is asked twice.
+//!
+//! `cargo bench --bench replay [-- <the largest number of decisions>]`
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a bench that cannot go on should stop"
+)]
+
+mod support;
+
+use std::path::Path;
+use std::time::Instant;
+
+use ok::gate::open::{Company, open};
+use ok::log::record::{Asked, By, Decision, Entry, GateNote};
+use ok::policy::Bundle;
+use ok::store::open::{Mode, connect};
+use ok::types::actor::{KillScope, Trust};
+use ok::types::caller::Credential;
+use ok::types::event::Event;
+use ok::types::id::ActorId;
+use ok::types::target::Target;
+use serde_json::{Value, json};
+
+const PEOPLE: u64 = 200;
+const AGENTS: u64 = 100;
+const TEAMS: u64 = 10;
+
+fn main() {
+    let largest = support::argument(1_000_000.0) as u64;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    println!("questions  changed policies  decisions  decisions/s  peak MiB");
+    for new in [false, true] {
+        let dir = support::folder();
+        runtime.block_on(people(dir.path()));
+        for size in [10_000, 100_000, 1_000_000].into_iter().filter(|size| *size <= largest) {
+            grow(dir.path(), size, new);
+            let company = open(&support::options(dir.path())).unwrap();
+            for all in [false, true] {
+                runtime.block_on(measure(&company, new, all));
+            }
+            runtime.block_on(company.close());
+        }
+    }
+    support::conditions();
+}
+
+async fn people(dir: &Path) {
+    let company = support::company(dir).await;
+    let ana = || Credential::Holder("ana".parse().unwrap());
+    let add = |input: Value| support::perform(&company.gate, ana(), "actor.add", input);
+    for team in 0..TEAMS {
+        add(json!({ "id": format!("lead{team}"), "kind": "person", "role": "lead" })).await;
+        add(json!({ "id": format!("team:t{team}"), "kind": "team", "lead": format!("lead{team}") })).await;
+    }
+    for number in 0..PEOPLE {
+        let team = format!("team:t{}", number % TEAMS);
+        add(json!({ "id": format!("p{number}"), "kind": "person", "team": team })).await;
+    }
+    for number in 0..AGENTS {
+        let team = format!("team:t{}", number % TEAMS);
+        add(json!({ "id": format!("a{number}"), "kind": "agent", "owner": format!("p{number}"), "team": team })).await;
+    }
+    company.close().await;
+}
+
+fn grow(dir: &Path, size: u64, new: bool) {
+    let conn = connect(&dir.join("state.db"), Mode::Write).unwrap();
+    let mut log = support::Log::open(&conn, dir);
+    while log.size() < size {
+        conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+        log.append_each(&conn, 10_000.min((size - log.size()) as usize), |seq, entry| decision(seq, entry, new));
+        conn.execute_batch("COMMIT").unwrap();
+    }
+}
+
+fn id(text: &str) -> ActorId {
+    text.parse().unwrap()
+}
+
+/// Makes a decision of an entry: seven operations by everybody, about everybody.
+fn decision(seq: u64, entry: &mut Entry, new: bool) {
+    // Spread without a pattern: a step that has no factor in common with the numbers of people and operations.
+    let (person, other) = (seq.wrapping_mul(7_919) % PEOPLE, seq.wrapping_mul(104_729) % PEOPLE);
+    let (actor, operation, target, decision) = match if new { 5 + seq % 2 } else { seq % 8 } {
+        0 => (format!("p{person}"), "tick", Target::Company, Decision::Deny),
+        1 => (format!("p{person}"), "token.issue", Target::Actor(id(&format!("p{person}"))), Decision::Allow),
+        2 => (
+            format!("lead{}", person % TEAMS),
+            "actor.offboard",
+            Target::Actor(id(&format!("p{other}"))),
+            Decision::Deny,
+        ),
+        3 => {
+            let engage =
+                Target::KillSwitch { scope: KillScope::Actor(id(&format!("a{}", other % AGENTS))), engage: true };
+            (format!("lead{}", person % TEAMS), "kill", engage, Decision::Deny)
+        }
+        // These are all different from each other.
+        4 | 5 => {
+            let token = Target::Token { id: format!("tok_{seq:026}"), holder: id(&format!("p{person}")) };
+            (format!("p{person}"), "token.revoke", token, Decision::Allow)
+        }
+        6 => {
+            let kind = "token_issued".to_owned();
+            let actor = Some(id(&format!("p{other}")));
+            let event = Target::Event { seq: seq as i64, kind, actor, subjects: vec![id(&format!("p{other}"))] };
+            (format!("p{person}"), "context.forget", event, Decision::Deny)
+        }
+        _ => {
+            let token = Target::Token { id: format!("tok_{seq:026}"), holder: id(&format!("p{other}")) };
+            (format!("p{person}"), "token.narrow", token, Decision::Deny)
+        }
+    };
+    entry.event = Event::Denied {
+        operation: operation.into(),
+        target: target.id(),
+        reason: "no policy permits it".into(),
+        fault: None,
+    };
+    if seq % 1_000 == 0 && !new {
+        let agent = id(&format!("a{}", other % AGENTS));
+        entry.event =
+            Event::TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() };
+    }
+    let asked = Some(Asked { by: By::Actor, scopes: Default::default(), target, granted: Vec::new() });
+    entry.actor = id(&actor);
+    entry.decision = decision;
+    entry.gate = GateNote { operation: operation.into(), channel: "http".into(), policies: vec!["p".into()], asked };
+}
+
+async fn measure(company: &Company, new: bool, all: bool) {
+    let mut bundle = Bundle::built_in();
+    let action = if all { "action" } else { "action == Ok::Action::\"token.issue\"" };
+    let more = format!(
+        "@id(\"measured\")\n@reason(\"measured\")\nforbid (\n  principal in Ok::Team::\"team:t3\",\n  {action},\n  resource\n);\n"
+    );
+    bundle.files.insert("more.cedar".into(), more);
+    let ask = async |impact: bool| {
+        let start = Instant::now();
+        let ana = Credential::Holder(id("ana"));
+        let input = json!({ "files": bundle.files, "impact": impact });
+        let answer = support::perform(&company.gate, ana, "policy.diff", input).await;
+        (start.elapsed().as_secs_f64(), answer)
+    };
+    let (without, _) = ask(false).await;
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    let (with, answer) = ask(true).await;
+    let replayed = answer.pointer("/impact/denominator/replayed").and_then(Value::as_u64).unwrap();
+    println!(
+        "{:>9}  {:>16}  {replayed:>9}  {:>11.0}  {:>8.0}",
+        if new { "all new" } else { "usual" },
+        if all { "every operation" } else { "one" },
+        replayed as f64 / (with - without),
+        peak()
+    );
+    assert!(answer.pointer("/impact/newly_denied").and_then(Value::as_u64).unwrap() > 0 || (new && !all));
+}
+
+/// The most memory that this process has had since it was last cleared, in MiB.
+fn peak() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
+}

@@ -1,0 +1,96 @@
+//! `ok policy diff`: what a folder of policies would change, before anything is applied.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::super::exit::{Exit, Failure};
+use super::super::{Context, client};
+use super::compared;
+use crate::policy::Bundle;
+use crate::policy::diff::Budgets;
+use crate::policy::plan::{Base, Plan};
+
+/// Tell what a folder of policies would change; nothing is applied
+///
+/// Compares with the policies in force: the texts by their @id, the answers to made-up questions, and the answers to every
+/// decision of the log. Ends with 0 if every file is the same, 2 if something differs, 3 if more decisions would come out
+/// otherwise than --max allows.
+///
+/// Example: `ok policy diff policies --since 2026-11-01 --max newly_allowed=0,newly_denied=5`
+#[derive(clap::Args)]
+pub struct Diff {
+    /// The folder
+    #[arg(default_value = "policies")]
+    dir: PathBuf,
+    /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// How many decisions may come out otherwise: newly_allowed, newly_denied, newly_approval
+    #[arg(long, value_name = "NAME=NUMBER,...", value_parser = budgets)]
+    max: Option<Budgets>,
+    /// Do not replay the log
+    #[arg(long, conflicts_with_all = ["since", "max"])]
+    no_impact: bool,
+    /// Save files and report as a plan, for `ok policy apply`
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+}
+
+impl Diff {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let bundle = Bundle::from_dir(&self.dir).map_err(|error| Failure::new(error.to_string()))?;
+        let input = json!({
+            "files": bundle.files,
+            "since": self.since,
+            "max": self.max,
+            "impact": !self.no_impact,
+        });
+        let answer = client::call(context, "policy.diff", input).await?;
+        if let Some(path) = &self.save {
+            save(path, &bundle, &answer)?;
+        }
+        context.show(&answer, || compared::show(&answer))?;
+        let over = answer.get("over_budget").and_then(Value::as_array).is_some_and(|over| !over.is_empty());
+        Ok(match (over, answer.get("same") == Some(&Value::Bool(true))) {
+            (true, _) => Exit::Untested,
+            (false, false) => Exit::Findings,
+            (false, true) => Exit::Done,
+        })
+    }
+}
+
+/// `newly_allowed=0,newly_denied=5`
+fn budgets(text: &str) -> Result<Budgets, String> {
+    let mut budgets = Budgets::default();
+    for part in text.split(',') {
+        let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not <name>=<number>"))?;
+        let place = match name.trim() {
+            "newly_allowed" => &mut budgets.newly_allowed,
+            "newly_denied" => &mut budgets.newly_denied,
+            "newly_approval" => &mut budgets.newly_approval,
+            other => return Err(format!("there is no budget `{other}`; there are {}", Budgets::NAMES.join(", "))),
+        };
+        let number = number.trim();
+        let read = number.parse().map_err(|_| format!("{name}: `{number}` is not a number from 0 on"))?;
+        if place.replace(read).is_some() {
+            return Err(format!("{name} is given twice"));
+        }
+    }
+    Ok(budgets)
+}
+
+/// Writes a plan; whole or not at all.
+fn save(path: &Path, bundle: &Bundle, answer: &Value) -> Result<(), Failure> {
+    let text = |pointer: &str| answer.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let version = answer.pointer("/base/version").and_then(Value::as_i64).unwrap_or_default();
+    let base = Base { version, hash: text("/base/hash") };
+    let plan = Plan::new(text("/company"), base, bundle, answer.clone()).text()?;
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let written = std::fs::write(&beside, plan).and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        Failure::new(format!("cannot write {}: {error}", path.display()))
+    })
+}

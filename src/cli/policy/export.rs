@@ -1,0 +1,141 @@
+//! `ok policy export`, `list` and `source`: what is in force, and where it comes from.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::super::client::{self, Session};
+use super::super::exit::{Exit, Failure};
+use super::super::{Context, show};
+use super::lock::{PolicyLock, write};
+use crate::policy::Bundle;
+
+/// Export the policies in force
+///
+/// Without --dir they are printed, each file after a line with its path.
+#[derive(clap::Args)]
+pub struct Export {
+    /// Write them into this folder, with their schema and policy.lock
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl Export {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut session = Session::open(context).await?;
+        let asked = both(&mut session, context).await;
+        session.close().await;
+        let (exported, applied) = asked?;
+        match &self.dir {
+            None => context.show(&exported, || show::text(&printed(&exported))),
+            Some(dir) => {
+                let bundle = bundle(&exported);
+                save(dir, &bundle, &exported)?;
+                PolicyLock::new(&applied, &bundle).write(dir)?;
+                let answer = json!({ "dir": dir.display().to_string(), "version": applied["version"] });
+                context.show(&answer, || {
+                    let (files, version) = (bundle.files.len(), show::cell(applied.get("version")));
+                    show::text(&format!("version {version}: {files} files in {}", dir.display()))
+                })
+            }
+        }
+    }
+}
+
+async fn both(session: &mut Session, context: &Context) -> Result<(Value, Value), Failure> {
+    let exported = session.call(context, "policy.export", json!({})).await??;
+    let applied = session.call(context, "policy.applied", json!({})).await??;
+    Ok((exported, applied))
+}
+
+fn bundle(exported: &Value) -> Bundle {
+    let files = exported.get("files").and_then(Value::as_object);
+    Bundle::new(files.into_iter().flatten().map(|(path, text)| (path.as_str(), text.as_str().unwrap_or_default())))
+}
+
+fn printed(exported: &Value) -> String {
+    bundle(exported).files.iter().map(|(path, text)| format!("// {path}\n{text}\n")).collect()
+}
+
+/// Writes the files; what else lies in the folder is left there, and told.
+fn save(dir: &Path, bundle: &Bundle, exported: &Value) -> Result<(), Failure> {
+    let before = if dir.is_dir() { Bundle::from_dir(dir).ok() } else { None };
+    for (path, text) in &bundle.files {
+        write(&dir.join(path), text)?;
+    }
+    if !bundle.files.contains_key("schema.cedarschema") {
+        write(&dir.join("schema.cedarschema"), exported.get("schema").and_then(Value::as_str).unwrap_or_default())?;
+    }
+    let left = before.into_iter().flat_map(|before| before.files.into_keys());
+    for path in left.filter(|path| !bundle.files.contains_key(path) && path != "schema.cedarschema") {
+        show::note(&format!("{} is not in force; remove it, or apply it", dir.join(path).display()));
+    }
+    Ok(())
+}
+
+/// List the versions of the policies that were in force, newest first
+#[derive(clap::Args)]
+pub struct List {
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+}
+
+impl List {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let input = json!({ "type": ["policy_applied"], "limit": self.limit });
+        let answer = client::call(context, "event.list", input).await?;
+        let events = answer.get("events").and_then(Value::as_array).cloned().unwrap_or_default();
+        let row = |event: &Value| {
+            let said = |field: &str| event.pointer(&format!("/event/{field}")).cloned().unwrap_or_default();
+            json!({
+                "version": said("version"), "hash": said("hash"), "by": event["actor"], "at": event["at"],
+                "change": said("change"), "event": event["seq"],
+            })
+        };
+        let rows: Vec<Value> = events.iter().rev().map(row).collect();
+        context.show(&rows.clone().into(), || show::table(&["version", "by", "at", "change", "hash"], &rows))
+    }
+}
+
+/// Show where the policies are kept, or say so
+#[derive(clap::Args)]
+pub struct Source {
+    #[command(subcommand)]
+    set: Option<Set>,
+}
+
+#[derive(Subcommand)]
+enum Set {
+    /// They are kept here, and changed through the API and the command line
+    Workspace,
+    /// They are kept in a repository, whose CI proposes what changed
+    Repo {
+        /// Its https or ssh address
+        url: String,
+        /// The branch or tag that counts
+        #[arg(long, value_name = "REF")]
+        r#ref: Option<String>,
+        /// The folder in it
+        #[arg(long, value_name = "PATH")]
+        path: Option<String>,
+        /// What it proposes comes into force at once, where the policy permits it
+        #[arg(long)]
+        auto: bool,
+    },
+}
+
+impl Source {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let source = match self.set {
+            None => client::call(context, "policy.read", json!({})).await?["source"].clone(),
+            Some(Set::Workspace) => client::call(context, "policy.source", json!({ "kind": "workspace" })).await?,
+            Some(Set::Repo { url, r#ref, path, auto }) => {
+                let input = json!({ "kind": "repo", "url": url, "ref": r#ref, "path": path, "auto": auto });
+                client::call(context, "policy.source", input).await?
+            }
+        };
+        context.show(&source, || show::fields(&["kind", "url", "ref", "path", "auto"], &source))
+    }
+}

@@ -1,0 +1,144 @@
+//! A server on the network, asked over its HTTP API. Only `ok policy` speaks to one.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, RequestBuilder, Url};
+use serde_json::{Map, Value};
+
+use super::call::{Answer, Ask, Refused};
+use super::exit::Failure;
+use crate::config;
+use crate::gate::operation::{Method as Verb, Route};
+use crate::operations;
+use crate::types::refusal::Code;
+
+const CONNECT: Duration = Duration::from_secs(10);
+/// Replaying a long log takes its time.
+const ANSWER: Duration = Duration::from_secs(600);
+
+/// A server and the token for it.
+pub struct Remote {
+    base: Url,
+    token: String,
+    client: Client,
+}
+
+impl Remote {
+    /// Takes the token from the environment: an argument would stand in the list of processes.
+    pub fn new(address: &str) -> Result<Remote, Failure> {
+        let base = base(address)?;
+        let token = config::TOKEN.value();
+        let missing = || Failure::Usage(format!("{} must hold an API token for {base}", config::TOKEN.variable));
+        let token = token.ok_or_else(missing)?;
+        // A redirect would carry the token somewhere else.
+        let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).redirect(Policy::none()).build();
+        let client = client.map_err(|error| Failure::new(format!("cannot make a connection: {error}")))?;
+        Ok(Remote { base, token, client })
+    }
+
+    /// Performs an operation as the token's holder.
+    pub async fn ask(&self, ask: &Ask) -> Result<Answer, Failure> {
+        let unknown = || Failure::new(format!("there is no operation `{}`", ask.op));
+        let entry = operations::ALL.iter().find(|entry| entry.spec.name == ask.op).ok_or_else(unknown)?;
+        let request = self.request(&entry.spec.route, &ask.input)?;
+        let failed = |error: reqwest::Error| Failure::new(format!("{} does not answer: {}", self.base, causes(&error)));
+        let response = request.bearer_auth(&self.token).send().await.map_err(failed)?;
+        let status = response.status().as_u16();
+        let next = response.headers().get("x-next-cursor").and_then(|value| Some(value.to_str().ok()?.to_owned()));
+        let text = response.text().await.map_err(failed)?;
+        Ok(answer(status, next, text))
+    }
+
+    fn request(&self, route: &Route, input: &Value) -> Result<RequestBuilder, Failure> {
+        let mut rest = input.as_object().cloned().unwrap_or_default();
+        rest.retain(|_, value| !value.is_null());
+        let broken = |_| Failure::new(format!("{} cannot be an address", self.base));
+        let mut url = self.base.clone();
+        url.path_segments_mut().map_err(broken)?.pop_if_empty().push("api").extend(segments(route.path, &mut rest));
+        let (method, in_query) = match route.method {
+            Verb::Get => (Method::GET, true),
+            Verb::Delete => (Method::DELETE, true),
+            Verb::Post => (Method::POST, false),
+            Verb::Put => (Method::PUT, false),
+            Verb::Patch => (Method::PATCH, false),
+        };
+        if in_query {
+            for (name, value) in &rest {
+                url.query_pairs_mut().append_pair(name, &plain(value));
+            }
+            return Ok(self.client.request(method, url));
+        }
+        Ok(self.client.request(method, url).json(&rest))
+    }
+}
+
+/// The path's parts, with the parameters filled in and taken out of the input.
+fn segments(path: &str, input: &mut Map<String, Value>) -> Vec<String> {
+    let part = |part: &str| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+        Some(name) => input.remove(name).map(|value| plain(&value)).unwrap_or_default(),
+        None => part.to_owned(),
+    };
+    path.split('/').filter(|part| !part.is_empty()).map(part).collect()
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().map(plain).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+/// https, or http to this machine: a token never travels in the clear.
+fn base(address: &str) -> Result<Url, Failure> {
+    let wrong = || {
+        let variable = config::SERVER.variable;
+        Failure::Usage(format!(
+            "--server ({variable}) must be https, or http to a loopback address; `{address}` is not"
+        ))
+    };
+    let url = Url::parse(address).map_err(|_| wrong())?;
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let loopback = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    match url.scheme() {
+        "https" if bare => Ok(url),
+        "http" if bare && loopback => Ok(url),
+        _ => Err(wrong()),
+    }
+}
+
+fn answer(status: u16, next: Option<String>, text: String) -> Answer {
+    let body: Value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    if (200..300).contains(&status) && status != Code::NeedsApproval.status() {
+        return Answer { status, body, next, error: None };
+    }
+    let said = |field: &str| body.get(field).and_then(Value::as_str).map(str::to_owned);
+    let error = Refused {
+        code: said("error").unwrap_or_else(|| Code::Invalid.name().to_owned()),
+        message: said("message").unwrap_or_else(|| match body.as_str() {
+            Some(text) if !text.is_empty() => text.to_owned(),
+            _ => format!("the server answers {status}"),
+        }),
+        approval: said("approval"),
+        problems: list(&body),
+    };
+    Answer { status, body: Value::Null, next: None, error: Some(error) }
+}
+
+fn list(body: &Value) -> Vec<String> {
+    let found = body.get("problems").or_else(|| body.get("evals")).and_then(Value::as_array);
+    found.into_iter().flatten().filter_map(|one| Some(one.as_str()?.to_owned())).collect()
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}

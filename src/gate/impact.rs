@@ -1,0 +1,160 @@
+//! The decisions of the log, replayed: what they would have been under other policies, each in the directory as it was.
+//!
+//! Always true: the log is walked once, in order, and never held in memory; a decision is asked again in the directory just
+//! before its own events.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{Builder, Scope, scope};
+
+use serde::Deserialize;
+
+use super::again::{Batch, Book, Worker};
+use super::operation::Entry;
+use super::past::{DIRECTORY, Past, event_of};
+use super::reader::Reader;
+use crate::log::read::{self, Decided, Filter, Order};
+use crate::policy::diff::{Sides, Tally};
+use crate::types::event::Event;
+use crate::types::id::ActorId;
+use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::time::Time;
+
+/// The most events that one replay looks at: some tens of seconds.
+pub const MOST: i64 = 10_000_000;
+/// Entries that one thread is given at a time.
+const BATCH: usize = 512;
+/// Batches that wait for a thread.
+const AHEAD: usize = 2;
+/// As many threads ask: the machine has other things to do.
+const THREADS: usize = 2;
+/// Policies may be deep.
+const STACK: usize = 8 << 20;
+/// Events that one call may leave behind, at the most, until the next question.
+const NEAR: i64 = 256;
+
+/// Asks every decision after the event `since` again, on both sides.
+pub fn replay(read: &Reader<'_>, entries: &[Entry], sides: &Sides<'_>, since: i64) -> Result<Tally, Stop> {
+    let last = read.last_seq()?;
+    if last - since > MOST {
+        let message =
+            format!("there are {} events; at most {MOST} are replayed at once: name a later start", last - since);
+        return Err(Refusal::field("since", message).into());
+    }
+    let book = Book::new(sides, entries);
+    let walk = Walk::begin(read, since)?;
+    Ok(scope(|scope| {
+        let mut threads = Vec::new();
+        let mut queues = Vec::new();
+        for _ in 0..THREADS {
+            let (queue, batches) = sync_channel(AHEAD);
+            threads.push(ask(scope, &book, batches)?);
+            queues.push(queue);
+        }
+        walk.go(read, last, &queues)?;
+        drop(queues);
+        let mut all = Tally::default();
+        for thread in threads {
+            all.merge(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        Ok::<Tally, Fault>(all)
+    })?)
+}
+
+fn ask<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    book: &'scope Book<'scope>,
+    batches: Receiver<Batch>,
+) -> Result<std::thread::ScopedJoinHandle<'scope, Tally>, Fault> {
+    let work = move || {
+        let mut worker = Worker::new(book);
+        batches.iter().for_each(|batch| worker.work(&batch));
+        worker.tally
+    };
+    let thread = Builder::new().name("replay".into()).stack_size(STACK);
+    thread.spawn_scoped(scope, work).map_err(|error| Fault::Broken(error.to_string()))
+}
+
+/// The walk through the log, with the directory as of where it stands.
+struct Walk {
+    past: Past,
+    since: i64,
+    generation: u64,
+    gathered: Vec<Decided>,
+    /// From here on, decisions are recorded with their questions; not known yet if far away.
+    kept_from: i64,
+    /// Whose turn it is.
+    turn: usize,
+}
+
+impl Walk {
+    /// Takes time for the directory's events until then, not for all.
+    fn begin(read: &Reader<'_>, since: i64) -> Result<Walk, Fault> {
+        let mut past = Past::begin(read.world())?;
+        let filter = Filter { kinds: DIRECTORY.to_vec(), ..Filter::default() };
+        read.scan(Order::After(0), &filter, &mut |logged| {
+            if logged.seq > since {
+                return Ok(ControlFlow::Break(()));
+            }
+            let at = logged.at;
+            if let Some((actor, event)) = event_of(logged)? {
+                past.pass(at, &actor, &event)?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let mut kept_from = i64::MAX;
+        read::decided(read.conn()?, (since - NEAR).max(0), since, &mut |entry| {
+            kept_from = kept_from.min(if keeps(&entry) { entry.seq } else { i64::MAX });
+            Ok(())
+        })?;
+        Ok(Walk { past, since, generation: 1, gathered: Vec::new(), kept_from, turn: 0 })
+    }
+
+    fn go(mut self, read: &Reader<'_>, last: i64, queues: &[SyncSender<Batch>]) -> Result<(), Fault> {
+        let since = self.since;
+        read::decided(read.conn()?, since, last, &mut |entry| {
+            if self.kept_from == i64::MAX && keeps(&entry) {
+                self.kept_from = entry.seq;
+            }
+            let moves = DIRECTORY.iter().any(|kind| kind.name() == entry.kind);
+            let moved = if moves { Some(directory_event(&entry)?) } else { None };
+            self.gathered.push(entry);
+            if moved.is_some() || self.gathered.len() >= BATCH {
+                self.send(queues)?;
+            }
+            if let Some((at, actor, event)) = moved {
+                self.past.pass(at, &actor, &event)?;
+                self.generation += 1;
+            }
+            Ok(())
+        })?;
+        self.send(queues)
+    }
+
+    /// Hands what was gathered to the threads in turn.
+    fn send(&mut self, queues: &[SyncSender<Batch>]) -> Result<(), Fault> {
+        let entries = std::mem::take(&mut self.gathered);
+        let (world, generation, kept_from) = (self.past.world().clone(), self.generation, self.kept_from);
+        let queue = queues.get(self.turn % queues.len().max(1));
+        self.turn += 1;
+        let sent = queue.map(|queue| queue.send(Batch { world, generation, entries, kept_from }));
+        sent.and_then(Result::ok).ok_or_else(|| Fault::Broken("a thread of the replay has ended".into()))
+    }
+}
+
+#[derive(Deserialize)]
+struct Told {
+    event: Event,
+}
+
+fn directory_event(entry: &Decided) -> Result<(Time, ActorId, Event), Fault> {
+    let payload = entry.payload.as_deref().ok_or_else(|| Fault::Broken(format!("event {} is erased", entry.seq)))?;
+    let actor = entry.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", entry.seq)))?;
+    Ok((entry.at, actor, serde_json::from_slice::<Told>(payload)?.event))
+}
+
+/// Whether an entry holds the question behind it.
+fn keeps(entry: &Decided) -> bool {
+    let mark = b"\"asked\":";
+    entry.payload.as_ref().is_some_and(|payload| payload.windows(mark.len()).any(|part| part == mark))
+}

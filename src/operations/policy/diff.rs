@@ -1,0 +1,141 @@
+//! What a bundle would change: its texts, what it answers, and what it would have answered to the decisions of the log.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::explained::PolicyVersion;
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, impact, post};
+use crate::operations::change::compiled;
+use crate::policy::Bundle;
+use crate::policy::diff::{self, Budgets, Groups, Impact, Over, Semantic, Side, Sides, TextDiff};
+use crate::types::caller::Who;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::{Reach, Scope};
+use crate::types::time::Time;
+
+/// A bundle, and what it is held against.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// Text by path: `*.cedar`, `approvals.yaml`, `schema.cedarschema` and `tests/*.yaml`.
+    pub files: BTreeMap<String, String>,
+    /// The version that has to be in force.
+    pub base: Option<i64>,
+    /// Replay the decisions from here on: a time, a date, or the number of an event; all of them unless given.
+    pub since: Option<String>,
+    /// How many decisions may come out otherwise.
+    pub max: Option<Budgets>,
+    /// Whether to replay the decisions of the log; yes unless given.
+    pub impact: Option<bool>,
+}
+
+/// What it would change.
+#[derive(Serialize, JsonSchema)]
+pub struct Compared {
+    /// Whether every file is the same as in force.
+    pub same: bool,
+    /// The log of the company that this is about.
+    pub company: String,
+    /// What is in force.
+    pub base: PolicyVersion,
+    /// The candidate's hash.
+    pub hash: String,
+    pub text: TextDiff,
+    pub semantic: Semantic,
+    /// None if it was not asked for.
+    pub impact: Option<Impact>,
+    /// The budgets that are not kept.
+    pub over_budget: Vec<Over>,
+}
+
+/// Compare policies with those in force.
+pub enum Diff {}
+
+impl Query for Diff {
+    const SPEC: Spec = Spec {
+        name: "policy.diff",
+        doc: "Tell what policies would change: texts, answers, and the decisions of the log. Nothing is applied.",
+        scope: Reach::Scopes(&[Scope::Policy]),
+        route: post("/policy/diff").slow().large(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Candidate;
+    type Output = Compared;
+
+    fn target(_: &Candidate, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Candidate, read: &Reader<'_>) -> Result<Compared, Stop> {
+        let replays = input.impact.unwrap_or(true);
+        let budgets = input.max.unwrap_or_default();
+        if !replays && !budgets.is_empty() {
+            return Err(Refusal::field("max", "without the impact there is nothing to hold it against").into());
+        }
+        let since = start(input.since.as_deref(), read)?;
+        let (bundle, (version, hash)) = (read.bundle()?, read.policy_stamp());
+        // The tables may be one commit ahead of the directory in memory.
+        if bundle.hash().as_str() != hash {
+            return Err(Refusal::conflict("the policies have just changed; try again").into());
+        }
+        if let Some(base) = input.base.filter(|base| *base != version) {
+            return Err(Refusal::conflict(format!("version {version} is in force, not {base}")).into());
+        }
+        let candidate = Bundle { files: input.files };
+        // Apart: questions that nobody asked are no faults of the policies that serve.
+        let (before, after) = (Arc::new(read.serving().apart()), Arc::new(compiled(&candidate, read)?.apart()));
+        let sides = Sides {
+            before: Side { bundle: &bundle, snapshot: &before },
+            after: Side { bundle: &candidate, snapshot: &after },
+        };
+        let impact = match replays {
+            true => Some(impact::replay(read, &crate::operations::ALL, &sides, since)?.impact()),
+            false => None,
+        };
+        Ok(Compared {
+            same: sides.is_same(),
+            company: read.head().origin.clone(),
+            base: PolicyVersion { version, hash: hash.to_owned() },
+            hash: candidate.hash().as_str().to_owned(),
+            text: diff::compare(&sides),
+            semantic: fixture::differences(&crate::operations::ALL, &sides),
+            over_budget: impact.as_ref().map(|impact| budgets.over(impact.newly)).unwrap_or_default(),
+            impact: impact.map(|impact| shown(impact, read)),
+        })
+    }
+}
+
+/// The event after which decisions are replayed.
+fn start(since: Option<&str>, read: &Reader<'_>) -> Result<i64, Stop> {
+    let Some(text) = since else { return Ok(0) };
+    let wrong = |what: String| Err(Refusal::field("since", what).into());
+    if let Ok(seq) = text.parse::<i64>() {
+        let newest = read.last_seq()?;
+        if !(1..=newest).contains(&seq) {
+            return wrong(format!("there is no event {seq}; the newest is {newest}"));
+        }
+        return Ok(seq - 1);
+    }
+    let Some(time) = text.parse::<Time>().ok().or_else(|| format!("{text}T00:00:00Z").parse().ok()) else {
+        return wrong(format!(
+            "`{text}` is no time, no date and no event number; such as 2026-11-20T09:00:00Z, 2026-11-20 or 1042"
+        ));
+    };
+    if time > read.now() {
+        return wrong(format!("`{text}` lies in the future"));
+    }
+    Ok(read.newest_by(Time(time.0 - 1))?)
+}
+
+/// Single decisions and who made them are for those who may read the audit, by an unlimited token.
+fn shown(impact: Impact, read: &Reader<'_>) -> Impact {
+    let limited = matches!(&read.caller().who, Who::Token { scopes, .. } if !scopes.is_empty());
+    if !limited && read.may("audit.head", &Target::Company) {
+        return impact;
+    }
+    Impact { samples: None, by_actor: Groups::default(), ..impact }
+}

@@ -1,0 +1,155 @@
+//! Counts of decisions before and after, and budgets for what may come out otherwise.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Decision;
+
+/// How many decisions came to what: before (the rows) and after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Matrix {
+    pub allow: Row,
+    pub needs_approval: Row,
+    pub deny: Row,
+}
+
+/// What decisions with one answer would come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Row {
+    pub allow: u64,
+    pub needs_approval: u64,
+    pub deny: u64,
+}
+
+impl Row {
+    fn cell(&mut self, after: Decision) -> &mut u64 {
+        match after {
+            Decision::Allow => &mut self.allow,
+            Decision::NeedsApproval => &mut self.needs_approval,
+            Decision::Deny => &mut self.deny,
+        }
+    }
+
+    pub fn sum(self) -> u64 {
+        self.allow + self.needs_approval + self.deny
+    }
+
+    fn add(&mut self, other: Row) {
+        self.allow += other.allow;
+        self.needs_approval += other.needs_approval;
+        self.deny += other.deny;
+    }
+}
+
+impl Matrix {
+    pub(super) fn note(&mut self, before: Decision, after: Decision) {
+        let row = match before {
+            Decision::Allow => &mut self.allow,
+            Decision::NeedsApproval => &mut self.needs_approval,
+            Decision::Deny => &mut self.deny,
+        };
+        *row.cell(after) += 1;
+    }
+
+    pub(super) fn add(&mut self, other: &Matrix) {
+        self.allow.add(other.allow);
+        self.needs_approval.add(other.needs_approval);
+        self.deny.add(other.deny);
+    }
+
+    pub fn sum(&self) -> u64 {
+        self.allow.sum() + self.needs_approval.sum() + self.deny.sum()
+    }
+
+    /// The same, seen from the other side.
+    #[must_use]
+    pub fn transposed(&self) -> Matrix {
+        let column = |of: fn(Row) -> u64| Row {
+            allow: of(self.allow),
+            needs_approval: of(self.needs_approval),
+            deny: of(self.deny),
+        };
+        Matrix {
+            allow: column(|row| row.allow),
+            needs_approval: column(|row| row.needs_approval),
+            deny: column(|row| row.deny),
+        }
+    }
+
+    pub fn newly(&self) -> Newly {
+        Newly {
+            newly_allowed: self.needs_approval.allow + self.deny.allow,
+            newly_denied: self.allow.deny + self.needs_approval.deny,
+            newly_approval: self.allow.needs_approval + self.deny.needs_approval,
+        }
+    }
+}
+
+/// Decisions that would come out otherwise: the sums beside the diagonal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Newly {
+    /// Would be allowed, and was not.
+    pub newly_allowed: u64,
+    /// Would be denied, and was not.
+    pub newly_denied: u64,
+    /// Would need approval, and did not.
+    pub newly_approval: u64,
+}
+
+impl Newly {
+    pub fn sum(self) -> u64 {
+        self.newly_allowed + self.newly_denied + self.newly_approval
+    }
+}
+
+/// How many decisions may come out otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Budgets {
+    /// Would be allowed, and was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newly_allowed: Option<u64>,
+    /// Would be denied, and was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newly_denied: Option<u64>,
+    /// Would need approval, and did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newly_approval: Option<u64>,
+}
+
+/// A budget that is not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Over {
+    pub budget: &'static str,
+    pub max: u64,
+    pub found: u64,
+}
+
+impl Budgets {
+    pub const NAMES: [&str; 3] = ["newly_allowed", "newly_denied", "newly_approval"];
+
+    pub fn is_empty(&self) -> bool {
+        *self == Budgets::default()
+    }
+
+    pub fn over(&self, found: Newly) -> Vec<Over> {
+        let max = [self.newly_allowed, self.newly_denied, self.newly_approval];
+        let found = [found.newly_allowed, found.newly_denied, found.newly_approval];
+        let over = Budgets::NAMES.into_iter().zip(max).zip(found).filter_map(|((budget, max), found)| {
+            let max = max.filter(|max| found > *max)?;
+            Some(Over { budget, max, found })
+        });
+        over.collect()
+    }
+}
+
+/// `1,204,331`
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let head = digits.len() % 3;
+    let comma = |(at, digit): (usize, char)| {
+        let before = (at > 0 && at % 3 == head).then_some(',');
+        before.into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(comma).collect()
+}

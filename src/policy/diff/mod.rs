@@ -1,0 +1,136 @@
+//! What a change of policies would do: to the texts, to made-up questions, and to decisions that were recorded.
+//!
+//! Always true: nothing here is proved. A difference that is told was seen: the same question, put to both sides. That none
+//! was found means only that none was found among so many questions.
+
+mod cast;
+mod matrix;
+mod report;
+mod semantic;
+mod tally;
+mod text;
+mod witness;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use matrix::{Budgets, Matrix, Newly, Over, Row, grouped};
+pub use report::{Denominator, Group, Groups, Impact, Sample};
+pub use semantic::{MOST, Pair, Semantic, search};
+pub use tally::{Outcome, Tally};
+pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
+pub use witness::Witness;
+
+use super::finding::SCHEMA_FILE;
+use super::testing::Answered;
+use super::{Bundle, Ruling, Snapshot};
+
+/// One of the two bundles.
+#[derive(Clone, Copy)]
+pub struct Side<'a> {
+    pub bundle: &'a Bundle,
+    pub snapshot: &'a Arc<Snapshot>,
+}
+
+/// What is in force, and what would be.
+#[derive(Clone, Copy)]
+pub struct Sides<'a> {
+    pub before: Side<'a>,
+    pub after: Side<'a>,
+}
+
+impl Sides<'_> {
+    /// Whether every file is the same, byte for byte.
+    pub fn is_same(&self) -> bool {
+        self.before.bundle == self.after.bundle
+    }
+
+    /// The operations that the two sides could answer differently. With another schema, all of them.
+    pub fn operations(&self) -> BTreeSet<String> {
+        let (before, after) = (self.before.snapshot, self.after.snapshot);
+        if self.before.bundle.files.get(SCHEMA_FILE) == self.after.bundle.files.get(SCHEMA_FILE) {
+            return before.actions_unlike(after);
+        }
+        before.action_names().union(&after.action_names()).map(|&name| name.to_owned()).collect()
+    }
+}
+
+/// One of the three answers, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Deny,
+    NeedsApproval,
+    Allow,
+}
+
+/// What one side answers to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `allow`, `needs_approval` or `deny`.
+    pub decision: Decision,
+    /// The kinds of approval that would turn it, all of them.
+    pub approvals: Vec<String>,
+    /// The ids of the policies that determine it; none where no policy permits it.
+    pub because: Vec<String>,
+    /// Denied because the target is not to be seen: the caller is told that it does not exist.
+    pub not_found: bool,
+}
+
+impl Answer {
+    pub fn of(answered: &Answered) -> Answer {
+        let approvals = match &answered.ruling {
+            Ruling::NeedsApproval { kinds, .. } => kinds.clone(),
+            Ruling::Allow { .. } | Ruling::Deny { .. } => Vec::new(),
+        };
+        let decision = match &answered.ruling {
+            Ruling::Allow { .. } => Decision::Allow,
+            Ruling::NeedsApproval { .. } => Decision::NeedsApproval,
+            Ruling::Deny { .. } => Decision::Deny,
+        };
+        let because = answered.ruling.because().iter().map(|policy| policy.id.clone()).collect();
+        Answer { decision, approvals, because, not_found: answered.hidden }
+    }
+}
+
+/// Which way an answer, or all the answers to one kind of actor, moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Shift {
+    /// More is allowed, or fewer approvals are asked for.
+    Looser,
+    Tighter,
+    /// Some of it looser and some tighter, or other approvals than before.
+    Mixed,
+    /// No difference was found.
+    Same,
+}
+
+impl Shift {
+    /// Denied, less than approved, less than allowed; and one more kind of approval is tighter.
+    pub fn between(before: &Answer, after: &Answer) -> Shift {
+        let kinds = |answer: &Answer| answer.approvals.iter().cloned().collect::<BTreeSet<String>>();
+        let (old, new) = (kinds(before), kinds(after));
+        match before.decision.cmp(&after.decision) {
+            std::cmp::Ordering::Less => Shift::Looser,
+            std::cmp::Ordering::Greater => Shift::Tighter,
+            std::cmp::Ordering::Equal if old == new => Shift::Same,
+            std::cmp::Ordering::Equal if new.is_subset(&old) => Shift::Looser,
+            std::cmp::Ordering::Equal if old.is_subset(&new) => Shift::Tighter,
+            std::cmp::Ordering::Equal => Shift::Mixed,
+        }
+    }
+
+    /// What two movements come to.
+    #[must_use]
+    pub fn and(self, other: Shift) -> Shift {
+        match (self, other) {
+            (one, Shift::Same) | (Shift::Same, one) => one,
+            (one, other) if one == other => one,
+            _ => Shift::Mixed,
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Which operations became looser or tighter, for which kind of actor: a bounded search over made-up questions.
+//!
+//! Always true: what is told was seen, with a witness; what is not told was not found, which proves nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::cast::{Scene, arounds, scenes};
+use super::matrix::grouped;
+use super::witness::{Witness, kind_of};
+use super::{Answer, Shift, Sides};
+use crate::policy::Snapshot;
+use crate::policy::bundle::is_test;
+use crate::policy::engine::{Looks, Named};
+use crate::policy::testing::{Around, Case, Expect, Fixture, Stage, parse};
+
+/// Questions that one search may put to both sides: a few seconds.
+pub const MOST: usize = 60_000;
+/// Questions at a time.
+const CHUNK: usize = 512;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Semantic {
+    /// The questions that both sides were asked.
+    pub questions: usize,
+    /// How many operations have the same policies on both sides, word for word: they were not asked about.
+    pub identical: usize,
+    /// Operations of which there were more questions than were asked.
+    pub cut: Vec<String>,
+    /// Every kind of actor that was asked about, with every operation whose policies differ.
+    pub pairs: Vec<Pair>,
+    /// `no difference found in 1,204 questions`
+    pub told: String,
+}
+
+/// One operation, for one kind of actor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Pair {
+    pub operation: String,
+    /// A person's role, `agent`, `visitor` or `server`.
+    pub actor_kind: String,
+    /// `looser`, `tighter`, `mixed`, or `same` if no difference was found.
+    pub change: Shift,
+    pub questions: usize,
+    /// The plainest question of each direction.
+    pub witnesses: Vec<Witness>,
+}
+
+impl Semantic {
+    /// The pairs for which a difference was found.
+    pub fn changed(&self) -> impl Iterator<Item = &Pair> {
+        self.pairs.iter().filter(|pair| pair.change != Shift::Same)
+    }
+}
+
+/// Asks both sides. `most` is the number of questions that it may cost.
+pub fn search(sides: &Sides<'_>, stage: &dyn Stage, most: usize) -> Semantic {
+    let unlike = sides.operations();
+    let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+    let all: BTreeSet<&str> = before.action_names().union(&after.action_names()).copied().collect();
+    let concerned: Vec<Asking> =
+        all.iter().filter_map(|operation| Asking::of(sides, stage, operation, &unlike)).collect();
+    let files = test_files(sides);
+    let share = (most / concerned.len().max(1)).max(CHUNK);
+    let mut found = Semantic { identical: all.len() - concerned.len(), ..Semantic::default() };
+    for asking in &concerned {
+        let mut search = Search { sides, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
+        if !search.run(&files) {
+            found.cut.push(asking.operation.clone());
+        }
+        found.questions += search.asked;
+        found.pairs.extend(search.pairs.into_values());
+    }
+    let changed = found.changed().count();
+    found.told = match (changed, found.questions) {
+        (0, 0) => "every operation has the same policies".to_owned(),
+        (0, asked) => format!("no difference found in {} questions", grouped(asked as u64)),
+        (_, asked) => format!("differences found in {} questions", grouped(asked as u64)),
+    };
+    found
+}
+
+/// One operation to ask about.
+struct Asking {
+    operation: String,
+    /// The Cedar types of who and of what it can be about.
+    principals: BTreeSet<String>,
+    resources: BTreeSet<String>,
+    looks: Looks,
+    named: Named,
+}
+
+impl Asking {
+    /// None where the operation, and the reads that show what it is about, have the same policies.
+    fn of(sides: &Sides<'_>, stage: &dyn Stage, operation: &str, unlike: &BTreeSet<String>) -> Option<Asking> {
+        let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+        let ends = |of: fn(&Snapshot, &str) -> BTreeSet<String>| &of(before, operation) | &of(after, operation);
+        let resources = ends(Snapshot::resources_of);
+        let sights: BTreeSet<&str> = resources.iter().filter_map(|kind| stage.sight(kind)).collect();
+        let asked = || std::iter::once(operation).chain(sights.iter().copied());
+        if !asked().any(|operation| unlike.contains(operation)) {
+            return None;
+        }
+        let looks = asked().map(|operation| before.looks(operation).and(after.looks(operation)));
+        let named =
+            asked().map(|operation| before.named_unlike(after, operation).and(after.named_unlike(before, operation)));
+        Some(Asking {
+            operation: operation.to_owned(),
+            principals: ends(Snapshot::principals_of),
+            looks: looks.reduce(Looks::and).unwrap_or_default(),
+            named: named.reduce(Named::and).unwrap_or_default(),
+            resources,
+        })
+    }
+}
+
+struct TestFixture {
+    fixture: Fixture,
+    cases: Vec<Case>,
+}
+
+/// The companies and cases of both sides' tests.
+fn test_files(sides: &Sides<'_>) -> Vec<TestFixture> {
+    let files = sides.before.bundle.files.iter().chain(&sides.after.bundle.files);
+    let mut seen = BTreeSet::new();
+    let fresh = files.filter(|(path, text)| is_test(path) && seen.insert(text.as_str()));
+    let parsed = fresh.filter_map(|(path, text)| parse(path, text).ok());
+    parsed.map(|file| TestFixture { fixture: file.fixture, cases: file.cases }).collect()
+}
+
+struct Search<'a> {
+    sides: &'a Sides<'a>,
+    stage: &'a dyn Stage,
+    asking: &'a Asking,
+    left: usize,
+    asked: usize,
+    /// By kind of actor.
+    pairs: BTreeMap<String, Pair>,
+}
+
+impl Search<'_> {
+    /// Whether everything was asked.
+    fn run(&mut self, files: &[TestFixture]) -> bool {
+        let asking = self.asking;
+        for scene in scenes(&asking.named) {
+            if !self.scene(&scene) {
+                return false;
+            }
+        }
+        for file in files {
+            let about = |case: &&Case| case.op == asking.operation;
+            let cases: Vec<Case> = file.cases.iter().filter(about).cloned().collect();
+            if !self.ask(&file.fixture, cases) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Everybody about everything, around by around: what is plainest is asked first.
+    fn scene(&mut self, scene: &Scene) -> bool {
+        let asking = self.asking;
+        let switch = asking.resources.contains("Ok::KillSwitch");
+        let askers: Vec<String> = scene.askers().into_iter().filter(|asker| asking.is_principal(asker)).collect();
+        for around in arounds(&asking.looks, &asking.named, switch) {
+            let mut cases = Vec::new();
+            for asker in &askers {
+                for kind in &asking.resources {
+                    let targets = scene.targets(asker, kind).into_iter();
+                    let told = targets.filter(|target| {
+                        scene.only.is_empty() || scene.only.contains(asker) || scene.only.contains(target)
+                    });
+                    cases.extend(told.map(|target| self.case(asker, target, &around)));
+                }
+                if cases.len() >= CHUNK && !self.ask(&scene.fixture, std::mem::take(&mut cases)) {
+                    return false;
+                }
+            }
+            if !self.ask(&scene.fixture, cases) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn case(&self, asker: &str, target: String, around: &Around) -> Case {
+        Case {
+            line: 0,
+            actor: asker.to_owned(),
+            op: self.asking.operation.clone(),
+            target: Some(target),
+            around: around.clone(),
+            expect: Expect::Deny,
+            because: None,
+            approvals: None,
+        }
+    }
+
+    /// Puts the questions to both sides; false once there have been too many.
+    fn ask(&mut self, fixture: &Fixture, mut cases: Vec<Case>) -> bool {
+        let whole = cases.len() <= self.left;
+        cases.truncate(self.left);
+        self.left -= cases.len();
+        let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
+        let knows = after.action_names().contains(self.asking.operation.as_str());
+        let questions = self.stage.questions(if knows { after } else { before }, fixture, &cases);
+        for (case, asked) in cases.iter().zip(questions) {
+            let Ok(asked) = asked else { continue };
+            let (old, new) = (Answer::of(&asked.answer(before)), Answer::of(&asked.answer(after)));
+            self.note(fixture, case, old, new);
+        }
+        whole
+    }
+
+    fn note(&mut self, fixture: &Fixture, case: &Case, old: Answer, new: Answer) {
+        self.asked += 1;
+        let kind = kind_of(fixture, &case.actor);
+        let pair = self.pairs.entry(kind).or_insert_with_key(|kind| Pair {
+            operation: self.asking.operation.clone(),
+            actor_kind: kind.clone(),
+            change: Shift::Same,
+            questions: 0,
+            witnesses: Vec::new(),
+        });
+        pair.questions += 1;
+        let shift = Shift::between(&old, &new);
+        if shift == Shift::Same {
+            return;
+        }
+        pair.change = pair.change.and(shift);
+        if !pair.witnesses.iter().any(|witness| witness.change == shift) {
+            pair.witnesses.push(Witness::new(fixture, case, old, new));
+        }
+    }
+}
+
+impl Asking {
+    fn is_principal(&self, asker: &str) -> bool {
+        let kind = match asker {
+            "visitor" => "Ok::Visitor",
+            "server" => "Ok::Server",
+            _ => "Ok::Actor",
+        };
+        self.principals.contains(kind)
+    }
+}

@@ -1,0 +1,179 @@
+//! Recorded decisions, asked again on both sides, and counted.
+//!
+//! Always true: the sum of the matrix is the number of decisions that were replayed, and with those that could not be it is
+//! the number that were looked at. Memory is bounded: groups and samples have a most.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::matrix::{Matrix, grouped};
+use super::report::{Denominator, Group, Groups, Impact, Sample};
+use super::{Answer, Decision, Shift};
+
+/// Rows of each group that are shown.
+const SHOWN: usize = 20;
+/// Names that one group keeps apart; decisions of further ones are counted together.
+const TRACKED: usize = 20_000;
+/// Samples of one operation that moved in one way.
+const SAMPLES_EACH: usize = 3;
+/// Samples altogether.
+const SAMPLES: usize = 60;
+
+/// What a recorded question comes to on both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub before: Answer,
+    pub after: Answer,
+    /// The policies that the difference hangs on; none where there is none.
+    pub policies: Vec<String>,
+}
+
+impl Outcome {
+    /// `changed` are the policies whose text differs.
+    pub fn of(before: Answer, after: Answer, changed: &BTreeSet<String>) -> Outcome {
+        let mut policies = Vec::new();
+        if Shift::between(&before, &after) != Shift::Same {
+            let both = || before.because.iter().chain(&after.because);
+            let mut named: BTreeSet<&String> = both().filter(|id| changed.contains(*id)).collect();
+            if named.is_empty() {
+                named = both().filter(|id| before.because.contains(id) != after.because.contains(id)).collect();
+            }
+            policies = named.into_iter().cloned().collect();
+        }
+        Outcome { before, after, policies }
+    }
+}
+
+/// Counting as the log goes by.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    matrix: Matrix,
+    other_approvals: u64,
+    recorded_otherwise: u64,
+    unreplayable: BTreeMap<&'static str, u64>,
+    operations: Names,
+    actors: Names,
+    policies: Names,
+    samples: BTreeMap<i64, Sample>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Names {
+    by_name: BTreeMap<String, Matrix>,
+    untracked: u64,
+}
+
+impl Names {
+    fn note(&mut self, name: &str, outcome: &Outcome) {
+        let (before, after) = (outcome.before.decision, outcome.after.decision);
+        if let Some(matrix) = self.by_name.get_mut(name) {
+            matrix.note(before, after);
+        } else if self.by_name.len() < TRACKED {
+            self.by_name.entry(name.to_owned()).or_default().note(before, after);
+        } else {
+            self.untracked += 1;
+        }
+    }
+
+    fn merge(&mut self, other: Names) {
+        self.untracked += other.untracked;
+        for (name, matrix) in other.by_name {
+            self.by_name.entry(name).or_default().add(&matrix);
+        }
+    }
+
+    fn shown(self) -> Groups {
+        let mut rows: Vec<Group> = self
+            .by_name
+            .into_iter()
+            .map(|(name, matrix)| Group { name, changed: matrix.sum(), newly: matrix.newly(), matrix })
+            .collect();
+        rows.sort_by(|left, right| right.changed.cmp(&left.changed).then_with(|| left.name.cmp(&right.name)));
+        let more = rows.len().saturating_sub(SHOWN);
+        rows.truncate(SHOWN);
+        Groups { rows, more, untracked: self.untracked }
+    }
+}
+
+impl Tally {
+    /// One decision that was asked again. `recorded` is what the log says that it came to.
+    pub fn note(&mut self, operation: &str, actor: &str, outcome: &Outcome, recorded: Decision) {
+        let (before, after) = (outcome.before.decision, outcome.after.decision);
+        self.matrix.note(before, after);
+        self.recorded_otherwise += u64::from(recorded != before);
+        if before == after {
+            self.other_approvals += u64::from(outcome.before.approvals != outcome.after.approvals);
+            return;
+        }
+        self.operations.note(operation, outcome);
+        self.actors.note(actor, outcome);
+        outcome.policies.iter().for_each(|policy| self.policies.note(policy, outcome));
+    }
+
+    /// One decision that cannot be asked again, and why.
+    pub fn skip(&mut self, why: &'static str) {
+        *self.unreplayable.entry(why).or_default() += 1;
+    }
+
+    /// Whether a sample of this would be kept.
+    pub fn wants(&self, operation: &str, outcome: &Outcome) -> bool {
+        if Shift::between(&outcome.before, &outcome.after) == Shift::Same || self.samples.len() >= SAMPLES {
+            return false;
+        }
+        let alike = self.samples.values().filter(|sample| sample.is_like(operation, outcome)).count();
+        alike < SAMPLES_EACH
+    }
+
+    pub fn keep(&mut self, sample: Sample) {
+        self.samples.insert(sample.seq, sample);
+    }
+
+    pub fn merge(&mut self, other: Tally) {
+        self.matrix.add(&other.matrix);
+        self.other_approvals += other.other_approvals;
+        self.recorded_otherwise += other.recorded_otherwise;
+        other.unreplayable.into_iter().for_each(|(why, count)| *self.unreplayable.entry(why).or_default() += count);
+        self.operations.merge(other.operations);
+        self.actors.merge(other.actors);
+        self.policies.merge(other.policies);
+        let both = std::mem::take(&mut self.samples).into_iter().chain(other.samples);
+        // The first of each sort in the log, whoever has met them.
+        for sample in both.collect::<BTreeMap<_, _>>().into_values() {
+            let outcome = Outcome { before: sample.before.clone(), after: sample.after.clone(), policies: Vec::new() };
+            if self.wants(&sample.operation, &outcome) {
+                self.keep(sample);
+            }
+        }
+    }
+
+    pub fn impact(self) -> Impact {
+        let replayed = self.matrix.sum();
+        let not_replayable: u64 = self.unreplayable.values().sum();
+        let decisions = replayed + not_replayable;
+        let told = format!(
+            "{} of {} replayed, {} not replayable",
+            grouped(replayed),
+            grouped(decisions),
+            grouped(not_replayable)
+        );
+        let why = self.unreplayable.into_iter().map(|(why, count)| (why.to_owned(), count)).collect();
+        Impact {
+            denominator: Denominator { decisions, replayed, not_replayable, why, told },
+            newly: self.matrix.newly(),
+            matrix: self.matrix,
+            other_approvals: self.other_approvals,
+            recorded_otherwise: self.recorded_otherwise,
+            by_operation: self.operations.shown(),
+            by_actor: self.actors.shown(),
+            by_policy: self.policies.shown(),
+            samples: Some(self.samples.into_values().collect()),
+        }
+    }
+}
+
+impl Sample {
+    fn is_like(&self, operation: &str, outcome: &Outcome) -> bool {
+        self.operation == operation
+            && self.before.decision == outcome.before.decision
+            && self.after.decision == outcome.after.decision
+    }
+}

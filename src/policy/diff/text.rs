@@ -1,0 +1,163 @@
+//! The texts: policies by their `@id`, wherever they stand, and all other files by their path.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Sides;
+use crate::policy::bundle::is_policy;
+use crate::policy::engine::Effect;
+use crate::policy::{PolicyMeta, Snapshot};
+
+/// More lines than this are counted, not compared one by one.
+const MOST_LINES: usize = 4_000;
+/// Lines that stand around a changed one.
+const AROUND: usize = 3;
+
+/// What changed in the texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TextDiff {
+    /// In the order of their ids.
+    pub policies: Vec<PolicyChange>,
+    /// Files that hold no policies, and files of policies in which only something else changed, in the order of their paths.
+    pub files: Vec<FileChange>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Added,
+    Removed,
+    Changed,
+    /// To another file; its text is the same.
+    Moved,
+}
+
+impl Change {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Change::Added => "added",
+            Change::Removed => "removed",
+            Change::Changed => "changed",
+            Change::Moved => "moved",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PolicyChange {
+    pub id: String,
+    /// `added`, `removed`, `changed` or `moved`.
+    pub change: Change,
+    /// `permit` or `forbid`; of a removed policy, what it was.
+    pub effect: &'static str,
+    /// Where it stands, or stood.
+    pub file: String,
+    pub line: usize,
+    /// The lines that differ, as `diff -u` writes them.
+    pub diff: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FileChange {
+    pub path: String,
+    /// `added`, `removed` or `changed`.
+    pub change: Change,
+    /// The lines that differ, as `diff -u` writes them.
+    pub diff: String,
+}
+
+impl TextDiff {
+    pub fn is_empty(&self) -> bool {
+        self.policies.is_empty() && self.files.is_empty()
+    }
+}
+
+/// Compares the texts of both sides.
+pub fn compare(sides: &Sides<'_>) -> TextDiff {
+    let policies = policies(sides.before.snapshot, sides.after.snapshot);
+    TextDiff { files: files(sides), policies }
+}
+
+fn policies(before: &Snapshot, after: &Snapshot) -> Vec<PolicyChange> {
+    let by_id = |side| -> BTreeMap<&str, &PolicyMeta> {
+        let side: &Snapshot = side;
+        side.policies().map(|policy| (policy.id.as_str(), policy)).collect()
+    };
+    let (before, after) = (by_id(before), by_id(after));
+    let mut ids: Vec<&str> = before.keys().chain(after.keys()).copied().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let told = |id: &str| {
+        let (old, new) = (before.get(id), after.get(id));
+        let change = match (old, new) {
+            (None, _) => Change::Added,
+            (_, None) => Change::Removed,
+            (Some(old), Some(new)) if old.text != new.text => Change::Changed,
+            (Some(old), Some(new)) if old.file != new.file => Change::Moved,
+            _ => return None,
+        };
+        let shown = new.or(old)?;
+        Some(PolicyChange {
+            id: id.to_owned(),
+            change,
+            effect: match shown.effect {
+                Effect::Permit => "permit",
+                Effect::Forbid => "forbid",
+            },
+            file: shown.file.clone(),
+            line: shown.line,
+            diff: unified(text_of(old), text_of(new)),
+        })
+    };
+    ids.into_iter().filter_map(told).collect()
+}
+
+fn text_of<'a>(policy: Option<&&'a PolicyMeta>) -> &'a str {
+    policy.map(|policy| policy.text.as_str()).unwrap_or_default()
+}
+
+fn files(sides: &Sides<'_>) -> Vec<FileChange> {
+    let (before, after) = (&sides.before.bundle.files, &sides.after.bundle.files);
+    let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let told = |path: &String| {
+        let (old, new) = (before.get(path), after.get(path));
+        let change = match (old, new) {
+            (old, new) if old == new => return None,
+            (None, _) => Change::Added,
+            (_, None) => Change::Removed,
+            (Some(_), Some(_)) => Change::Changed,
+        };
+        // What its policies say is told by their ids.
+        if is_policy(path) && policies_in(sides.before.snapshot, path) != policies_in(sides.after.snapshot, path) {
+            return None;
+        }
+        let text = |side: Option<&String>| side.cloned().unwrap_or_default();
+        Some(FileChange { path: path.clone(), change, diff: unified(&text(old), &text(new)) })
+    };
+    paths.into_iter().filter_map(told).collect()
+}
+
+fn policies_in<'a>(snapshot: &'a Snapshot, path: &str) -> Vec<(&'a str, &'a str)> {
+    let inside = snapshot.policies().filter(|policy| policy.file == path);
+    inside.map(|policy| (policy.id.as_str(), policy.text.as_str())).collect()
+}
+
+/// The lines that differ, with some around them.
+fn unified(before: &str, after: &str) -> String {
+    let (old, new) = (before.lines().count(), after.lines().count());
+    if before == after {
+        return String::new();
+    }
+    if old.max(new) > MOST_LINES {
+        return format!("{old} lines before, {new} after: too many to compare one by one\n");
+    }
+    // A last line without its end would be told as a change of it.
+    let whole = |text: &str| if text.is_empty() { String::new() } else { format!("{}\n", text.trim_end_matches('\n')) };
+    let (before, after) = (whole(before), whole(after));
+    let diff = similar::TextDiff::from_lines(&before, &after);
+    diff.unified_diff().context_radius(AROUND).to_string()
+}

@@ -1,0 +1,209 @@
+//! A witness: one question that the two sides answer differently, with everything that is needed to ask it again.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Answer, Decision, Shift};
+use crate::policy::testing::{Around, Case, Fixture, Member, Team, Way};
+use crate::types::actor::ActorKind;
+use crate::types::id::ActorId;
+use crate::types::scope::listed;
+
+/// A question, and both answers to it. It was asked of both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Witness {
+    /// `looser`, `tighter`, or `mixed` where only the kinds of approval are others.
+    pub change: Shift,
+    pub actor: String,
+    pub operation: String,
+    /// What it is about; the company or the actor itself if none.
+    pub target: Option<String>,
+    /// What is the case beside: approvals given, kill switches, the time.
+    pub given: Vec<String>,
+    pub before: Answer,
+    pub after: Answer,
+    /// The same as a file of `tests/`, with all who are concerned: it passes with the candidate.
+    pub test: String,
+}
+
+/// The kind of an actor: a person's role, `agent`, `visitor` or `server`.
+pub(super) fn kind_of(fixture: &Fixture, actor: &str) -> String {
+    let row = fixture.actors.iter().find(|row| row.id.as_str() == actor);
+    row.map_or(actor, |row| match (row.kind, row.role) {
+        (ActorKind::Agent, _) => "agent",
+        (_, Some(role)) => role.name(),
+        (_, None) => "member",
+    })
+    .to_owned()
+}
+
+impl Witness {
+    pub(super) fn new(fixture: &Fixture, case: &Case, before: Answer, after: Answer) -> Witness {
+        Witness {
+            change: Shift::between(&before, &after),
+            actor: case.actor.clone(),
+            operation: case.op.clone(),
+            target: case.target.clone(),
+            given: given(&case.around),
+            test: test(fixture, case, &after),
+            before,
+            after,
+        }
+    }
+}
+
+fn given(around: &Around) -> Vec<String> {
+    let mut told: Vec<String> = around.granted.iter().map(|kind| format!("approved: {kind}")).collect();
+    told.extend(around.kill.iter().map(|scope| format!("kill switch engaged: {scope}")));
+    told.extend(around.release.then(|| "the switch would be released".to_owned()));
+    told.extend((!around.scopes.is_empty()).then(|| format!("with a token limited to {}", listed(&around.scopes))));
+    told.extend(around.channel.filter(|way| *way == Way::Cli).map(|_| "on the command line".to_owned()));
+    told.extend(around.now.map(|now| format!("at {now}")));
+    told
+}
+
+/// A test file with one case.
+fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
+    let concerned = concerned(fixture, case);
+    let mut text = format!("now: {}\n", fixture.now);
+    let list = |text: &mut String, name: &str, rows: Vec<String>| {
+        if !rows.is_empty() {
+            text.push_str(&format!("{name}:\n"));
+            rows.iter().for_each(|row| text.push_str(&format!("  - {{{row}}}\n")));
+        }
+    };
+    let known = |id: &ActorId| concerned.contains(id);
+    list(&mut text, "teams", fixture.teams.iter().filter(|row| known(&row.id)).map(team).collect());
+    list(&mut text, "actors", fixture.actors.iter().filter(|row| known(&row.id)).map(member).collect());
+    let is_target = |id: &str| case.target.as_deref() == Some(id);
+    let tokens = fixture.tokens.iter().filter(|row| is_target(&row.id));
+    let token = tokens.map(|row| format!("id: {}, holder: {}", quoted(&row.id), quoted(row.holder.as_str())));
+    list(&mut text, "tokens", token.collect());
+    let events = fixture.events.iter().filter(|row| is_target(&format!("event:{}", row.id)));
+    let event = events.map(|row| {
+        let actor = row.actor.iter().map(|id| format!(", actor: {}", quoted(id.as_str()))).collect::<String>();
+        format!("id: {}, kind: {}{actor}, subjects: [{}]", row.id, quoted(&row.kind), joined(&row.subjects))
+    });
+    list(&mut text, "events", event.collect());
+    let approvals = fixture.approvals.iter().filter(|row| is_target(&row.id));
+    let approval = approvals.map(|row| {
+        let (id, requester) = (quoted(&row.id), quoted(row.requester.as_str()));
+        let (operation, approvers) = (quoted(&row.operation), joined(&row.approvers));
+        format!("id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}]")
+    });
+    list(&mut text, "approvals", approval.collect());
+    let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
+    let change = changes.map(|row| {
+        let mut told = format!("id: {}, author: {}", quoted(&row.id), quoted(row.author.as_str()));
+        row.state.iter().for_each(|state| put(&mut told, "state", state));
+        put(&mut told, "reviewed", row.reviewed);
+        put(&mut told, "peers", row.peers);
+        told
+    });
+    list(&mut text, "changes", change.collect());
+    list(&mut text, "cases", vec![line(case, after)]);
+    text
+}
+
+fn line(case: &Case, after: &Answer) -> String {
+    let Around { granted, kill, release, scopes, channel, now } = &case.around;
+    let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
+    let mut add = |name: &str, value: String| put(&mut row, name, value);
+    case.target.iter().for_each(|target| add("target", quoted(target)));
+    if !granted.is_empty() {
+        add("granted", format!("[{}]", granted.join(", ")));
+    }
+    if !kill.is_empty() {
+        add("kill", format!("[{}]", joined(kill)));
+    }
+    if *release {
+        add("release", "true".into());
+    }
+    if !scopes.is_empty() {
+        add("scopes", format!("[{}]", listed(scopes)));
+    }
+    channel.iter().for_each(|way| add("channel", if *way == Way::Cli { "cli" } else { "http" }.into()));
+    now.iter().for_each(|now| add("now", now.to_string()));
+    let expect = match after.decision {
+        Decision::Allow => "allow",
+        Decision::NeedsApproval => "needs_approval",
+        Decision::Deny => "deny",
+    };
+    add("expect", expect.into());
+    if after.decision == Decision::NeedsApproval {
+        add("approvals", format!("[{}]", after.approvals.join(", ")));
+    }
+    row
+}
+
+/// One more field of a row.
+fn put(row: &mut String, name: &str, value: impl std::fmt::Display) {
+    row.push_str(&format!(", {name}: {value}"));
+}
+
+fn team(row: &Team) -> String {
+    let mut told = format!("id: {}", quoted(row.id.as_str()));
+    row.lead.iter().for_each(|lead| put(&mut told, "lead", quoted(lead.as_str())));
+    row.team.iter().for_each(|team| put(&mut told, "team", quoted(team.as_str())));
+    told
+}
+
+fn member(row: &Member) -> String {
+    let mut told = format!("id: {}", quoted(row.id.as_str()));
+    if row.kind == ActorKind::Agent {
+        told.push_str(", kind: agent");
+    }
+    row.role.iter().for_each(|role| put(&mut told, "role", role));
+    row.team.iter().for_each(|team| put(&mut told, "team", quoted(team.as_str())));
+    row.owner.iter().for_each(|owner| put(&mut told, "owner", quoted(owner.as_str())));
+    row.trust.iter().for_each(|trust| put(&mut told, "trust", trust));
+    if row.offboarded {
+        told.push_str(", offboarded: true");
+    }
+    told
+}
+
+/// Everybody whom the question could touch: actor and target, and those whom they hang on, near and far.
+fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
+    let mut next: Vec<ActorId> = Vec::new();
+    let mut name = |text: &str| {
+        let text = text.strip_prefix("actor:").unwrap_or(text);
+        next.extend(text.parse::<ActorId>().ok());
+    };
+    name(&case.actor);
+    case.target.iter().for_each(|target| name(target));
+    case.around.kill.iter().for_each(|scope| name(&scope.to_string()));
+    let is_target = |id: &str| case.target.as_deref() == Some(id);
+    next.extend(fixture.tokens.iter().filter(|row| is_target(&row.id)).map(|row| row.holder.clone()));
+    for row in fixture.events.iter().filter(|row| is_target(&format!("event:{}", row.id))) {
+        next.extend(row.actor.iter().chain(&row.subjects).cloned());
+    }
+    for row in fixture.approvals.iter().filter(|row| is_target(&row.id)) {
+        next.extend(row.approvers.iter().cloned().chain([row.requester.clone()]));
+    }
+    next.extend(fixture.changes.iter().filter(|row| is_target(&row.id)).map(|row| row.author.clone()));
+    let mut found = BTreeSet::new();
+    while let Some(id) = next.pop() {
+        if found.insert(id.clone()) {
+            let member = fixture.actors.iter().find(|row| row.id == id);
+            next.extend(member.into_iter().flat_map(|row| row.team.iter().chain(&row.owner)).cloned());
+            let team = fixture.teams.iter().find(|row| row.id == id);
+            next.extend(team.into_iter().flat_map(|row| row.team.iter().chain(&row.lead)).cloned());
+        }
+    }
+    found
+}
+
+fn joined(items: &[impl ToString]) -> String {
+    items.iter().map(|item| quoted(&item.to_string())).collect::<Vec<_>>().join(", ")
+}
+
+/// A word as YAML takes it; JSON strings are YAML strings.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let word = text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(plain);
+    let reserved = matches!(text, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
+    if word && !reserved { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+}

@@ -1,0 +1,143 @@
+//! Two snapshots side by side: which actions they could answer differently, and what the policies that differ name.
+//!
+//! Always true: an action that is not told has the same policies by id and text in both, and so, with the same schema, the
+//! same answers.
+
+use std::collections::BTreeSet;
+
+use cedar_policy_core::ast::{Entity, Expr, ExprKind, Literal, PatternElem};
+
+use super::snapshot::{Rule, Snapshot, covers};
+
+/// The most literals of one sort that are told.
+const MOST: usize = 64;
+
+/// The constants that some policies name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Type, as `Ok::Actor`, and id.
+    pub entities: BTreeSet<(String, String)>,
+    /// Texts, and for each pattern a text that it matches.
+    pub texts: BTreeSet<String>,
+    pub numbers: BTreeSet<i64>,
+}
+
+/// What the policies of one action can look at beside the two ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// The approval kinds that release any of them.
+    pub kinds: BTreeSet<String>,
+    /// The attributes of the context that any of them reads.
+    pub context: BTreeSet<String>,
+}
+
+impl Snapshot {
+    /// The names of all actions, sorted.
+    pub fn action_names(&self) -> BTreeSet<&str> {
+        self.actions.keys().map(|action| action.eid().as_ref()).collect()
+    }
+
+    /// The actions that either knows and for which the policies are not the same, by id and text.
+    pub fn actions_unlike(&self, other: &Snapshot) -> BTreeSet<String> {
+        let names: BTreeSet<&str> = self.action_names().union(&other.action_names()).copied().collect();
+        let unlike = |name: &&str| {
+            let texts = |side: &Snapshot| -> Option<Vec<(String, String)>> {
+                let action = side.named_action(name)?;
+                Some(side.covering(action).map(|rule| (rule.meta.id.clone(), rule.meta.text.clone())).collect())
+            };
+            texts(self) != texts(other)
+        };
+        names.into_iter().filter(unlike).map(str::to_owned).collect()
+    }
+
+    /// What the policies of an action name that `other` does not have just so.
+    pub fn named_unlike(&self, other: &Snapshot, action: &str) -> Named {
+        let mut named = Named::default();
+        let Some(entity) = self.named_action(action) else { return named };
+        let theirs: BTreeSet<(&str, &str)> =
+            other.rules.iter().map(|rule| (rule.meta.id.as_str(), rule.meta.text.as_str())).collect();
+        let ours = self.covering(entity).filter(|rule| !theirs.contains(&(&rule.meta.id, &rule.meta.text)));
+        ours.flat_map(|rule| rule.condition.subexpressions()).for_each(|part| named.note(part));
+        named
+    }
+
+    /// What all the policies of an action look at.
+    pub fn looks(&self, action: &str) -> Looks {
+        let mut looks = Looks::default();
+        for rule in self.named_action(action).into_iter().flat_map(|entity| self.covering(entity)) {
+            looks.kinds.extend(rule.meta.kinds.iter().cloned());
+            let read = rule.condition.subexpressions().filter_map(|part| match part.expr_kind() {
+                ExprKind::GetAttr { expr, attr } if super::approvals::is_context(expr) => Some(attr.to_string()),
+                _ => None,
+            });
+            looks.context.extend(read);
+        }
+        looks
+    }
+
+    /// The Cedar types that an action applies to: who.
+    pub fn principals_of(&self, action: &str) -> BTreeSet<String> {
+        let uid = self.named_action(action).map(|entity| entity.uid().clone().into());
+        let types = uid.as_ref().and_then(|uid| self.schema().principals_for_action(uid));
+        types.into_iter().flatten().map(ToString::to_string).collect()
+    }
+
+    /// The Cedar types that an action applies to: what.
+    pub fn resources_of(&self, action: &str) -> BTreeSet<String> {
+        let uid = self.named_action(action).map(|entity| entity.uid().clone().into());
+        let types = uid.as_ref().and_then(|uid| self.schema().resources_for_action(uid));
+        types.into_iter().flatten().map(ToString::to_string).collect()
+    }
+
+    fn named_action(&self, name: &str) -> Option<&Entity> {
+        let found = self.actions.iter().find(|(uid, _)| AsRef::<str>::as_ref(uid.eid()) == name);
+        found.and_then(|(_, action)| action.family.first()).map(|closed| closed.entity().as_ref())
+    }
+
+    fn covering<'a>(&'a self, action: &'a Entity) -> impl Iterator<Item = &'a Rule> {
+        self.rules.iter().filter(|rule| covers(rule.policy.action_constraint(), action))
+    }
+}
+
+impl Named {
+    fn note(&mut self, part: &Expr) {
+        match part.expr_kind() {
+            ExprKind::Lit(Literal::EntityUID(uid)) if self.entities.len() < MOST => {
+                let id: &str = uid.eid().as_ref();
+                self.entities.insert((uid.entity_type().to_string(), id.to_owned()));
+            }
+            ExprKind::Lit(Literal::String(text)) if self.texts.len() < MOST => {
+                self.texts.insert(text.to_string());
+            }
+            ExprKind::Lit(Literal::Long(number)) if self.numbers.len() < MOST => {
+                self.numbers.insert(*number);
+            }
+            ExprKind::Like { pattern, .. } if self.texts.len() < MOST => {
+                let text = pattern.iter().map(|element| match element {
+                    PatternElem::Char(c) => *c,
+                    PatternElem::Wildcard => 'x',
+                });
+                self.texts.insert(text.collect());
+            }
+            _ => {}
+        }
+    }
+
+    /// Both sides' constants.
+    #[must_use]
+    pub fn and(mut self, other: Named) -> Named {
+        self.entities.extend(other.entities);
+        self.texts.extend(other.texts);
+        self.numbers.extend(other.numbers);
+        self
+    }
+}
+
+impl Looks {
+    #[must_use]
+    pub fn and(mut self, other: Looks) -> Looks {
+        self.kinds.extend(other.kinds);
+        self.context.extend(other.context);
+        self
+    }
+}

@@ -1,0 +1,285 @@
+//! POST /policy/diff: what policies would change, and what they would have changed.
+
+use ok::policy::Bundle;
+use ok::store::open::{Mode, connect};
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Test};
+
+/// No lead offboards anybody; nobody issues a token without an approval by finance.
+const STRICT: &str = r#"@id("no-lead-offboards")
+@reason("only admins offboard")
+forbid (
+  principal in Ok::Role::"lead",
+  action == Ok::Action::"actor.offboard",
+  resource
+);
+
+@id("tokens-with-approval")
+@reason("a token needs an approval by finance")
+forbid (
+  principal is Ok::Actor,
+  action == Ok::Action::"token.issue",
+  resource
+)
+unless
+{
+  principal in Ok::Role::"admin" ||
+  context.approvals.contains(Ok::ApprovalKind::"finance")
+};
+"#;
+
+fn strict() -> Bundle {
+    let mut bundle = Bundle::built_in();
+    bundle.files.insert("strict.cedar".into(), STRICT.into());
+    bundle
+}
+
+async fn diff(test: &Test, token: &str, input: Value) -> Answer {
+    test.post("/policy/diff", token, input).await
+}
+
+/// The candidate compared by the admin, with more input.
+async fn compared(test: &Test, bundle: &Bundle, more: Value) -> Value {
+    let mut input = json!({ "files": bundle.files });
+    input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let answer = diff(test, &test.admin, input).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()
+}
+
+fn matrix(compared: &Value) -> [[u64; 3]; 3] {
+    let cells = ["allow", "needs_approval", "deny"];
+    cells.map(|before| cells.map(|after| compared["impact"]["matrix"][before][after].as_u64().unwrap()))
+}
+
+#[tokio::test]
+async fn the_policies_in_force_are_the_same_as_themselves() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    test.post("/tick", &cast.mia, json!({})).await;
+    let compared = compared(&test, &Bundle::built_in(), json!({ "max": { "newly_denied": 0 }, "base": 1 })).await;
+    assert_eq!(compared["same"], true);
+    assert_eq!(compared["hash"], compared["base"]["hash"]);
+    assert_eq!(compared["text"], json!({ "policies": [], "files": [] }));
+    assert_eq!(compared["semantic"]["told"], "every operation has the same policies");
+    assert_eq!((&compared["semantic"]["questions"], &compared["semantic"]["pairs"]), (&json!(0), &json!([])));
+    let impact = &compared["impact"];
+    let decisions = impact["denominator"]["decisions"].as_u64().unwrap();
+    // Ana, eleven of the cast with nine tokens, and the refusal.
+    assert!(decisions > 10, "{impact}");
+    assert_eq!(impact["denominator"]["told"], format!("{decisions} of {decisions} replayed, 0 not replayable"));
+    let [[allowed, 0, 0], [0, 0, 0], [0, 0, 1]] = matrix(&compared) else { panic!("{impact}") };
+    assert_eq!(allowed + 1, decisions);
+    assert_eq!((&impact["recorded_otherwise"], &compared["over_budget"]), (&json!(0), &json!([])));
+}
+
+#[tokio::test]
+async fn recorded_decisions_are_asked_again_and_held_against_budgets() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let since = test.last_seq().await + 1;
+    // Allowed, waiting, refused.
+    assert_eq!(test.post("/tokens", &cast.mia, json!({ "for": "mia" })).await.status, 201);
+    assert_eq!(test.post("/actors/mia/offboard", &cast.lea, json!({ "reason": "left" })).await.status, 202);
+    assert_eq!(test.post("/tokens", &cast.mia, json!({ "for": "max" })).await.status, 403);
+    let budgets = json!({ "newly_allowed": 0, "newly_denied": 0, "newly_approval": 7 });
+    let compared = compared(&test, &strict(), json!({ "since": since.to_string(), "max": budgets })).await;
+    assert_eq!(compared["same"], false);
+    // A token for another one is refused by a forbid that no approval releases; an approval would not help.
+    assert_eq!(matrix(&compared), [[0, 1, 0], [0, 0, 1], [0, 0, 1]]);
+    assert_eq!(compared["over_budget"], json!([{ "budget": "newly_denied", "max": 0, "found": 1 }]));
+    let impact = &compared["impact"];
+    assert_eq!(impact["denominator"]["told"], "3 of 3 replayed, 0 not replayable");
+    let names = |group: &str| -> Vec<String> {
+        let rows = impact[group]["rows"].as_array().unwrap().iter();
+        rows.map(|row| format!("{} {} {}", row["name"].as_str().unwrap(), row["newly_denied"], row["newly_approval"]))
+            .collect()
+    };
+    assert_eq!(names("by_operation"), ["actor.offboard 1 0", "token.issue 0 1"]);
+    assert_eq!(names("by_actor"), ["lea 1 0", "mia 0 1"]);
+    assert_eq!(names("by_policy"), ["no-lead-offboards 1 0", "tokens-with-approval 0 1"]);
+    let samples: Vec<_> = impact["samples"].as_array().unwrap().iter().map(|sample| &sample["seq"]).collect();
+    assert_eq!(samples, [&json!(since), &json!(since + 1)]);
+
+    // One may compare what one may not look into.
+    let member = diff(&test, &cast.mia, json!({ "files": strict().files })).await.json();
+    assert_eq!(member["impact"]["newly_denied"], 1);
+    assert_eq!(member["impact"].get("samples"), None);
+    assert_eq!(member["impact"]["by_actor"]["rows"], json!([]));
+    let auditor = diff(&test, &cast.aud, json!({ "files": strict().files })).await.json();
+    assert_eq!(auditor["impact"]["samples"].as_array().unwrap().len(), 2);
+    let scoped = test.token("ana", json!({ "scopes": ["policy"] })).await;
+    let scoped = diff(&test, &scoped, json!({ "files": strict().files })).await.json();
+    assert_eq!(scoped["impact"].get("samples"), None);
+    assert_eq!(diff(&test, &cast.bot, json!({ "files": {} })).await.status, 403);
+}
+
+#[tokio::test]
+async fn each_decision_is_asked_in_the_directory_as_it_was() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let since = test.last_seq().await + 1;
+    // While lea leads ops, her request waits; afterwards it would be refused.
+    assert_eq!(test.post("/actors/mia/offboard", &cast.lea, json!({ "reason": "left" })).await.status, 202);
+    test.post("/kill", &test.admin, json!({ "scope": "actor:mia" })).await;
+    assert_eq!(test.post("/tokens", &cast.mia, json!({ "for": "mia" })).await.status, 403);
+    test.post("/kill", &test.admin, json!({ "scope": "actor:mia", "off": true })).await;
+    assert_eq!(test.post("/tokens", &cast.mia, json!({ "for": "mia" })).await.status, 201);
+    test.post("/actors/lea/offboard", &test.admin, json!({ "reason": "left", "successor": "ana" })).await;
+    let compared = compared(&test, &Bundle::built_in(), json!({ "since": since.to_string() })).await;
+    assert_eq!(compared["impact"]["recorded_otherwise"], 0, "{compared}");
+    let [[allowed, 0, 0], [0, 1, 0], [0, 0, 1]] = matrix(&compared) else { panic!("{compared}") };
+    assert_eq!(allowed, 4);
+}
+
+#[tokio::test]
+async fn decisions_of_an_older_version_are_held_against_the_one_in_force() {
+    let test = Test::with_policies(strict()).await;
+    let cast = test.cast().await;
+    let since = test.last_seq().await + 1;
+    assert_eq!(test.post("/tokens", &cast.mia, json!({ "for": "mia" })).await.status, 202);
+    let test = test.upgraded(Bundle::built_in()).await;
+    let more = json!({ "since": since.to_string() });
+    let stays = compared(&test, &Bundle::built_in(), more.clone()).await;
+    assert_eq!((&stays["base"]["version"], &stays["impact"]["recorded_otherwise"]), (&json!(2), &json!(1)));
+    assert_eq!(matrix(&stays), [[1, 0, 0], [0, 0, 0], [0, 0, 0]]);
+    let back = compared(&test, &strict(), more).await;
+    assert_eq!(matrix(&back), [[0, 1, 0], [0, 0, 0], [0, 0, 0]]);
+    let conflict = diff(&test, &test.admin, json!({ "files": {}, "base": 1 })).await;
+    assert_eq!(conflict.error(), "409 conflict version 2 is in force, not 1");
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_again_is_counted_with_the_reason() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    for _ in 0..4 {
+        test.post("/tick", &cast.mia, json!({})).await;
+    }
+    let last = test.last_seq().await;
+    let forgotten = json!({ "events": [last], "reason": "asked for" });
+    let forgotten = test.post("/context/forget", &test.admin, forgotten).await;
+    assert_eq!(forgotten.status, 200, "{}", forgotten.text());
+    let gone =
+        |body: String| body.replace("\"operation\":\"tick\",\"policies\"", "\"operation\":\"tock\",\"policies\"");
+    edit(&test, last - 1, gone);
+    edit(&test, last - 2, |body| body.replace("\"target\":\"company\"}", "\"target\":\"nothing\"}"));
+    let since = json!({ "since": (last - 3).to_string() });
+    let denominator = compared(&test, &Bundle::built_in(), since).await["impact"]["denominator"].clone();
+    assert_eq!(
+        denominator,
+        json!({
+            "decisions": 5, "replayed": 2, "not_replayable": 3,
+            "told": "2 of 5 replayed, 3 not replayable",
+            "why": {
+                "its content was erased": 1,
+                "its operation does not exist any more": 1,
+                "its question is not understood": 1,
+            }
+        })
+    );
+    // A log that was begun before questions were kept.
+    for seq in 1..=test.last_seq().await {
+        edit(&test, seq, |body| match body.find("\"asked\":") {
+            Some(at) => {
+                let end = at + body[at..].find(",\"channel\"").unwrap();
+                format!("{}{}", &body[..at], &body[end + 1..])
+            }
+            None => body,
+        });
+    }
+    let old = compared(&test, &Bundle::built_in(), json!({})).await["impact"]["denominator"].clone();
+    assert_eq!(old["replayed"], 0, "{old}");
+    let why = old["why"].as_object().unwrap();
+    assert_eq!(why.len(), 2, "{old}");
+    assert!(why["recorded before questions were kept"].as_u64().unwrap() > 10, "{old}");
+}
+
+/// Writes the payload of an event anew, as another version of the program would have written it.
+fn edit(test: &Test, seq: i64, change: impl Fn(String) -> String) {
+    let conn = connect(&test.path(), Mode::Write).unwrap();
+    let body: Option<Vec<u8>> =
+        conn.query_row("SELECT body FROM log_entry WHERE seq = ?", [seq], |row| row.get(0)).unwrap();
+    let Some(body) = body else { return };
+    let body = change(String::from_utf8(body).unwrap());
+    conn.execute("UPDATE log_entry SET body = ? WHERE seq = ?", (body.into_bytes(), seq)).unwrap();
+}
+
+#[tokio::test]
+async fn texts_are_told_by_id_and_by_path() {
+    let test = Test::new().await;
+    let mut bundle = Bundle::built_in();
+    bundle.files.insert("more.cedar".into(), STRICT.into());
+    let trust = bundle.files.remove("base/trust.cedar").unwrap();
+    bundle.files.insert("moved/trust.cedar".into(), trust);
+    bundle.files.insert("approvals.yaml".into(), "kinds: {}\n".into());
+    let leads = bundle.files.get_mut("base/leads.cedar").unwrap();
+    *leads = leads.replace("offboarding by a lead needs", "whoever offboards needs");
+    let auditors = bundle.files.get_mut("base/auditors.cedar").unwrap();
+    *auditors = auditors.replace("// Auditors", "// They");
+    let text = compared(&test, &bundle, json!({ "impact": false })).await["text"].clone();
+    let policies: Vec<String> = text["policies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| format!("{} {}", row["change"].as_str().unwrap(), row["id"].as_str().unwrap()))
+        .filter(|told| !told.starts_with("moved"))
+        .collect();
+    assert_eq!(policies, ["added no-lead-offboards", "changed offboard-with-approval", "added tokens-with-approval"]);
+    let moved = text["policies"].as_array().unwrap().iter().filter(|row| row["change"] == "moved");
+    assert!(
+        moved.clone().count() > 0 && moved.clone().all(|row| row["file"] == "moved/trust.cedar" && row["diff"] == "")
+    );
+    let changed = &text["policies"].as_array().unwrap().iter().find(|row| row["change"] == "changed").unwrap()["diff"];
+    assert!(
+        changed
+            .as_str()
+            .unwrap()
+            .contains("\n-@reason(\"offboarding by a lead needs an admin's approval\")\n+@reason(\"whoever")
+    );
+    let files: Vec<_> = text["files"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+    assert_eq!(files, ["approvals.yaml", "base/auditors.cedar"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_compared_is_refused_with_the_field() {
+    let test = Test::new().await;
+    let files = || json!({ "files": {} });
+    let with = |field: &str, value: Value| {
+        let mut input = files();
+        input[field] = value;
+        input
+    };
+    for (input, told) in [
+        (json!({}), "422 invalid missing field `files`"),
+        (
+            json!({ "files": { "../a.cedar": "" } }),
+            "422 invalid files: `../a.cedar` must not hold `..`, hidden or empty parts",
+        ),
+        (json!({ "files": { "a.cedar": "permit (" } }), "422 invalid a.cedar:1: "),
+        (
+            json!({ "files": { "a.cedar": "@id(\"a\") permit (principal, action == Ok::Action::\"tock\", resource);" } }),
+            "422 invalid a.cedar:1: ",
+        ),
+        (with("since", json!("2026-11-21")), "422 invalid since: `2026-11-21` lies in the future"),
+        (with("since", json!("9999")), "422 invalid since: there is no event 9999; the newest is "),
+        (with("since", json!("0")), "422 invalid since: there is no event 0; the newest is "),
+        (with("since", json!("-1")), "422 invalid since: there is no event -1; the newest is "),
+        (with("since", json!("yesterday")), "422 invalid since: `yesterday` is no time, no date and no event number"),
+        (with("since", json!("")), "422 invalid since: `` is no time, no date and no event number"),
+        (with("max", json!({ "newly_refused": 1 })), "422 invalid max.newly_refused: unknown field `newly_refused`"),
+        (with("max", json!({ "newly_denied": -1 })), "422 invalid max.newly_denied: invalid value: integer `-1`"),
+        (with("more", json!(1)), "422 invalid more: unknown field `more`"),
+        (
+            json!({ "files": {}, "impact": false, "max": { "newly_denied": 1 } }),
+            "422 invalid max: without the impact there is nothing to hold it against",
+        ),
+    ] {
+        let error = diff(&test, &test.admin, input.clone()).await.error();
+        assert!(error.starts_with(told), "{input}: {error}");
+    }
+    // Without any policy, everything is denied: a candidate like any other.
+    let nothing = compared(&test, &Bundle::default(), json!({ "since": "2026-11-20" })).await;
+    assert_eq!(nothing["impact"]["newly_denied"], nothing["impact"]["denominator"]["replayed"]);
+}
