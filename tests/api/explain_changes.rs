@@ -91,6 +91,9 @@ async fn near_misses_come_in_the_order_of_how_little_they_lack() {
     let mut found = failing[0].clone();
     found["line"] = json!(0);
     assert_eq!((failing.len(), found), (1, expected));
+    // No person ever becomes the server, which ticks too.
+    let tick = test.why(&cast.aud, json!({ "op": "tick", "actor": "mia" })).await;
+    assert_eq!(ids(&tick["near_misses"]), ["admins-do-everything"]);
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! What is told of a question: the policies that decided it, and the permits that came near, part by part.
 
-use cedar_policy_core::ast::{BinaryOp, Effect};
-use cedar_policy_core::ast::{Entity, EntityUID, Expr, ExprKind, Literal, Value, ValueKind, Var};
+use cedar_policy_core::ast::{
+    BinaryOp, Effect, Entity, EntityUID, Expr, ExprKind, Literal, PrincipalOrResourceConstraint as Scope, Value,
+    ValueKind, Var,
+};
 use cedar_policy_core::entities::{Dereference, Entities};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
@@ -80,7 +82,8 @@ impl Snapshot {
     /// None where a permit holds: then forbids alone are in the way.
     fn near_misses(&self, question: &Question<'_>, teller: &Teller<'_>) -> Vec<Told> {
         let mut near: Vec<(usize, Look<'_>)> = Vec::new();
-        for rule in self.rules_of(question).filter(|rule| rule.policy.effect() == Effect::Permit) {
+        let permits = self.rules_of(question).filter(|rule| rule.policy.effect() == Effect::Permit);
+        for rule in permits.filter(|rule| is_for_such(rule, question)) {
             let look = teller.look(rule);
             match look.stands {
                 Stands::Holds => return Vec::new(),
@@ -92,6 +95,16 @@ impl Snapshot {
         near.sort_by_key(|(failing, _)| *failing);
         near.iter().take(MOST).map(|(_, look)| teller.told(look)).collect()
     }
+}
+
+/// Whether a policy is for principals and resources of these types: nothing turns one into the other.
+fn is_for_such(rule: &Rule, question: &Question<'_>) -> bool {
+    let fits = |scope: &Scope, uid: &EntityUID| match scope {
+        Scope::Is(ty) | Scope::IsIn(ty, _) => ty.as_ref() == uid.entity_type(),
+        Scope::Any | Scope::Eq(_) | Scope::In(_) => true,
+    };
+    fits(rule.policy.principal_constraint().as_inner(), question.principal.as_ref())
+        && fits(rule.policy.resource_constraint().as_inner(), question.resource.as_ref())
 }
 
 /// The count that may be told: of what is hidden, nothing is counted.
