@@ -36,7 +36,7 @@ const TEAMS: u64 = 10;
 fn main() {
     let largest = support::argument(1_000_000.0) as u64;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    println!("questions  changed policies  decisions  decisions/s  peak MiB");
+    println!("questions  changed policies  decisions  decisions/s  CPU us each  peak MiB");
     for new in [false, true] {
         let dir = support::folder();
         runtime.block_on(people(dir.path()));
@@ -144,21 +144,22 @@ async fn measure(company: &Company, new: bool, all: bool) {
     );
     bundle.files.insert("more.cedar".into(), more);
     let ask = async |impact: bool| {
-        let start = Instant::now();
+        let (start, busy) = (Instant::now(), cpu());
         let ana = Credential::Holder(id("ana"));
         let input = json!({ "files": bundle.files, "impact": impact });
         let answer = support::perform(&company.gate, ana, "policy.diff", input).await;
-        (start.elapsed().as_secs_f64(), answer)
+        (start.elapsed().as_secs_f64(), cpu() - busy, answer)
     };
-    let (without, _) = ask(false).await;
+    let (without, busy_without, _) = ask(false).await;
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
-    let (with, answer) = ask(true).await;
+    let (with, busy_with, answer) = ask(true).await;
     let replayed = answer.pointer("/impact/denominator/replayed").and_then(Value::as_u64).unwrap();
     println!(
-        "{:>9}  {:>16}  {replayed:>9}  {:>11.0}  {:>8.0}",
+        "{:>9}  {:>16}  {replayed:>9}  {:>11.0}  {:>11.2}  {:>8.0}",
         if new { "all new" } else { "usual" },
         if all { "every operation" } else { "one" },
         replayed as f64 / (with - without),
+        (busy_with - busy_without) * 1e6 / replayed as f64,
         peak()
     );
     assert!(answer.pointer("/impact/newly_denied").and_then(Value::as_u64).unwrap() > 0 || (new && !all));
@@ -169,4 +170,11 @@ fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
+}
+
+/// Seconds that all threads of this process have worked, which does not depend on what else the machine does.
+fn cpu() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields = stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2);
+    fields.map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / 100.0
 }

@@ -97,6 +97,13 @@ impl Session {
         }
     }
 
+    /// Performs an operation as the acting actor.
+    pub async fn call(&mut self, context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
+        let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()) };
+        let mut answer = self.send(ask).await?;
+        Ok(answer.error.take().map_or(Ok(answer.body), Err))
+    }
+
     async fn send(&mut self, ask: Ask) -> Result<Answer, Failure> {
         match self {
             Session::There(remote) => remote.ask(&ask).await,

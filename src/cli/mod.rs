@@ -6,6 +6,7 @@ mod approval;
 mod audit;
 mod backup;
 mod call;
+mod changes;
 mod client;
 mod completions;
 mod directory;
@@ -104,8 +105,9 @@ enum Command {
     #[command(subcommand)]
     Audit(audit::Audit),
     Forget(forget::Forget),
-    #[command(subcommand)]
     Policy(policy::Policy),
+    #[command(subcommand)]
+    Changes(changes::Changes),
     Completions(completions::Completions),
 }
 
@@ -131,6 +133,11 @@ impl Context {
 }
 
 impl Global {
+    /// Whether a state file is named, as a file or as a tenant's.
+    fn names_a_file(&self) -> bool {
+        self.state.is_some() || self.tenant.is_some()
+    }
+
     fn context(self) -> Result<Context, Failure> {
         let nobody = || Failure::Usage(format!("the login name is not known: give --as or {}", config::AS.variable));
         Ok(Context {
@@ -181,14 +188,20 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
+    let server = match &cli.command {
+        Command::Policy(policy) => policy.server(cli.global.names_a_file())?,
+        _ => None,
+    };
     // Works on files alone: no state file, no actor, nothing that waits.
-    if let Command::Policy(policy::Policy::Check(check)) = cli.command {
+    if let Command::Policy(policy::Policy { command: policy::Command::Check(check), .. }) = &cli.command
+        && server.is_none()
+    {
         return check.run(cli.global.format);
     }
     if !matches!(cli.global.format, Format::Human | Format::Json) {
         return Err(Failure::Usage("only `ok policy check` prints junit, sarif and github".into()));
     }
-    let context = cli.global.context()?;
+    let context = Context { server, ..cli.global.context()? };
     show::trace()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -218,6 +231,7 @@ impl Command {
             Command::Audit(command) => command.run(context),
             Command::Forget(command) => command.run(context).await,
             Command::Policy(command) => command.run(context).await,
+            Command::Changes(command) => command.run(context).await,
             Command::Completions(command) => command.run(),
         }
     }

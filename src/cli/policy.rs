@@ -1,35 +1,72 @@
-//! `ok policy`: asking the gate why, and checking policies before they serve.
+//! `ok policy`: asking the gate why, checking policies before they serve, and bringing them into force.
 
+mod apply;
 pub mod check;
 mod compared;
 mod diff;
 mod explain;
+mod export;
 mod human;
+mod lock;
 mod machine;
+mod rollout;
 mod tree;
 
 use clap::Subcommand;
 
 use super::Context;
 use super::exit::{Exit, Failure};
+use crate::config;
 
-/// Check policies, and ask the gate why
+/// Check policies, bring them into force, and ask the gate why
+///
+/// Works on the state file, or on a server: its address from --server or OK_SERVER, the API token from OK_TOKEN.
+#[derive(clap::Args)]
+pub struct Policy {
+    /// The server to work on: https, or http to a loopback address [env: OK_SERVER]
+    #[arg(long, global = true, value_name = "URL")]
+    server: Option<String>,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
 #[derive(Subcommand)]
-pub enum Policy {
+pub enum Command {
     Explain(explain::Explain),
     WhoCan(explain::WhoCan),
     Check(check::Check),
     Diff(diff::Diff),
+    Apply(apply::Apply),
+    Propose(apply::Propose),
+    Rollback(apply::Rollback),
+    Export(export::Export),
+    List(export::List),
+    Source(export::Source),
 }
 
 impl Policy {
+    /// The server that was named, unless a state file was.
+    pub fn server(&self, names_a_file: bool) -> Result<Option<String>, Failure> {
+        match &self.server {
+            Some(_) if names_a_file => Err(Failure::Usage("give either --server or a state file".into())),
+            Some(address) => Ok(Some(address.clone())),
+            None if names_a_file => Ok(None),
+            None => Ok(config::SERVER.value()),
+        }
+    }
+
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        match self {
-            Policy::Explain(explain) => explain.run(context).await,
-            Policy::WhoCan(who_can) => who_can.run(context).await,
-            // `main` has run it already; it needs neither a state file nor an actor.
-            Policy::Check(check) => check.run(context.format),
-            Policy::Diff(diff) => diff.run(context).await,
+        match self.command {
+            Command::Explain(explain) => explain.run(context).await,
+            Command::WhoCan(who_can) => who_can.run(context).await,
+            Command::Check(check) => check.ask(context).await,
+            Command::Diff(diff) => diff.run(context).await,
+            Command::Apply(apply) => apply.run(context).await,
+            Command::Propose(propose) => propose.run(context).await,
+            Command::Rollback(rollback) => rollback.run(context).await,
+            Command::Export(export) => export.run(context).await,
+            Command::List(list) => list.run(context).await,
+            Command::Source(source) => source.run(context).await,
         }
     }
 }

@@ -121,7 +121,7 @@ impl Wanted {
         let input = json!({ "from": base, "impact": false });
         if let Ok(between) = session.call(context, "policy.diff", input).await? {
             show::note(&format!("what came between version {base} and {}:", show::cell(applied.get("version"))));
-            show::notes(&compared::lines(&between));
+            show::note(&compared::text(&between));
         }
         let with = applied.get("change").and_then(Value::as_str).map(|change| format!(" with {change}"));
         Err(Failure::new(format!(

@@ -10,11 +10,15 @@ use super::super::show;
 const DECISIONS: [&str; 3] = ["allow", "needs_approval", "deny"];
 
 pub(super) fn show(answer: &Value) -> Result<(), Failure> {
+    show::raw(show::visible(&text(answer)).as_bytes())
+}
+
+pub(super) fn text(answer: &Value) -> String {
     let mut text = head(answer);
     texts(answer, &mut text);
     answers(answer, &mut text);
     decisions(answer, &mut text);
-    show::raw(show::visible(&text).as_bytes())
+    text
 }
 
 fn rows<'a>(of: &'a Value, pointer: &str) -> &'a [Value] {

@@ -22,6 +22,17 @@ impl Reader<'_> {
         policies::applied(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))
     }
 
+    /// The number of the event that put them into force.
+    pub fn applied_event(&self) -> Result<i64, Fault> {
+        let mut seq = 0;
+        let filter = Filter { kinds: vec![EventKind::PolicyApplied], ..Filter::default() };
+        read::scan(self.conn()?, Order::Newest, &filter, &mut |logged| {
+            seq = logged.seq;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(seq)
+    }
+
     /// The files in force.
     pub fn bundle(&self) -> Result<Bundle, Fault> {
         Ok(Bundle { files: policies::files(self.conn()?)? })

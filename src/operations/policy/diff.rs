@@ -21,7 +21,10 @@ use crate::types::time::Time;
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
     /// Text by path: `*.cedar`, `approvals.yaml`, `schema.cedarschema` and `tests/*.yaml`.
-    pub files: BTreeMap<String, String>,
+    /// The policies in force unless given.
+    pub files: Option<BTreeMap<String, String>>,
+    /// Compare with this earlier version instead of the one in force.
+    pub from: Option<i64>,
     /// The version that has to be in force.
     pub base: Option<i64>,
     /// Replay the decisions from here on: a time, a date, or the number of an event; all of them unless given.
@@ -85,9 +88,24 @@ impl Query for Diff {
         if let Some(base) = input.base.filter(|base| *base != version) {
             return Err(Refusal::conflict(format!("version {version} is in force, not {base}")).into());
         }
-        let candidate = Bundle { files: input.files };
         // Apart: questions that nobody asked are no faults of the policies that serve.
-        let (before, after) = (Arc::new(read.serving().apart()), Arc::new(compiled(&candidate, read)?.apart()));
+        let (candidate, after) = match input.files {
+            Some(files) => {
+                let candidate = Bundle { files };
+                let after = compiled(&candidate, read)?;
+                (candidate, Arc::new(after.apart()))
+            }
+            None => (bundle.clone(), Arc::new(read.serving().apart())),
+        };
+        let (base, bundle, before) = match input.from {
+            Some(from) => {
+                let unknown = || Refusal::field("from", format!("there was no version {from}"));
+                let earlier = read.bundle_of(from)?.ok_or_else(unknown)?;
+                let before = compiled(&earlier, read)?;
+                (PolicyVersion { version: from, hash: earlier.hash().to_string() }, earlier, Arc::new(before.apart()))
+            }
+            None => (PolicyVersion { version, hash: hash.to_owned() }, bundle, Arc::new(read.serving().apart())),
+        };
         let sides = Sides {
             before: Side { bundle: &bundle, snapshot: &before },
             after: Side { bundle: &candidate, snapshot: &after },
@@ -99,7 +117,7 @@ impl Query for Diff {
         Ok(Compared {
             same: sides.is_same(),
             company: read.head().origin.clone(),
-            base: PolicyVersion { version, hash: hash.to_owned() },
+            base,
             hash: candidate.hash().as_str().to_owned(),
             text: diff::compare(&sides),
             semantic: fixture::differences(&crate::operations::ALL, &sides),

@@ -130,12 +130,16 @@ impl Query for Export {
 /// What was applied last.
 #[derive(Serialize, JsonSchema)]
 pub struct LastApplied {
+    /// The log of the company that this is about.
+    pub company: String,
     pub version: i64,
     pub hash: String,
     pub by: ActorId,
     pub at: Time,
     /// The change that brought it, if one did.
     pub change: Option<String>,
+    /// The number of the event that records it.
+    pub event: i64,
 }
 
 /// Show what was applied last.
@@ -160,6 +164,7 @@ impl Query for Applied {
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<LastApplied, Stop> {
         let applied = read.applied()?;
         let (version, hash, by, at) = (applied.version, applied.hash, applied.by, applied.at);
-        Ok(LastApplied { version, hash, by, at, change: applied.change })
+        let (company, event) = (read.head().origin.clone(), read.applied_event()?);
+        Ok(LastApplied { company, version, hash, by, at, change: applied.change, event })
     }
 }
