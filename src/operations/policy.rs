@@ -1,7 +1,9 @@
 //! Asking the gate why, checking policies before they serve, and changing those that serve.
 
 mod check;
+pub mod compare;
 mod diff;
+mod drift;
 mod explain;
 mod explained;
 mod in_force;
@@ -13,6 +15,8 @@ mod who_can;
 
 use crate::gate::Entry;
 
+pub use explained::PolicyVersion;
+
 pub const ALL: &[Entry] = &[
     Entry::query::<check::Check>(),
     Entry::query::<diff::Diff>(),
@@ -21,6 +25,7 @@ pub const ALL: &[Entry] = &[
     Entry::query::<in_force::Show>(),
     Entry::query::<in_force::Export>(),
     Entry::query::<in_force::Applied>(),
+    Entry::query::<drift::ShowDrift>(),
     Entry::change::<propose::Propose>(),
     Entry::change::<source::SetSource>(),
 ];

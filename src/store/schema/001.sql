@@ -47,11 +47,14 @@ CREATE TABLE change (
   author       TEXT NOT NULL,
   version      INTEGER,
   evals        TEXT NOT NULL,      -- JSON
+  terms        TEXT,               -- JSON: of its trial
+  trialled     TEXT,               -- JSON: what the trial has shown
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
   files        TEXT NOT NULL       -- JSON
 ) STRICT;
 CREATE INDEX change_by_age ON change (created_at DESC, id);
+CREATE INDEX change_by_hash ON change (hash) WHERE state IN ('proposed', 'in_review', 'approved', 'canary');
 CREATE TABLE change_review (
   seq     INTEGER PRIMARY KEY,
   change  TEXT NOT NULL,
