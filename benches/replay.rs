@@ -126,7 +126,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         reason: "no policy permits it".into(),
         fault: None,
     };
-    if seq % 1_000 == 0 && !new {
+    if seq.is_multiple_of(1_000) && !new {
         let agent = id(&format!("a{}", other % AGENTS));
         entry.event =
             Event::TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() };
