@@ -4,7 +4,9 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
+use super::policy::{budgets, compared};
 use super::{Context, client, show};
+use crate::types::impact::Budgets;
 
 /// Review, test and promote changes
 #[derive(Subcommand)]
@@ -40,6 +42,20 @@ pub enum Changes {
     Evals {
         #[arg(value_name = "CHANGE")]
         id: String,
+    },
+    /// Try a change on a share of the traffic; no answer is changed by it
+    Canary {
+        #[arg(value_name = "CHANGE")]
+        id: String,
+        /// The share of decisions that it is asked about too
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
+        percent: u8,
+        /// How many decisions it must have seen before it can come into force [default: 100]
+        #[arg(long, value_name = "N")]
+        min_decisions: Option<u64>,
+        /// It ends by itself when more decisions come out otherwise [default: newly_allowed=0]
+        #[arg(long, value_name = "NAME=NUMBER,...", value_parser = budgets)]
+        abort_if: Option<Budgets>,
     },
     /// Bring a change into force
     Promote {
@@ -77,13 +93,24 @@ impl Changes {
             }
             Changes::Show { id } => {
                 let answer = client::call(context, "change.read", json!({ "id": id })).await?;
-                return context.show(&answer, || shown(answer.get("change").unwrap_or(&Value::Null)));
+                return context.show(&answer, || {
+                    shown(answer.get("change").unwrap_or(&Value::Null))?;
+                    show::text(&compared::text(&answer))
+                });
             }
             Changes::Review { id, verdict, note } => {
                 let verdict = if verdict.approve { "approve" } else { "request_changes" };
                 ("change.review", json!({ "id": id, "verdict": verdict, "note": note }))
             }
             Changes::Evals { id } => ("change.evals", json!({ "id": id })),
+            Changes::Canary { id, percent, min_decisions, abort_if } => {
+                let terms = json!({ "percent": percent, "min_decisions": min_decisions, "abort_if": abort_if });
+                let mut input = json!({ "id": id });
+                for (name, value) in terms.as_object().into_iter().flatten() {
+                    client::set(&mut input, name, value.clone());
+                }
+                ("change.canary", input)
+            }
             Changes::Promote { id } => ("change.promote", json!({ "id": id })),
             Changes::Reject { id, reason } => ("change.reject", json!({ "id": id, "reason": reason })),
         };
@@ -98,5 +125,6 @@ fn shown(change: &Value) -> Result<(), Failure> {
     show::fields(&["id", "target", "state", "author", "reason", "base_version", "version", "hash"], change)?;
     let rows = |pointer: &str| change.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     show::table(&["by", "verdict", "note", "at"], &rows("/reviews"))?;
-    show::table(&["case", "status", "problems"], &rows("/evals/last"))
+    show::table(&["case", "status", "problems"], &rows("/evals/last"))?;
+    show::table(&["operation", "actor", "target", "before", "after"], &rows("/canary/samples"))
 }

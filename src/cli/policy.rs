@@ -2,7 +2,7 @@
 
 mod apply;
 pub mod check;
-mod compared;
+pub mod compared;
 mod diff;
 mod explain;
 mod export;
@@ -17,6 +17,7 @@ use clap::Subcommand;
 use super::Context;
 use super::exit::{Exit, Failure};
 use crate::config;
+pub use diff::budgets;
 
 /// Check policies, bring them into force, and ask the gate why
 ///
@@ -41,6 +42,7 @@ pub enum Command {
     Rollback(apply::Rollback),
     Export(export::Export),
     List(export::List),
+    Drift(export::Drift),
     Source(export::Source),
 }
 
@@ -66,6 +68,7 @@ impl Policy {
             Command::Rollback(rollback) => rollback.run(context).await,
             Command::Export(export) => export.run(context).await,
             Command::List(list) => list.run(context).await,
+            Command::Drift(drift) => drift.run(context).await,
             Command::Source(source) => source.run(context).await,
         }
     }

@@ -144,7 +144,7 @@ impl Writer {
         now: Time,
     ) -> Result<Reply, Halt> {
         let target = act.target(&Reader::held(&self.conn, &self.world, caller, now))?;
-        let ruling = rule::decide_seen(&self.world, caller, spec.name, &target, now)?;
+        let ruling = rule::decide_watched(&self.world, caller, spec.name, &target, now)?;
         match &ruling {
             Ruling::Allow { .. } => {
                 let gate = note(spec.name, caller, &target, &[], &ruling);

@@ -29,6 +29,7 @@ pub mod replay;
 pub mod rule;
 pub mod schema;
 pub mod target;
+pub mod trial;
 pub mod whatif;
 pub mod workshop;
 pub mod world;

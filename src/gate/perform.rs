@@ -166,7 +166,7 @@ impl Gate {
         let now = self.clock.now();
         let read = Reader::pooled(&self.readers, world, &caller, now);
         let target = query.target(&read)?;
-        let ruling = rule::decide_seen(world, &caller, spec.name, &target, now)?;
+        let ruling = rule::decide_watched(world, &caller, spec.name, &target, now)?;
         if let Ruling::Allow { because } = ruling {
             let done = query.run(Grant { caller: caller.clone(), now, because }, &read)?;
             return Ok(Asked::Done(reply(world, spec, done)));

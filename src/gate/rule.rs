@@ -9,7 +9,7 @@ use super::facts;
 use super::target::{Target, actor_uid, sight, uid, uid_of};
 use super::world::World;
 use crate::policy::testing::Asked;
-use crate::policy::{Closed, Question, Record, Ruling, Slice};
+use crate::policy::{Closed, Question, Record, Ruling, Slice, Snapshot};
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
@@ -40,10 +40,25 @@ impl<'a> Asker<'a> {
         self.question(operation, granted, |question| self.world.policy.decide(question))
     }
 
+    /// The answer of other policies to the same question.
+    fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
+        self.question_to(policies, operation, &[], |question| policies.decide(question))
+    }
+
     /// The question that the gate puts to the policies.
     pub fn question<T>(&self, operation: &str, granted: &[String], ask: impl FnOnce(&Question<'_>) -> T) -> T {
+        self.question_to(&self.world.policy, operation, granted, ask)
+    }
+
+    fn question_to<T>(
+        &self,
+        policies: &Snapshot,
+        operation: &str,
+        granted: &[String],
+        ask: impl FnOnce(&Question<'_>) -> T,
+    ) -> T {
         let action = uid("Action", operation);
-        let slice = Slice::new(&self.world.policy, &action, self.entities.iter().cloned());
+        let slice = Slice::new(policies, &action, self.entities.iter().cloned());
         ask(&Question {
             principal: &self.principal,
             action: &action,
@@ -89,6 +104,23 @@ pub(super) fn decide_seen(
     } else {
         Err(Refusal::not_found())
     }
+}
+
+/// The same, for a call that was really made: a candidate under trial is asked too.
+pub(super) fn decide_watched(
+    world: &World,
+    caller: &Caller,
+    operation: &str,
+    target: &Target,
+    now: Time,
+) -> Result<Ruling, Refusal> {
+    let ruling = decide_seen(world, caller, operation, target, now)?;
+    if let Some(trial) = &world.trial {
+        trial.watch(caller, operation, target, now, &ruling, |candidate| {
+            Asker::new(world, caller, target, now).ask_of(candidate, operation)
+        });
+    }
+    Ok(ruling)
 }
 
 fn principal(caller: &Caller) -> EntityUid {

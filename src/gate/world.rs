@@ -8,6 +8,7 @@ use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
 use super::target::{actor_uid, uid};
+use super::trial::{self, Trial};
 use super::workshop::Workshop;
 use crate::log::append::Head;
 use crate::log::record::PolicyStamp;
@@ -53,6 +54,8 @@ pub struct World {
     pub(super) instance: Arc<Instance>,
     pub(super) dev_auth: bool,
     pub(super) workshop: Arc<Workshop>,
+    /// A candidate that is tried beside the policies in force.
+    pub(super) trial: Option<Arc<Trial>>,
 }
 
 /// What a world is begun with.
@@ -80,6 +83,7 @@ impl World {
             instance,
             dev_auth,
             workshop,
+            trial: None,
         }
     }
 
@@ -118,6 +122,7 @@ impl World {
         }
         world.touch(conn, &Touched::Kills)?;
         world.touch(conn, &Touched::Policy)?;
+        world.touch(conn, &Touched::Trial)?;
         Ok(world)
     }
 
@@ -126,6 +131,7 @@ impl World {
         match touched {
             Touched::Nothing => {}
             Touched::Policy => self.be_governed(conn)?,
+            Touched::Trial => self.trial = trial::of(conn, &self.workshop)?,
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {
                     self.put(actor);

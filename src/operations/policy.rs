@@ -2,6 +2,7 @@
 
 mod check;
 mod diff;
+mod drift;
 mod explain;
 mod explained;
 mod in_force;
@@ -13,6 +14,8 @@ mod who_can;
 
 use crate::gate::Entry;
 
+pub use explained::PolicyVersion;
+
 pub const ALL: &[Entry] = &[
     Entry::query::<check::Check>(),
     Entry::query::<diff::Diff>(),
@@ -21,6 +24,7 @@ pub const ALL: &[Entry] = &[
     Entry::query::<in_force::Show>(),
     Entry::query::<in_force::Export>(),
     Entry::query::<in_force::Applied>(),
+    Entry::query::<drift::ShowDrift>(),
     Entry::change::<propose::Propose>(),
     Entry::change::<source::SetSource>(),
 ];

@@ -41,7 +41,12 @@ impl Change for Tick {
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[ResourceKind::Company],
-        events: &[EventKind::TokenExpired, EventKind::ApprovalExpired],
+        events: &[
+            EventKind::TokenExpired,
+            EventKind::ApprovalExpired,
+            EventKind::CanaryMeasured,
+            EventKind::CanaryAborted,
+        ],
     };
     type Input = When;
     type Output = Ticked;
@@ -66,6 +71,9 @@ impl Change for Tick {
         for id in approvals {
             draft.record(Event::ApprovalExpired { id: Id::stored(&id) })?;
             expired.push(id);
+        }
+        if let Some(event) = super::change::measured(draft.read()) {
+            draft.record(event)?;
         }
         Ok(Ticked { now, expired, more })
     }

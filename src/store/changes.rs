@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, parsed, to_json};
+use super::{Position, json, json_or_null, parsed, to_json};
 use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
 use crate::types::event::Event;
 use crate::types::id::ActorId;
+use crate::types::impact::{TrialTerms, Trialled};
 use crate::types::time::Time;
 
 /// A proposal, without its files.
@@ -30,6 +31,10 @@ pub struct Change {
     pub version: Option<i64>,
     /// Empty until its evals were run.
     pub evals: Vec<EvalCase>,
+    /// How it is tried, or was.
+    pub terms: Option<TrialTerms>,
+    /// What the trial has shown, as recorded.
+    pub trialled: Option<Trialled>,
     pub created_at: Time,
     pub updated_at: Time,
     /// In the order in which they were made.
@@ -55,7 +60,7 @@ impl Change {
 }
 
 const COLUMNS: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
-                       created_at, updated_at";
+                       created_at, updated_at, terms, trialled";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     Ok(Change {
@@ -72,6 +77,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
         evals: json(row, 10)?,
         created_at: Time(row.get(11)?),
         updated_at: Time(row.get(12)?),
+        terms: json_or_null(row, 13)?,
+        trialled: json_or_null(row, 14)?,
         reviews: Vec::new(),
     })
 }
@@ -95,6 +102,12 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Change>> {
 /// The files that a change would put into force, by path.
 pub fn files(conn: &Connection, id: &str) -> rusqlite::Result<BTreeMap<String, String>> {
     conn.prepare_cached("SELECT files FROM change WHERE id = ?")?.query_row([id], |row| json(row, 0))
+}
+
+/// The change that is tried now.
+pub fn tried(conn: &Connection) -> rusqlite::Result<Option<Change>> {
+    let sql = format!("SELECT {COLUMNS} FROM change WHERE state = 'canary' ORDER BY id LIMIT 1");
+    conn.prepare_cached(&sql)?.query_row([], read).optional()
 }
 
 /// Changes after a position, newest first.
@@ -127,7 +140,8 @@ pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> 
     match event {
         Event::ChangeProposed { id, target, base_version, hash, reason, commit, rolls_back, files } => {
             let sql = format!(
-                "INSERT INTO change ({COLUMNS}, files) VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, ?)"
+                "INSERT INTO change ({COLUMNS}, files) \
+                 VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?)"
             );
             conn.prepare_cached(&sql)?.execute(params![
                 id.as_str(),
@@ -157,6 +171,19 @@ pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> 
             ])?;
             Ok(())
         }
+        Event::CanaryStarted { id, terms, .. } => {
+            conn.prepare_cached("UPDATE change SET terms = ?, trialled = ? WHERE id = ?")?.execute(params![
+                to_json(terms)?,
+                to_json(&Trialled::default())?,
+                id.as_str()
+            ])?;
+            became(conn, at, id.as_str(), ChangeState::Canary)
+        }
+        Event::CanaryMeasured { id, trialled, .. } => measured(conn, id.as_str(), trialled),
+        Event::CanaryAborted { id, trialled, .. } => {
+            measured(conn, id.as_str(), trialled)?;
+            became(conn, at, id.as_str(), ChangeState::InReview)
+        }
         Event::ChangePromoted { id, version, .. } => promoted(conn, at, id.as_str(), *version),
         Event::ChangeRejected { id, withdrawn, .. } => {
             let state = if *withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
@@ -164,6 +191,12 @@ pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> 
         }
         _ => Ok(()),
     }
+}
+
+fn measured(conn: &Connection, id: &str, trialled: &Trialled) -> rusqlite::Result<()> {
+    let sql = "UPDATE change SET trialled = ? WHERE id = ?";
+    conn.prepare_cached(sql)?.execute(params![to_json(trialled)?, id])?;
+    Ok(())
 }
 
 /// A change under trial stays there; before, its state follows what the reviewers say.

@@ -18,6 +18,8 @@ pub enum Touched {
     Token(Id),
     Kills,
     Policy,
+    /// A candidate is tried, or no longer.
+    Trial,
 }
 
 /// Folds one event into the tables.
@@ -39,8 +41,14 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         Event::ChangeProposed { .. }
         | Event::ChangeReviewed { .. }
         | Event::EvalsRun { .. }
+        | Event::CanaryMeasured { .. } => changes::fold(conn, at, by, event)?,
+        Event::CanaryStarted { .. }
+        | Event::CanaryAborted { .. }
         | Event::ChangePromoted { .. }
-        | Event::ChangeRejected { .. } => changes::fold(conn, at, by, event)?,
+        | Event::ChangeRejected { .. } => {
+            changes::fold(conn, at, by, event)?;
+            return Ok(Touched::Trial);
+        }
         Event::ActorAdded { id, .. } => {
             actors::added(conn, at, event)?;
             return Ok(Touched::Actor(id.clone()));

@@ -69,6 +69,12 @@ fn json<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) 
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
 }
 
+/// A column that may be NULL and holds JSON.
+fn json_or_null<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    let text = row.get_ref(column)?.as_str_or_null()?;
+    text.map(|text| serde_json::from_str(text).map_err(|error| unreadable(column, error))).transpose()
+}
+
 /// A value as the text of a JSON column: canonical, so that folding an event from the log again gives the same text.
 fn to_json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| rusqlite::Error::ToSqlConversionFailure(error);

@@ -11,6 +11,7 @@ use super::approval::{ApprovalStatus, Verdict};
 use super::caller::Channel;
 use super::change::{ChangeTarget, EvalCase, ReviewVerdict, SourceKind};
 use super::id::{ActorId, Id};
+use super::impact::{TrialTerms, Trialled};
 use super::scope::Scopes;
 use super::time::Time;
 
@@ -82,6 +83,12 @@ events! {
     ChangeReviewed = "change_reviewed" { id: Id, author: ActorId, verdict: ReviewVerdict, note: String, }
     /// A change was put to its tests.
     EvalsRun = "evals_run" { id: Id, author: ActorId, hash: String, cases: Vec<EvalCase>, }
+    /// A change is tried beside what is in force; no answer is changed by it.
+    CanaryStarted = "canary_started" { id: Id, author: ActorId, terms: TrialTerms, }
+    /// What a trial has shown so far.
+    CanaryMeasured = "canary_measured" { id: Id, author: ActorId, trialled: Trialled, }
+    /// A trial ended by itself: too many decisions would have come out otherwise.
+    CanaryAborted = "canary_aborted" { id: Id, author: ActorId, reason: String, trialled: Trialled, }
     /// A change came into force.
     ChangePromoted = "change_promoted" { id: Id, author: ActorId, version: i64, }
     /// A change was rejected, or taken back by its author.
@@ -146,6 +153,9 @@ impl Event {
             Event::ChangeProposed { id, .. } => vec![id.to_string()],
             Event::ChangeReviewed { id, author, .. }
             | Event::EvalsRun { id, author, .. }
+            | Event::CanaryStarted { id, author, .. }
+            | Event::CanaryMeasured { id, author, .. }
+            | Event::CanaryAborted { id, author, .. }
             | Event::ChangePromoted { id, author, .. }
             | Event::ChangeRejected { id, author, .. } => vec![id.to_string(), author.to_string()],
             Event::ActorAdded { id, team, lead, owner, .. } => [Some(id), team.as_ref(), lead.as_ref(), owner.as_ref()]

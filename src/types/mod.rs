@@ -8,6 +8,7 @@ pub mod change;
 pub mod entropy;
 pub mod event;
 pub mod id;
+pub mod impact;
 pub mod inbox;
 pub mod page;
 pub mod refusal;

@@ -96,11 +96,11 @@ fn targets(name: &str) -> Option<&'static [Of]> {
         "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
         | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
         | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.diff"
-        | "policy.read" | "policy.export" | "policy.applied" | "policy.source" | "policy.propose" | "change.list"
-        | "change.propose" | "openapi.read" | "policy.who_can" | "tick" | "token.list" => &[Company],
+        | "policy.read" | "policy.export" | "policy.applied" | "policy.drift" | "policy.source" | "policy.propose"
+        | "change.list" | "change.propose" | "openapi.read" | "policy.who_can" | "tick" | "token.list" => &[Company],
         "audit.proof" => &[Company, Absent],
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
-        "change.read" | "change.review" | "change.evals" | "change.promote" | "change.reject" => {
+        "change.read" | "change.review" | "change.evals" | "change.promote" | "change.canary" | "change.reject" => {
             &[Own, Another, Absent]
         }
         "inbox.read" => &[Own, Another, Absent],
@@ -252,6 +252,7 @@ impl Stage {
                 json!({ "target": "policy", "content": { "files": Stage::policies() }, "reason": "a matrix" })
             }
             "change.review" => json!({ "id": self.change(of, who).await, "verdict": "approve" }),
+            "change.canary" => json!({ "id": self.change(of, who).await, "percent": 10 }),
             "change.read" | "change.evals" | "change.promote" | "change.reject" => {
                 json!({ "id": self.change(of, who).await })
             }

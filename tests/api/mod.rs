@@ -3,6 +3,7 @@ mod actors;
 mod approvals;
 mod audit;
 mod bad_input;
+mod canary;
 mod changes;
 mod company;
 mod events;

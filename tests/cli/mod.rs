@@ -6,6 +6,7 @@ mod backup;
 mod behaviours;
 mod commands;
 mod damage;
+mod policy;
 mod reference;
 mod server;
 mod usage;
@@ -132,6 +133,7 @@ pub fn assert_snapshot(name: &str, text: impl std::fmt::Display) {
         (r"ok_[0-9A-Za-z]{49}", "<token>"),
         (r"tok_[0-9A-Z]{26}", "<tok>"),
         (r"apr_[0-9A-Z]{26}", "<apr>"),
+        (r"chg_[0-9A-Z]{26}", "<chg>"),
         (r"ok\.local/[0-9A-Z]{26}/1\+[0-9a-f]{8}\+[0-9A-Za-z+/=]+", "<vkey>"),
         (r"ok\.local/[0-9A-Z]{26}/1", "<origin>"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z *", "<time> "),

@@ -13,7 +13,7 @@ pub(super) fn show(answer: &Value) -> Result<(), Failure> {
     show::raw(show::visible(&text(answer)).as_bytes())
 }
 
-pub(super) fn text(answer: &Value) -> String {
+pub fn text(answer: &Value) -> String {
     let mut text = head(answer);
     texts(answer, &mut text);
     answers(answer, &mut text);

@@ -8,8 +8,8 @@ use super::super::exit::{Exit, Failure};
 use super::super::{Context, client};
 use super::compared;
 use crate::policy::Bundle;
-use crate::policy::diff::Budgets;
 use crate::policy::plan::{Base, Plan};
+use crate::types::impact::Budgets;
 
 /// Tell what a folder of policies would change; nothing is applied
 ///
@@ -61,7 +61,7 @@ impl Diff {
 }
 
 /// `newly_allowed=0,newly_denied=5`
-fn budgets(text: &str) -> Result<Budgets, String> {
+pub fn budgets(text: &str) -> Result<Budgets, String> {
     let mut budgets = Budgets::default();
     for part in text.split(',') {
         let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not <name>=<number>"))?;

@@ -99,6 +99,34 @@ impl List {
     }
 }
 
+/// Tell whether what is in force is what the repository declared last
+///
+/// Ends with 0 if it is, or nothing is declared, 2 if it is not.
+#[derive(clap::Args)]
+pub struct Drift {
+    /// Write the report into this file, as YAML
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+}
+
+impl Drift {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = client::call(context, "policy.drift", json!({})).await?;
+        if let Some(path) = &self.save {
+            let text = serde_yaml::to_string(&answer).map_err(|error| Failure::new(error.to_string()))?;
+            write(path, &text)?;
+        }
+        let weaker = answer.get("weaker").and_then(Value::as_array).cloned().unwrap_or_default();
+        context.show(&answer, || {
+            let fields = ["status", "declared_change", "declared_hash", "applied_version", "applied_hash"];
+            show::fields(&fields, &answer)?;
+            show::table(&["operation", "actor_kind", "change"], &weaker)
+        })?;
+        let differs = answer.get("drifted") == Some(&Value::Bool(true));
+        Ok(if differs { Exit::Findings } else { Exit::Done })
+    }
+}
+
 /// Show where the policies are kept, or say so
 #[derive(clap::Args)]
 pub struct Source {

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use super::Reader;
 use crate::gate::target::Target;
+use crate::gate::trial::Trial;
 use crate::log::read::{self, Filter, Order};
 use crate::policy::Bundle;
 use crate::store::Position;
@@ -76,6 +77,11 @@ impl Reader<'_> {
 
     pub fn changes_after(&self, from: &Position, limit: usize) -> Result<Vec<Change>, Fault> {
         Ok(changes::after(self.conn()?, from, limit)?)
+    }
+
+    /// The candidate that is tried now.
+    pub fn trial(&self) -> Option<&Trial> {
+        self.world().trial.as_deref()
     }
 
     /// The newest change that came with a commit: what the repository declares.

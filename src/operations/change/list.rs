@@ -1,14 +1,19 @@
 //! Finding changes, and what they would change.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{OneChange, ShownChange, find};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use super::{OneChange, ShownChange, compiled, find};
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, get};
+use crate::operations::policy::PolicyVersion;
+use crate::policy::Bundle;
+use crate::policy::diff::{self, Semantic, Side, Sides, TextDiff};
 use crate::store::changes::{self, Change};
 use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::Stop;
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 
 /// Reads of changes: whoever proposes sees what became of it.
@@ -72,6 +77,13 @@ impl Query for List {
 #[derive(Serialize, JsonSchema)]
 pub struct Compared {
     pub change: ShownChange,
+    /// What it was made from.
+    pub base: PolicyVersion,
+    pub hash: String,
+    /// The policies and files that differ.
+    pub text: TextDiff,
+    /// What would be answered otherwise.
+    pub semantic: Semantic,
 }
 
 /// Compare a change with what it was made from.
@@ -94,6 +106,21 @@ impl Query for Diff {
     }
 
     fn run(_: Permit<Self>, input: OneChange, read: &Reader<'_>) -> Result<Compared, Stop> {
-        Ok(Compared { change: find(&input.id, read)?.into() })
+        let change = find(&input.id, read)?;
+        let gone = || Refusal::conflict(format!("version {} is not in the log any more", change.base_version));
+        let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?;
+        let wanted = Bundle { files: read.change_files(&change.id)? };
+        let (before, after) = (Arc::new(compiled(&base, read)?.apart()), Arc::new(compiled(&wanted, read)?.apart()));
+        let sides = Sides {
+            before: Side { bundle: &base, snapshot: &before },
+            after: Side { bundle: &wanted, snapshot: &after },
+        };
+        Ok(Compared {
+            base: PolicyVersion { version: change.base_version, hash: base.hash().to_string() },
+            hash: change.hash.clone(),
+            text: diff::compare(&sides),
+            semantic: fixture::differences(&crate::operations::ALL, &sides),
+            change: change.into(),
+        })
     }
 }

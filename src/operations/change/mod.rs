@@ -1,6 +1,7 @@
 //! Changes: proposals on their way into force. One pipeline: proposed, reviewed by somebody else, put to its tests, tried
 //! beside what is in force, promoted; every step is an operation of its own.
 
+mod canary;
 mod evals;
 mod list;
 mod promote;
@@ -16,6 +17,7 @@ use crate::gate::{Entry, Reader};
 use crate::store::changes::Change;
 use crate::types::refusal::{Refusal, Stop};
 
+pub use canary::{is_tried, measured};
 pub use evals::{evals, put_to_tests};
 pub use promote::{is_tested, promote};
 pub use propose::{Proposal, compiled, propose};
@@ -27,6 +29,7 @@ pub const ALL: &[Entry] = &[
     Entry::change::<propose::Propose>(),
     Entry::change::<review::Review>(),
     Entry::change::<evals::Evals>(),
+    Entry::change::<canary::Canary>(),
     Entry::change::<promote::Promote>(),
     Entry::change::<reject::Reject>(),
 ];

@@ -45,6 +45,7 @@ impl Change for Promote {
 /// Puts a change's policies into force.
 pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
     is_tested(&change)?;
+    super::is_tried(&change, draft.read())?;
     let applied = draft.read().applied()?;
     if change.base_version != applied.version {
         return Err(moved(change.base_version, &applied).into());

@@ -131,6 +131,8 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         author,
         version: None,
         evals: Vec::new(),
+        terms: None,
+        trialled: None,
         created_at: now,
         updated_at: now,
         reviews: Vec::new(),

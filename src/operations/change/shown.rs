@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::store::changes::Change;
 use crate::types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, ReviewVerdict};
 use crate::types::id::ActorId;
+use crate::types::impact::{Matrix, Shifted, TrialTerms};
 use crate::types::time::Time;
 
 /// A proposal, and how far it has come.
@@ -28,6 +29,8 @@ pub struct ShownChange {
     pub version: Option<i64>,
     pub reviews: Vec<ShownReview>,
     pub evals: ShownEvals,
+    /// How it is tried beside what is in force, or was.
+    pub canary: Option<ShownCanary>,
     pub created_at: Time,
     pub updated_at: Time,
 }
@@ -39,6 +42,17 @@ pub struct ShownReview {
     pub verdict: ReviewVerdict,
     pub note: String,
     pub at: Time,
+}
+
+/// A trial, and what it has shown.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownCanary {
+    #[serde(flatten)]
+    pub terms: TrialTerms,
+    /// Decisions before (the rows) and after, as recorded by the last tick.
+    pub matrix: Matrix,
+    /// Some of the decisions that would have come out otherwise.
+    pub samples: Vec<Shifted>,
 }
 
 /// What its tests came to.
@@ -61,7 +75,10 @@ impl From<Change> for ShownChange {
             note: review.note,
             at: review.at,
         };
+        let seen = change.trialled.unwrap_or_default();
+        let canary = |terms| ShownCanary { terms, matrix: seen.matrix, samples: seen.samples };
         ShownChange {
+            canary: change.terms.map(canary),
             id: change.id,
             target: change.target,
             state: change.state,

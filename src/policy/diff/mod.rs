@@ -4,7 +4,6 @@
 //! was found means only that none was found among so many questions.
 
 mod cast;
-mod matrix;
 mod report;
 mod semantic;
 mod tally;
@@ -17,7 +16,6 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use matrix::{Budgets, Matrix, Newly, Over, Row, grouped};
 pub use report::{Denominator, Group, Groups, Impact, Sample};
 pub use semantic::{MOST, Pair, Semantic, search};
 pub use tally::{Outcome, Tally};
@@ -27,6 +25,7 @@ pub use witness::Witness;
 use super::finding::SCHEMA_FILE;
 use super::testing::Answered;
 use super::{Bundle, Ruling, Snapshot};
+pub use crate::types::impact::{Budgets, Decision, Matrix, Newly, Over, Row, grouped};
 
 /// One of the two bundles.
 #[derive(Clone, Copy)]
@@ -56,15 +55,6 @@ impl Sides<'_> {
         }
         before.action_names().union(&after.action_names()).map(|&name| name.to_owned()).collect()
     }
-}
-
-/// One of the three answers, the strictest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Decision {
-    Deny,
-    NeedsApproval,
-    Allow,
 }
 
 /// What one side answers to a question.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Answer;
-use super::matrix::{Matrix, Newly};
+use crate::types::impact::{Matrix, Newly};
 use crate::types::time::Time;
 
 /// What the change would have done to the decisions of the log.

@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cast::{Scene, arounds, scenes};
-use super::matrix::grouped;
 use super::witness::{Witness, kind_of};
 use super::{Answer, Shift, Sides};
 use crate::policy::Snapshot;
 use crate::policy::bundle::is_test;
 use crate::policy::engine::{Looks, Named};
 use crate::policy::testing::{Around, Case, Expect, Fixture, Stage, parse};
+use crate::types::impact::grouped;
 
 /// Questions that one search may put to both sides: a few seconds.
 pub const MOST: usize = 60_000;

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::matrix::{Matrix, grouped};
 use super::report::{Denominator, Group, Groups, Impact, Sample};
 use super::{Answer, Decision, Shift};
+use crate::types::impact::{Matrix, grouped};
 
 /// Rows of each group that are shown.
 const SHOWN: usize = 20;

@@ -47,6 +47,8 @@ CREATE TABLE change (
   author       TEXT NOT NULL,
   version      INTEGER,
   evals        TEXT NOT NULL,      -- JSON
+  terms        TEXT,               -- JSON: of its trial
+  trialled     TEXT,               -- JSON: what the trial has shown
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
   files        TEXT NOT NULL       -- JSON

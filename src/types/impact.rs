@@ -3,10 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Decision;
+use super::id::ActorId;
+use super::time::Time;
+
+/// One of the three answers, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Deny,
+    NeedsApproval,
+    Allow,
+}
 
 /// How many decisions came to what: before (the rows) and after.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {
     pub allow: Row,
     pub needs_approval: Row,
@@ -14,7 +24,7 @@ pub struct Matrix {
 }
 
 /// What decisions with one answer would come to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     pub allow: u64,
     pub needs_approval: u64,
@@ -42,7 +52,7 @@ impl Row {
 }
 
 impl Matrix {
-    pub(super) fn note(&mut self, before: Decision, after: Decision) {
+    pub fn note(&mut self, before: Decision, after: Decision) {
         let row = match before {
             Decision::Allow => &mut self.allow,
             Decision::NeedsApproval => &mut self.needs_approval,
@@ -51,7 +61,7 @@ impl Matrix {
         *row.cell(after) += 1;
     }
 
-    pub(super) fn add(&mut self, other: &Matrix) {
+    pub fn add(&mut self, other: &Matrix) {
         self.allow.add(other.allow);
         self.needs_approval.add(other.needs_approval);
         self.deny.add(other.deny);
@@ -86,7 +96,7 @@ impl Matrix {
 }
 
 /// Decisions that would come out otherwise: the sums beside the diagonal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Newly {
     /// Would be allowed, and was not.
     pub newly_allowed: u64,
@@ -152,4 +162,35 @@ pub fn grouped(number: u64) -> String {
         before.into_iter().chain([digit])
     };
     digits.chars().enumerate().flat_map(comma).collect()
+}
+
+/// A decision that would have come out otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shifted {
+    pub at: Time,
+    pub operation: String,
+    pub actor: ActorId,
+    /// What it was about.
+    pub target: String,
+    pub before: Decision,
+    pub after: Decision,
+}
+
+/// A candidate under trial: how much of the traffic it sees, and when that ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialTerms {
+    /// The share of decisions that it is asked about too, in percent.
+    pub percent: u8,
+    /// How many decisions it must have seen before it can come into force.
+    pub min_decisions: u64,
+    /// It ends by itself when more decisions than this come out otherwise.
+    pub abort_if: Budgets,
+}
+
+/// What a trial has shown so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Trialled {
+    pub matrix: Matrix,
+    /// Some of the decisions that would have come out otherwise, the first ones.
+    pub samples: Vec<Shifted>,
 }

@@ -1,0 +1,98 @@
+//! A candidate beside the policies in force: it is asked the same questions as they are, on a share of the traffic, and
+//! counted. Its answers go nowhere else, so no answer is ever changed by it.
+//!
+//! What it has seen stands in memory until the tick records it; a server that dies loses the last of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use super::target::Target;
+use super::workshop::Workshop;
+use crate::policy::diff::Decision;
+use crate::policy::{Bundle, Ruling, Snapshot};
+use crate::store::changes::{self, Change};
+use crate::types::caller::Caller;
+use crate::types::impact::{Over, Shifted, TrialTerms, Trialled};
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+
+/// Samples that are kept.
+const SAMPLES: usize = 20;
+
+/// A candidate and what it has shown.
+pub struct Trial {
+    pub change: Change,
+    terms: TrialTerms,
+    candidate: Snapshot,
+    passing: AtomicU64,
+    seen: Mutex<Trialled>,
+}
+
+/// The change that is tried, if one is.
+pub(super) fn of(conn: &Connection, workshop: &Workshop) -> Result<Option<Arc<Trial>>, Fault> {
+    let Some(change) = changes::tried(conn)? else { return Ok(None) };
+    let Some(terms) = change.terms.clone() else { return Ok(None) };
+    let compiled = match workshop.compiled(&change.hash) {
+        Some(compiled) => Ok(compiled),
+        None => workshop.snapshot(&Bundle { files: changes::files(conn, &change.id)? }),
+    };
+    let Ok(compiled) = compiled else {
+        // It was proposed under another version of ok; there is nothing to try.
+        tracing::warn!(change = change.id, "a candidate does not load any more and is not tried");
+        return Ok(None);
+    };
+    let seen = Mutex::new(change.trialled.clone().unwrap_or_default());
+    // Apart: what it cannot evaluate is no fault of the policies that serve.
+    let candidate = compiled.apart();
+    Ok(Some(Arc::new(Trial { change, terms, candidate, passing: AtomicU64::new(0), seen })))
+}
+
+impl Trial {
+    /// Asks the candidate too, where this decision is one of its share.
+    pub(super) fn watch(
+        &self,
+        caller: &Caller,
+        operation: &str,
+        target: &Target,
+        now: Time,
+        ruling: &Ruling,
+        ask: impl FnOnce(&Snapshot) -> Ruling,
+    ) {
+        let number = self.passing.fetch_add(1, Ordering::Relaxed);
+        if number % 100 >= u64::from(self.terms.percent) || !self.over().is_empty() {
+            return;
+        }
+        let (before, after) = (decision(ruling), decision(&ask(&self.candidate)));
+        let mut seen = self.seen();
+        seen.matrix.note(before, after);
+        if before != after && seen.samples.len() < SAMPLES {
+            let (operation, actor, target) = (operation.to_owned(), caller.actor(), target.id());
+            seen.samples.push(Shifted { at: now, operation, actor, target, before, after });
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Trialled> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it has shown so far.
+    pub fn trialled(&self) -> Trialled {
+        self.seen().clone()
+    }
+
+    /// The budgets that it does not keep.
+    pub fn over(&self) -> Vec<Over> {
+        let newly = self.seen().matrix.newly();
+        self.terms.abort_if.over(newly)
+    }
+}
+
+fn decision(ruling: &Ruling) -> Decision {
+    match ruling {
+        Ruling::Allow { .. } => Decision::Allow,
+        Ruling::NeedsApproval { .. } => Decision::NeedsApproval,
+        Ruling::Deny { .. } => Decision::Deny,
+    }
+}

@@ -1,0 +1,103 @@
+//! Trying a change beside what is in force, on a share of the real traffic. It ends by itself when too much would come out
+//! otherwise, and never comes into force by itself.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ShownChange, find, find_open, is_tested};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::policy::Bundle;
+use crate::types::change::ChangeState;
+use crate::types::event::{Event, EventKind};
+use crate::types::id::Id;
+use crate::types::impact::{Budgets, TrialTerms, Trialled};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// The terms of a trial.
+#[derive(Deserialize, JsonSchema)]
+pub struct Terms {
+    pub id: String,
+    /// The share of decisions that it is asked about too: 1 to 100.
+    pub percent: u8,
+    /// How many decisions it must have seen before it can come into force; 100 unless given.
+    pub min_decisions: Option<u64>,
+    /// It ends by itself when more decisions than this come out otherwise; no more than none is newly allowed unless given.
+    pub abort_if: Option<Budgets>,
+}
+
+/// Try a change on a share of the traffic.
+pub enum Canary {}
+
+impl Change for Canary {
+    const SPEC: Spec = Spec {
+        name: "change.canary",
+        doc: "Try a change beside what is in force, on a share of the traffic. No answer is changed by it.",
+        scope: Reach::Full,
+        route: post("/changes/{id}/canary").slow(),
+        about: &[ResourceKind::Change],
+        events: &[EventKind::CanaryStarted],
+    };
+    type Input = Terms;
+    type Output = ShownChange;
+
+    fn target(input: &Terms, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.change_target(&find(&input.id, read)?))
+    }
+
+    fn prepare(input: &Terms, read: &Reader<'_>) -> Result<(), Stop> {
+        let change = find_open(&input.id, read)?;
+        super::compiled(&Bundle { files: read.change_files(&change.id)? }, read).map(drop)
+    }
+
+    fn run(permit: Permit<Self>, input: Terms, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
+        let mut change = find_open(&input.id, draft.read())?;
+        let Terms { percent, min_decisions, abort_if, .. } = input;
+        if !(1..=100).contains(&percent) {
+            return Err(Refusal::field("percent", "must be 1 to 100").into());
+        }
+        is_tested(&change)?;
+        if let Some(tried) = draft.read().trial() {
+            return Err(Refusal::conflict(format!("{} is tried already", tried.change.id)).into());
+        }
+        let none = Budgets { newly_allowed: Some(0), ..Budgets::default() };
+        let terms =
+            TrialTerms { percent, min_decisions: min_decisions.unwrap_or(100), abort_if: abort_if.unwrap_or(none) };
+        let (id, author) = (Id::stored(&change.id), change.author.clone());
+        draft.record(Event::CanaryStarted { id, author, terms: terms.clone() })?;
+        change.state = ChangeState::Canary;
+        change.terms = Some(terms);
+        change.trialled = Some(Trialled::default());
+        change.updated_at = permit.now();
+        Ok(change.into())
+    }
+}
+
+/// A trial must have seen enough, and kept its budgets, before the change comes into force.
+pub fn is_tried(change: &crate::store::changes::Change, read: &Reader<'_>) -> Result<(), Refusal> {
+    let (ChangeState::Canary, Some(terms)) = (change.state, &change.terms) else { return Ok(()) };
+    let Some(trial) = read.trial() else { return Ok(()) };
+    let seen = trial.trialled().matrix.sum();
+    if let Some(over) = trial.over().first() {
+        let message = format!("its trial is over budget: {} is {}, of at most {}", over.budget, over.found, over.max);
+        return Err(Refusal::conflict(message));
+    }
+    if seen < terms.min_decisions {
+        let message = format!("its trial has seen {seen} of {} decisions", terms.min_decisions);
+        return Err(Refusal::conflict(message));
+    }
+    Ok(())
+}
+
+/// What the tick records of a trial: its end, if it is over budget; or else what is new.
+pub fn measured(read: &Reader<'_>) -> Option<Event> {
+    let trial = read.trial()?;
+    let (id, author) = (Id::stored(&trial.change.id), trial.change.author.clone());
+    let trialled = trial.trialled();
+    if let Some(over) = trial.over().first() {
+        let reason = format!("{} is {}, of at most {}", over.budget, over.found, over.max);
+        return Some(Event::CanaryAborted { id, author, reason, trialled });
+    }
+    let recorded = read.change(&trial.change.id).ok()??.trialled.unwrap_or_default();
+    (recorded != trialled).then_some(Event::CanaryMeasured { id, author, trialled })
+}

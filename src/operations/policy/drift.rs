@@ -1,0 +1,102 @@
+//! Whether what is in force is what the repository declares.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, get};
+use crate::operations::Nothing;
+use crate::operations::change::compiled;
+use crate::policy::Bundle;
+use crate::policy::diff::{self, Pair, Shift, Side, Sides, TextDiff};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// What is in force, held against what was declared.
+#[derive(Serialize, JsonSchema)]
+pub struct Drift {
+    pub status: Status,
+    /// Whether a file differs.
+    pub drifted: bool,
+    /// The newest change that came with a commit: what the repository declares.
+    pub declared_change: Option<String>,
+    pub declared_hash: Option<String>,
+    pub applied_hash: String,
+    pub applied_version: i64,
+    /// From what is declared to what is in force.
+    pub diff: Option<TextDiff>,
+    /// Where what is in force allows more than what is declared, each with a question that was asked on both sides.
+    pub weaker: Vec<Pair>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Every file is the same.
+    InSync,
+    /// Files differ, and no question was found that is answered otherwise.
+    Equivalent,
+    /// Something is allowed, or needs less approval, that is not declared so.
+    Weaker,
+    /// Whatever differs is stricter than declared.
+    Stronger,
+    /// No repository has declared anything.
+    Unmanaged,
+}
+
+/// Compare what is in force with what is declared.
+pub enum ShowDrift {}
+
+impl Query for ShowDrift {
+    const SPEC: Spec = Spec {
+        name: "policy.drift",
+        doc: "Tell whether what is in force is what the repository declared last.",
+        scope: Reach::READ,
+        route: get("/policy/drift").slow(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = Drift;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Drift, Stop> {
+        let (applied, bundle) = (read.applied()?, read.bundle()?);
+        let unmanaged = Drift {
+            status: Status::Unmanaged,
+            drifted: false,
+            declared_change: None,
+            declared_hash: None,
+            applied_hash: applied.hash.clone(),
+            applied_version: applied.version,
+            diff: None,
+            weaker: Vec::new(),
+        };
+        let Some(declared) = read.declared_change()? else { return Ok(unmanaged) };
+        let (change, hash) = (Some(declared.id.clone()), Some(declared.hash.clone()));
+        let managed = Drift { declared_change: change, declared_hash: hash, ..unmanaged };
+        if declared.hash == applied.hash {
+            return Ok(Drift { status: Status::InSync, ..managed });
+        }
+        let wanted = Bundle { files: read.change_files(&declared.id)? };
+        let (before, after) = (Arc::new(compiled(&wanted, read)?.apart()), Arc::new(compiled(&bundle, read)?.apart()));
+        let sides = Sides {
+            before: Side { bundle: &wanted, snapshot: &before },
+            after: Side { bundle: &bundle, snapshot: &after },
+        };
+        let found = fixture::differences(&crate::operations::ALL, &sides);
+        let pairs: Vec<&Pair> = found.changed().collect();
+        let looser = |pair: &&&Pair| matches!(pair.change, Shift::Looser | Shift::Mixed);
+        let weaker: Vec<Pair> = pairs.iter().filter(looser).map(|pair| (*pair).clone()).collect();
+        let status = match (weaker.is_empty(), pairs.is_empty()) {
+            (false, _) => Status::Weaker,
+            (true, false) => Status::Stronger,
+            (true, true) => Status::Equivalent,
+        };
+        Ok(Drift { status, drifted: true, diff: Some(diff::compare(&sides)), weaker, ..managed })
+    }
+}

@@ -1,0 +1,143 @@
+//! A change that is tried beside what is in force: asked on a share of the traffic, counted, stopped by itself, and never
+//! heard by anybody who asks something.
+
+use std::collections::BTreeMap;
+
+use ok::policy::Bundle;
+use serde_json::{Value, json};
+
+use crate::harness::Test;
+
+/// The default policies, with one more, and nothing that tests it but one case.
+fn with(policy: &str) -> BTreeMap<String, String> {
+    let files = Bundle::built_in().files.into_iter().filter(|(path, _)| !path.starts_with("tests/"));
+    let test = "cases:\n  - {actor: zoe, op: me.read, expect: allow}\nactors:\n  - {id: zoe}\n";
+    files.chain([("extra.cedar".to_owned(), policy.to_owned()), ("tests/a.yaml".to_owned(), test.to_owned())]).collect()
+}
+
+fn closed() -> BTreeMap<String, String> {
+    with(
+        "@id(\"closed\")\n@reason(\"closed for now\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"inbox.list\",\n  resource\n);\n",
+    )
+}
+
+fn opened() -> BTreeMap<String, String> {
+    with(
+        "@id(\"opened\")\npermit (\n  principal is Ok::Actor,\n  action == Ok::Action::\"policy.read\",\n  resource\n);\n",
+    )
+}
+
+async fn tested(test: &Test, files: &BTreeMap<String, String>) -> String {
+    let new = json!({ "files": files, "reason": "a trial" });
+    let change = test.post("/policy/proposals", &test.admin, new).await.json();
+    let id = change["id"].as_str().unwrap_or_else(|| panic!("{change}")).to_owned();
+    let evals = test.post(&format!("/changes/{id}/evals"), &test.admin, json!({})).await.json();
+    assert_eq!(evals["evals"]["passed"], true, "{evals}");
+    id
+}
+
+async fn step(test: &Test, id: &str, step: &str, body: Value) -> crate::harness::Answer {
+    test.post(&format!("/changes/{id}/{step}"), &test.admin, body).await
+}
+
+async fn shown(test: &Test, id: &str) -> Value {
+    test.get(&format!("/changes/{id}/diff"), &test.admin).await.json()["change"].clone()
+}
+
+#[tokio::test]
+async fn a_trial_counts_what_would_come_out_otherwise_and_changes_no_answer() {
+    let test = Test::new().await;
+    let id = tested(&test, &closed()).await;
+    let terms = json!({ "percent": 100, "min_decisions": 5, "abort_if": { "newly_allowed": 0 } });
+    assert_eq!(step(&test, &id, "canary", terms.clone()).await.json()["state"], "canary");
+    let other = tested(&test, &opened()).await;
+    assert_eq!(step(&test, &other, "canary", terms).await.error(), format!("409 conflict {id} is tried already"));
+    let early = step(&test, &id, "promote", json!({})).await;
+    assert_eq!(early.error(), "409 conflict its trial has seen 4 of 5 decisions");
+    for _ in 0..3 {
+        assert_eq!(test.get("/inbox", &test.admin).await.status, 200);
+    }
+    test.post("/tick", &test.admin, json!({})).await;
+    let canary = shown(&test, &id).await["canary"].clone();
+    assert_eq!(canary["matrix"]["allow"]["deny"], 3, "{canary}");
+    assert_eq!(canary["samples"][0]["operation"], "inbox.list");
+    assert_eq!(test.get("/events?type=denied", &test.admin).await.json()["events"], json!([]));
+
+    // It goes on after a restart, from what was recorded.
+    let test = test.reopened().await;
+    assert_eq!(test.get("/inbox", &test.admin).await.status, 200);
+    test.post("/tick", &test.admin, json!({})).await;
+    assert_eq!(shown(&test, &id).await["canary"]["matrix"]["allow"]["deny"], 4);
+    assert_eq!(step(&test, &id, "promote", json!({})).await.json()["version"], 2);
+    assert_eq!(test.get("/inbox", &test.admin).await.status, 403);
+    assert!(test.verdict().ok);
+}
+
+#[tokio::test]
+async fn a_trial_over_budget_ends_by_itself() {
+    let test = Test::new().await;
+    let mia = test.add("mia", "person", json!({})).await;
+    let id = tested(&test, &opened()).await;
+    step(&test, &id, "canary", json!({ "percent": 100, "min_decisions": 1 })).await;
+    assert_eq!(test.get("/policy", &mia).await.status, 403);
+    assert_eq!(
+        step(&test, &id, "promote", json!({})).await.error(),
+        "409 conflict its trial is over budget: newly_allowed is 1, of at most 0"
+    );
+    test.post("/tick", &test.admin, json!({})).await;
+    assert!(test.newest(3).await.contains(&"canary_aborted".to_owned()));
+    let change = shown(&test, &id).await;
+    assert_eq!((&change["state"], &change["canary"]["matrix"]["deny"]["allow"]), (&json!("in_review"), &json!(1)));
+    let before = test.last_seq().await;
+    test.post("/tick", &test.admin, json!({})).await;
+    assert_eq!(test.last_seq().await, before, "a trial that has ended is measured no more");
+}
+
+#[tokio::test]
+async fn a_trial_takes_its_share_and_names_what_is_wrong_with_its_terms() {
+    let test = Test::new().await;
+    let id = tested(&test, &closed()).await;
+    let wrong = step(&test, &id, "canary", json!({ "percent": 0 })).await;
+    assert_eq!(wrong.error(), "422 invalid percent: must be 1 to 100");
+    step(&test, &id, "canary", json!({ "percent": 10 })).await;
+    for _ in 0..100 {
+        test.get("/inbox", &test.admin).await;
+    }
+    test.post("/tick", &test.admin, json!({})).await;
+    let matrix = shown(&test, &id).await["canary"]["matrix"].clone();
+    let seen: u64 = ["allow", "needs_approval", "deny"]
+        .iter()
+        .flat_map(|row| ["allow", "needs_approval", "deny"].map(|cell| matrix[row][cell].as_u64().unwrap()))
+        .sum();
+    assert!((10..=12).contains(&seen), "{matrix}");
+    let fresh = json!({ "files": opened(), "reason": "untested" });
+    let fresh = test.post("/policy/proposals", &test.admin, fresh).await.json();
+    let untested = step(&test, fresh["id"].as_str().unwrap(), "canary", json!({ "percent": 10 })).await.json();
+    assert_eq!(untested["error"], "evals_not_run");
+}
+
+#[tokio::test]
+async fn drift_tells_how_what_is_in_force_differs_from_what_is_declared() {
+    let test = Test::new().await;
+    let drift = async || test.get("/policy/drift", &test.admin).await.json();
+    assert_eq!(drift().await["status"], "unmanaged");
+    let declared = json!({ "files": closed(), "reason": "from git", "commit": "4f2a" });
+    let declared = test.post("/policy/proposals", &test.admin, declared).await.json();
+    let id = declared["id"].as_str().unwrap();
+    let looser = drift().await;
+    assert_eq!((&looser["status"], &looser["drifted"]), (&json!("weaker"), &json!(true)), "{looser}");
+    assert_eq!(looser["weaker"][0]["operation"], "inbox.list");
+    step(&test, id, "evals", json!({})).await;
+    step(&test, id, "promote", json!({})).await;
+    assert_eq!(drift().await["status"], "in_sync");
+    // By hand, one file beside the others that changes no answer; then one that is stricter still.
+    let mut files = closed();
+    files.insert("note.cedar".into(), "// Nothing.\n".into());
+    let by_hand = tested(&test, &files).await;
+    step(&test, &by_hand, "promote", json!({})).await;
+    assert_eq!(drift().await["status"], "equivalent");
+    files.insert("note.cedar".into(), "@id(\"shut\")\n@reason(\"shut\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"directory.find\",\n  resource\n);\n".into());
+    let by_hand = tested(&test, &files).await;
+    step(&test, &by_hand, "promote", json!({})).await;
+    assert_eq!(drift().await["status"], "stronger");
+}

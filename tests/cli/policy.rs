@@ -1,0 +1,123 @@
+//! `ok policy` from a folder in git to policies in force, on the state file and on a server.
+
+use std::fs;
+
+use super::{Place, Ran, assert_snapshot, session};
+
+const CLOSED: &str = "@id(\"closed\")\n@reason(\"closed for now\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"inbox.list\",\n  resource\n);\n";
+const CASE: &str = "cases:\n  - {actor: zoe, op: inbox.list, expect: deny}\nactors:\n  - {id: zoe}\n";
+
+/// The policies in force in a folder, with one more that closes the inbox.
+fn closed(place: &Place) {
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    let policies = place.path().join("policies");
+    fs::write(policies.join("closed.cedar"), CLOSED).unwrap();
+    fs::write(policies.join("tests/closed.yaml"), CASE).unwrap();
+    // It says that the inbox is open.
+    fs::remove_file(policies.join("tests/approvals.yaml")).unwrap();
+}
+
+fn shown(name: &str, runs: impl IntoIterator<Item = Ran>) {
+    assert_snapshot(name, session(runs));
+}
+
+#[test]
+fn a_folder_is_exported_changed_compared_and_applied() {
+    let place = Place::with_company();
+    closed(&place);
+    let diff = place.ana("policy diff --no-impact --save plan.json");
+    assert_eq!(diff.code, 2, "{diff}");
+    let applied = place.ana("policy apply --reason 'the inbox rests'");
+    let lock = fs::read_to_string(place.path().join("policies/policy.lock")).unwrap();
+    assert!(lock.contains("version: 2\n"), "{lock}");
+    shown(
+        "a_folder_is_exported_changed_compared_and_applied",
+        [
+            applied,
+            place.ana("inbox"),
+            place.ana("policy apply"),
+            place.ana("policy apply plan.json"),
+            place.ana("policy list"),
+            place.ana("policy rollback"),
+            place.ana("policy rollback 9"),
+            place.ana("changes list"),
+            place.ana("policy apply"),
+            place.ok("audit verify"),
+        ],
+    );
+}
+
+#[test]
+fn a_plan_is_for_one_company_and_one_version() {
+    let (place, other) = (Place::with_company(), Place::with_company());
+    closed(&place);
+    place.ana("policy diff --no-impact --save plan.json");
+    fs::copy(place.path().join("plan.json"), other.path().join("plan.json")).unwrap();
+    let refused = other.ana("policy apply plan.json");
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("the plan was made for the company"), "{refused}");
+    fs::write(other.path().join("plan.json"), "{}").unwrap();
+    assert!(other.ana("policy apply plan.json").stderr.contains("it is no plan"));
+}
+
+#[test]
+fn where_another_admin_comes_first_apply_ends_with_4() {
+    let place = Place::with_company();
+    place.ana("actor add-human abe --role admin");
+    closed(&place);
+    let waits = place.ana("policy apply --format json");
+    assert_eq!(waits.code, 4, "{waits}");
+    let answer: serde_json::Value = serde_json::from_str(waits.stdout.trim()).unwrap();
+    let change = answer["change"].as_str().unwrap();
+    let review = place.ok(&format!("--as abe changes review {change} --approve --note 'fine'"));
+    assert_eq!(review.code, 0, "{review}");
+    let promoted = place.ana(&format!("changes promote {change}"));
+    assert_eq!(promoted.code, 0, "{promoted}");
+    assert!(place.ana("policy apply").stderr.contains("version 2 is exactly this already"));
+}
+
+#[test]
+fn ci_proposes_to_a_server_with_a_token_for_policy_alone() {
+    let place = Place::with_company();
+    closed(&place);
+    let issued = place.ana("token issue --for ana --scope policy --format json");
+    let token: serde_json::Value = serde_json::from_str(issued.stdout.trim()).unwrap();
+    let token = token["token"].as_str().unwrap();
+    let server = place.serve();
+    let address = format!("http://{}", server.address());
+    let there = |line: &str| place.ok_with(line, &[("OK_SERVER", &address), ("OK_TOKEN", token)]);
+    let told = |ran: Ran| Ran { shown: ran.shown.replace(token, "<token>").replace(&address, "<server>"), ..ran };
+    let runs = [
+        told(there("policy check")),
+        told(there("policy diff --no-impact")),
+        told(there("policy apply --commit 4f2a --reason 'from git'")),
+        told(there("policy apply")),
+        told(there("policy list")),
+        place.ok("policy apply --server http://example.org"),
+        place.ok("policy apply --server https://127.0.0.1:1"),
+        place.ok("policy apply --server http://127.0.0.1:1 --state .ok/state.db"),
+        told(place.ok_with("policy apply --server http://127.0.0.1:1", &[("OK_TOKEN", token)])),
+        place.ana("policy drift"),
+    ];
+    server.stop();
+    shown("ci_proposes_to_a_server_with_a_token_for_policy_alone", runs);
+}
+
+#[test]
+fn a_server_killed_while_it_applies_has_the_old_policies_or_the_new_ones() {
+    let place = Place::with_company();
+    closed(&place);
+    for round in 0..4 {
+        let server = place.serve();
+        let mut apply = place.command(&["--as", "ana", "policy", "apply"]).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(150 * round));
+        server.signal("-KILL");
+        server.ended();
+        let _ = apply.wait();
+        let verified = place.ok("audit verify");
+        assert_eq!(verified.code, 0, "{verified}");
+    }
+    let applied = place.ana("policy apply");
+    assert_eq!(applied.code, 0, "{applied}");
+    assert!(place.ana("inbox").stderr.contains("closed for now"));
+}
