@@ -84,7 +84,7 @@ impl Operations<'_> {
 }
 
 /// The company of a fixture, without engaged kill switches.
-fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String) -> World {
+pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String) -> World {
     let head = Head {
         origin: "test".into(),
         size: 0,

@@ -1,6 +1,7 @@
 //! Asking the gate why, checking policies before they serve, and changing those that serve.
 
 mod check;
+pub mod compare;
 mod diff;
 mod drift;
 mod explain;

@@ -17,6 +17,8 @@ use super::finding::SCHEMA_FILE;
 pub const MAX_FILES: usize = 20_000;
 /// The most bytes that one policy file may hold.
 pub const MAX_BYTES: u64 = 1 << 20;
+/// How the product's own schema begins.
+pub const GENERATED: &str = "// The company as policies see it. The actions below are generated from the operations.\n";
 /// How deep folders may nest.
 const MAX_DEPTH: usize = 32;
 
@@ -65,6 +67,14 @@ impl Bundle {
         Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
     }
 
+    /// A bundle that somebody sends. The product's own schema, which an export adds for editors, is none of its files.
+    pub fn sent(mut files: BTreeMap<String, String>) -> Self {
+        if files.get(SCHEMA_FILE).is_some_and(|schema| schema.starts_with(GENERATED)) {
+            files.remove(SCHEMA_FILE);
+        }
+        Self { files }
+    }
+
     /// SHA-256 over the canonical list: for each file in order, its path, a zero byte, the SHA-256 of its text.
     /// A path holds no zero byte and a digest has one length, so two bundles with one hash are one bundle.
     pub fn hash(&self) -> Hash {
@@ -82,7 +92,7 @@ impl Bundle {
     pub fn from_dir(folder: &Path) -> Result<Self, BundleError> {
         let mut bundle = Self::default();
         bundle.read_folder(folder, folder, 0)?;
-        Ok(bundle)
+        Ok(Self::sent(bundle.files))
     }
 
     fn read_folder(&mut self, root: &Path, folder: &Path, depth: usize) -> Result<(), BundleError> {

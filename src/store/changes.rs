@@ -104,6 +104,16 @@ pub fn files(conn: &Connection, id: &str) -> rusqlite::Result<BTreeMap<String, S
     conn.prepare_cached("SELECT files FROM change WHERE id = ?")?.query_row([id], |row| json(row, 0))
 }
 
+/// An actor's open change with exactly this content, made from this version.
+pub fn open(conn: &Connection, author: &ActorId, hash: &str, base: i64) -> rusqlite::Result<Option<Change>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM change WHERE hash = ?1 AND author = ?2 AND base_version = ?3 \
+         AND state IN ('proposed', 'in_review', 'approved', 'canary') ORDER BY id LIMIT 1"
+    );
+    let found = conn.prepare_cached(&sql)?.query_row(params![hash, author.as_str(), base], read).optional()?;
+    found.map(|change| with_reviews(conn, change)).transpose()
+}
+
 /// The change that is tried now.
 pub fn tried(conn: &Connection) -> rusqlite::Result<Option<Change>> {
     let sql = format!("SELECT {COLUMNS} FROM change WHERE state = 'canary' ORDER BY id LIMIT 1");

@@ -84,6 +84,11 @@ impl Reader<'_> {
         self.world().trial.as_deref()
     }
 
+    /// An actor's open change with exactly this content, made from this version.
+    pub fn open_change(&self, author: &ActorId, hash: &str, base: i64) -> Result<Option<Change>, Fault> {
+        Ok(changes::open(self.conn()?, author, hash, base)?)
+    }
+
     /// The newest change that came with a commit: what the repository declares.
     pub fn declared_change(&self) -> Result<Option<Change>, Fault> {
         Ok(changes::declared(self.conn()?)?)

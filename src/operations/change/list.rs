@@ -1,15 +1,14 @@
 //! Finding changes, and what they would change.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{OneChange, ShownChange, compiled, find};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, get};
+use super::{OneChange, ShownChange, find};
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
 use crate::operations::policy::PolicyVersion;
+use crate::operations::policy::compare::Both;
 use crate::policy::Bundle;
-use crate::policy::diff::{self, Semantic, Side, Sides, TextDiff};
+use crate::policy::diff::{Semantic, TextDiff};
 use crate::store::changes::{self, Change};
 use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::page::{Page, PageQuery};
@@ -110,16 +109,12 @@ impl Query for Diff {
         let gone = || Refusal::conflict(format!("version {} is not in the log any more", change.base_version));
         let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?;
         let wanted = Bundle { files: read.change_files(&change.id)? };
-        let (before, after) = (Arc::new(compiled(&base, read)?.apart()), Arc::new(compiled(&wanted, read)?.apart()));
-        let sides = Sides {
-            before: Side { bundle: &base, snapshot: &before },
-            after: Side { bundle: &wanted, snapshot: &after },
-        };
+        let found = Both::new(&base, &wanted, read)?.compare(read);
         Ok(Compared {
             base: PolicyVersion { version: change.base_version, hash: base.hash().to_string() },
             hash: change.hash.clone(),
-            text: diff::compare(&sides),
-            semantic: fixture::differences(&crate::operations::ALL, &sides),
+            text: found.text.clone(),
+            semantic: found.semantic.clone(),
             change: change.into(),
         })
     }

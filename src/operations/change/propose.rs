@@ -69,12 +69,12 @@ impl Change for Propose {
     }
 
     fn prepare(input: &NewChange, read: &Reader<'_>) -> Result<(), Stop> {
-        compiled(&Bundle { files: input.content.files.clone() }, read).map(drop)
+        compiled(&Bundle::sent(input.content.files.clone()), read).map(drop)
     }
 
     fn run(permit: Permit<Self>, input: NewChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let NewChange { target: ChangeTarget::Policy, content, reason, base_version } = input;
-        let bundle = Bundle { files: content.files };
+        let bundle = Bundle::sent(content.files);
         let proposal = Proposal { bundle, reason, base_version, commit: None, rolls_back: None };
         Ok(propose(&proposal, permit.actor(), draft)?.into())
     }
@@ -107,6 +107,10 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     let hash = bundle.hash().to_string();
     if hash == applied.hash {
         return Err(Refusal::conflict("exactly these policies are in force already").into());
+    }
+    if let Some(same) = draft.read().open_change(&author, &hash, base_version)? {
+        // Proposed again, it is the same proposal: a pipeline may run twice.
+        return Ok(same);
     }
     let (id, now) = (draft.new_id(Kind::Change), draft.now());
     draft.record(Event::ChangeProposed {

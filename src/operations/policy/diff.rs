@@ -1,16 +1,15 @@
 //! What a bundle would change: its texts, what it answers, and what it would have answered to the decisions of the log.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::compare::Both;
 use super::explained::PolicyVersion;
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, impact, post};
-use crate::operations::change::compiled;
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, impact, post};
 use crate::policy::Bundle;
-use crate::policy::diff::{self, Budgets, Groups, Impact, Over, Semantic, Side, Sides, TextDiff};
+use crate::policy::diff::{Budgets, Groups, Impact, Over, Semantic, TextDiff};
 use crate::types::caller::Who;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
@@ -88,39 +87,32 @@ impl Query for Diff {
         if let Some(base) = input.base.filter(|base| *base != version) {
             return Err(Refusal::conflict(format!("version {version} is in force, not {base}")).into());
         }
-        // Apart: questions that nobody asked are no faults of the policies that serve.
-        let (candidate, after) = match input.files {
-            Some(files) => {
-                let candidate = Bundle { files };
-                let after = compiled(&candidate, read)?;
-                (candidate, Arc::new(after.apart()))
-            }
-            None => (bundle.clone(), Arc::new(read.serving().apart())),
+        let candidate = match input.files {
+            Some(files) => Bundle::sent(files),
+            None => bundle.clone(),
         };
-        let (base, bundle, before) = match input.from {
+        let (base, bundle) = match input.from {
             Some(from) => {
                 let unknown = || Refusal::field("from", format!("there was no version {from}"));
                 let earlier = read.bundle_of(from)?.ok_or_else(unknown)?;
-                let before = compiled(&earlier, read)?;
-                (PolicyVersion { version: from, hash: earlier.hash().to_string() }, earlier, Arc::new(before.apart()))
+                (PolicyVersion { version: from, hash: earlier.hash().to_string() }, earlier)
             }
-            None => (PolicyVersion { version, hash: hash.to_owned() }, bundle, Arc::new(read.serving().apart())),
+            None => (PolicyVersion { version, hash: hash.to_owned() }, bundle),
         };
-        let sides = Sides {
-            before: Side { bundle: &bundle, snapshot: &before },
-            after: Side { bundle: &candidate, snapshot: &after },
-        };
+        let both = Both::new(&bundle, &candidate, read)?;
+        let sides = both.sides();
         let impact = match replays {
             true => Some(impact::replay(read, &crate::operations::ALL, &sides, since)?.impact()),
             false => None,
         };
+        let found = both.compare(read);
         Ok(Compared {
             same: sides.is_same(),
             company: read.head().origin.clone(),
             base,
             hash: candidate.hash().as_str().to_owned(),
-            text: diff::compare(&sides),
-            semantic: fixture::differences(&crate::operations::ALL, &sides),
+            text: found.text.clone(),
+            semantic: found.semantic.clone(),
             over_budget: impact.as_ref().map(|impact| budgets.over(impact.newly)).unwrap_or_default(),
             impact: impact.map(|impact| shown(impact, read)),
         })

@@ -1,15 +1,13 @@
 //! Whether what is in force is what the repository declares.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, get};
+use super::compare::Both;
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
 use crate::operations::Nothing;
-use crate::operations::change::compiled;
 use crate::policy::Bundle;
-use crate::policy::diff::{self, Pair, Shift, Side, Sides, TextDiff};
+use crate::policy::diff::{Pair, Shift, TextDiff};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 
@@ -83,13 +81,8 @@ impl Query for ShowDrift {
             return Ok(Drift { status: Status::InSync, ..managed });
         }
         let wanted = Bundle { files: read.change_files(&declared.id)? };
-        let (before, after) = (Arc::new(compiled(&wanted, read)?.apart()), Arc::new(compiled(&bundle, read)?.apart()));
-        let sides = Sides {
-            before: Side { bundle: &wanted, snapshot: &before },
-            after: Side { bundle: &bundle, snapshot: &after },
-        };
-        let found = fixture::differences(&crate::operations::ALL, &sides);
-        let pairs: Vec<&Pair> = found.changed().collect();
+        let found = Both::new(&wanted, &bundle, read)?.compare(read);
+        let pairs: Vec<&Pair> = found.semantic.changed().collect();
         let looser = |pair: &&&Pair| matches!(pair.change, Shift::Looser | Shift::Mixed);
         let weaker: Vec<Pair> = pairs.iter().filter(looser).map(|pair| (*pair).clone()).collect();
         let status = match (weaker.is_empty(), pairs.is_empty()) {
@@ -97,6 +90,6 @@ impl Query for ShowDrift {
             (true, false) => Status::Stronger,
             (true, true) => Status::Equivalent,
         };
-        Ok(Drift { status, drifted: true, diff: Some(diff::compare(&sides)), weaker, ..managed })
+        Ok(Drift { status, drifted: true, diff: Some(found.text.clone()), weaker, ..managed })
     }
 }

@@ -77,7 +77,7 @@ fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
 
 fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<Bundle, Stop> {
     match (&input.files, input.version) {
-        (Some(files), None) => Ok(Bundle { files: files.clone() }),
+        (Some(files), None) => Ok(Bundle::sent(files.clone())),
         (None, Some(version)) => {
             let unknown = || Refusal::field("version", format!("there was no version {version}"));
             Ok(read.bundle_of(version)?.ok_or_else(unknown)?)

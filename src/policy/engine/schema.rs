@@ -14,6 +14,7 @@ use cedar_policy_core::validator::json_schema::Fragment;
 use cedar_policy_core::validator::{RawName, ValidatorEntityTypeKind};
 
 use super::approvals::KIND_TYPE;
+use crate::policy::bundle::GENERATED;
 use crate::policy::finding::{SCHEMA_FILE, Source, code};
 use crate::policy::lexer::{Tokens, out_of_bounds};
 use crate::policy::{Bundle, Finding};
@@ -31,9 +32,9 @@ pub(super) struct Known {
 /// The schema of product and company. Findings in the company's leave the product's alone.
 pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> Result<Known, Finding> {
     let known = product(ours)?;
-    // An exported schema is the product's own, if perhaps of another version: its first line says so.
-    let exported = |theirs: &str| theirs.lines().next() == ours.lines().next();
-    let Some(theirs) = bundle.files.get(SCHEMA_FILE).filter(|theirs| !exported(theirs)) else { return Ok(known) };
+    // An exported schema is the product's own, if perhaps of another version.
+    let own = |theirs: &&String| !theirs.starts_with(GENERATED);
+    let Some(theirs) = bundle.files.get(SCHEMA_FILE).filter(own) else { return Ok(known) };
     match extended(ours, theirs) {
         Ok(schema) => Ok(Known { schema, ..known }),
         Err(mut found) => {

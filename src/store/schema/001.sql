@@ -54,6 +54,7 @@ CREATE TABLE change (
   files        TEXT NOT NULL       -- JSON
 ) STRICT;
 CREATE INDEX change_by_age ON change (created_at DESC, id);
+CREATE INDEX change_by_hash ON change (hash) WHERE state IN ('proposed', 'in_review', 'approved', 'canary');
 CREATE TABLE change_review (
   seq     INTEGER PRIMARY KEY,
   change  TEXT NOT NULL,

@@ -1,0 +1,48 @@
+//! Two bundles held against each other; what was found is kept for whoever asks the same again.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use crate::gate::{Reader, fixture};
+use crate::operations::change::compiled;
+use crate::policy::diff::{self, Semantic, Side, Sides, TextDiff};
+use crate::policy::{Bundle, Snapshot};
+use crate::types::refusal::Stop;
+
+/// What differs.
+pub struct Comparison {
+    pub text: TextDiff,
+    pub semantic: Semantic,
+}
+
+/// Two bundles, compiled. Apart: questions that nobody asked are no faults of the policies that serve.
+pub struct Both<'a> {
+    before: (&'a Bundle, Arc<Snapshot>),
+    after: (&'a Bundle, Arc<Snapshot>),
+}
+
+impl<'a> Both<'a> {
+    pub fn new(before: &'a Bundle, after: &'a Bundle, read: &Reader<'_>) -> Result<Both<'a>, Stop> {
+        let apart = |bundle| Ok::<_, Stop>(Arc::new(compiled(bundle, read)?.apart()));
+        Ok(Both { before: (before, apart(before)?), after: (after, apart(after)?) })
+    }
+
+    pub fn sides(&self) -> Sides<'_> {
+        Sides {
+            before: Side { bundle: self.before.0, snapshot: &self.before.1 },
+            after: Side { bundle: self.after.0, snapshot: &self.after.1 },
+        }
+    }
+
+    /// The texts, and the answers to made-up questions.
+    pub fn compare(&self, read: &Reader<'_>) -> Arc<Comparison> {
+        let sides = self.sides();
+        let make = || {
+            let (text, semantic) = (diff::compare(&sides), fixture::differences(&crate::operations::ALL, &sides));
+            Ok::<_, Infallible>(Comparison { text, semantic })
+        };
+        let key = format!("comparison {} {}", self.before.0.hash(), self.after.0.hash());
+        let Ok(made) = read.workshop().make(&key, make);
+        made
+    }
+}
