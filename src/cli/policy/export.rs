@@ -33,7 +33,7 @@ impl Export {
                 let bundle = bundle(&exported);
                 save(dir, &bundle, &exported)?;
                 PolicyLock::new(&applied, &bundle).write(dir)?;
-                let answer = json!({ "dir": dir.display().to_string(), "version": applied["version"] });
+                let answer = json!({ "dir": dir.display().to_string(), "version": applied.get("version") });
                 context.show(&answer, || {
                     let (files, version) = (bundle.files.len(), show::cell(applied.get("version")));
                     show::text(&format!("version {version}: {files} files in {}", dir.display()))
@@ -90,8 +90,8 @@ impl List {
         let row = |event: &Value| {
             let said = |field: &str| event.pointer(&format!("/event/{field}")).cloned().unwrap_or_default();
             json!({
-                "version": said("version"), "hash": said("hash"), "by": event["actor"], "at": event["at"],
-                "change": said("change"), "event": event["seq"],
+                "version": said("version"), "hash": said("hash"), "by": event.get("actor"), "at": event.get("at"),
+                "change": said("change"), "event": event.get("seq"),
             })
         };
         let rows: Vec<Value> = events.iter().rev().map(row).collect();
@@ -157,7 +157,10 @@ enum Set {
 impl Source {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let source = match self.set {
-            None => client::call(context, "policy.read", json!({})).await?["source"].clone(),
+            None => {
+                let policy = client::call(context, "policy.read", json!({})).await?;
+                policy.get("source").cloned().unwrap_or_default()
+            }
             Some(Set::Workspace) => client::call(context, "policy.source", json!({ "kind": "workspace" })).await?,
             Some(Set::Repo { url, r#ref, path, auto }) => {
                 let input = json!({ "kind": "repo", "url": url, "ref": r#ref, "path": path, "auto": auto });
