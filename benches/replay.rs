@@ -1,9 +1,10 @@
 //! Recorded decisions replayed a second by `policy diff`, and the memory that it takes, from 10^4 to 10^6 decisions.
 //!
 //! The company has 300 people and agents in 10 teams. *Usual*: eight operations by everybody about everybody, half of them
-//! about things that no other decision is about, and every thousandth event changes the directory. *All new*: no question is
-//! asked twice. Each is measured with one changed policy, for which most operations are asked once for both sides, and with a
-//! new one for every operation, for which each question is asked twice.
+//! about a token or an event that no other decision is about, and every thousandth event changes the directory. *All new*:
+//! all of them are about such a token or event. The candidate has one more policy: for one operation, so that the others are
+//! asked once for both sides; for every operation, so that all are asked twice; for every operation and looking at the time,
+//! so that no answer is remembered.
 //!
 //! `cargo bench --bench replay [-- <the largest number of decisions>]`
 #![allow(
@@ -43,8 +44,8 @@ fn main() {
         for size in [10_000, 100_000, 1_000_000].into_iter().filter(|size| *size <= largest) {
             grow(dir.path(), size, new);
             let company = open(&support::options(dir.path())).unwrap();
-            for all in [false, true] {
-                runtime.block_on(measure(&company, new, all));
+            for change in [Change::One, Change::Every, Change::Timed] {
+                runtime.block_on(measure(&company, new, change));
             }
             runtime.block_on(company.close());
         }
@@ -89,7 +90,7 @@ fn id(text: &str) -> ActorId {
 fn decision(seq: u64, entry: &mut Entry, new: bool) {
     // Spread without a pattern: a step that has no factor in common with the numbers of people and operations.
     let (person, other) = (seq.wrapping_mul(7_919) % PEOPLE, seq.wrapping_mul(104_729) % PEOPLE);
-    let (actor, operation, target, decision) = match if new { 5 + seq % 2 } else { seq % 8 } {
+    let (actor, operation, target, decision) = match if new { 5 + seq % 3 } else { seq % 9 } {
         0 => (format!("p{person}"), "tick", Target::Company, Decision::Deny),
         1 => (format!("p{person}"), "token.issue", Target::Actor(id(&format!("p{person}"))), Decision::Allow),
         2 => (
@@ -125,7 +126,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         reason: "no policy permits it".into(),
         fault: None,
     };
-    if seq % 1_000 == 0 && !new {
+    if seq.is_multiple_of(1_000) && !new {
         let agent = id(&format!("a{}", other % AGENTS));
         entry.event =
             Event::TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() };
@@ -136,12 +137,23 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
     entry.gate = GateNote { operation: operation.into(), channel: "http".into(), policies: vec!["p".into()], asked };
 }
 
-async fn measure(company: &Company, new: bool, all: bool) {
+/// For which operations the candidate differs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    One,
+    Every,
+    Timed,
+}
+
+async fn measure(company: &Company, new: bool, change: Change) {
     let mut bundle = Bundle::built_in();
-    let action = if all { "action" } else { "action == Ok::Action::\"token.issue\"" };
-    let more = format!(
-        "@id(\"measured\")\n@reason(\"measured\")\nforbid (\n  principal in Ok::Team::\"team:t3\",\n  {action},\n  resource\n);\n"
-    );
+    let (action, when) = match change {
+        Change::One => ("action == Ok::Action::\"token.issue\"", ""),
+        Change::Every => ("action", ""),
+        Change::Timed => ("action", "\nwhen { context.now > datetime(\"2020-01-01\") }"),
+    };
+    let scope = format!("principal in Ok::Team::\"team:t3\",\n  {action},\n  resource");
+    let more = format!("@id(\"measured\")\n@reason(\"measured\")\nforbid (\n  {scope}\n){when};\n");
     bundle.files.insert("more.cedar".into(), more);
     let ask = async |impact: bool| {
         let (start, busy) = (Instant::now(), cpu());
@@ -157,12 +169,17 @@ async fn measure(company: &Company, new: bool, all: bool) {
     println!(
         "{:>9}  {:>16}  {replayed:>9}  {:>11.0}  {:>11.2}  {:>8.0}",
         if new { "all new" } else { "usual" },
-        if all { "every operation" } else { "one" },
+        match change {
+            Change::One => "one",
+            Change::Every => "every operation",
+            Change::Timed => "every, timed",
+        },
         replayed as f64 / (with - without),
         (busy_with - busy_without) * 1e6 / replayed as f64,
         peak()
     );
-    assert!(answer.pointer("/impact/newly_denied").and_then(Value::as_u64).unwrap() > 0 || !all);
+    let denied = answer.pointer("/impact/newly_denied").and_then(Value::as_u64).unwrap();
+    assert!(denied > 0 || (new && change == Change::One));
 }
 
 /// The most memory that this process has had since it was last cleared, in MiB.

@@ -99,6 +99,7 @@ pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String)
         instance: Arc::new(Instance { ulid: String::new(), sealing: [0; 32] }),
         dev_auth: false,
         workshop: Arc::new(Workshop::new(schema)),
+        rates: Arc::default(),
     };
     let mut world = World::empty(ground, head);
     let teams = fixture.teams.iter().map(|row| team(row, fixture.now));

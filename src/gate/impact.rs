@@ -135,8 +135,8 @@ impl Walk {
         let (world, kept_from) = (self.past.world().clone(), self.kept_from);
         let queue = queues.get(self.turn % queues.len().max(1));
         self.turn += 1;
-        let sent = queue.map(|queue| queue.send(Batch { world, entries, kept_from }));
-        sent.and_then(Result::ok).ok_or_else(|| Fault::Broken("a thread of the replay has ended".into()))
+        let sent = queue.and_then(|queue| queue.send(Batch { world, entries, kept_from }).ok());
+        sent.ok_or_else(|| Fault::Broken("a thread of the replay has ended".into()))
     }
 }
 

@@ -23,6 +23,7 @@ pub mod perform;
 pub mod permit;
 pub mod pool;
 pub mod queue;
+pub mod rate;
 pub mod reader;
 pub mod redeem;
 pub mod refold;

@@ -14,6 +14,7 @@ mod forget;
 mod idempotency;
 mod inbox;
 mod kill;
+mod limits;
 mod matrix;
 mod me;
 mod offboard;

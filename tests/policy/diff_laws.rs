@@ -106,7 +106,7 @@ fn made_up_questions_find_what_one_policy_changes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, max_shrink_iters: 8, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3, failure_persistence: None, max_shrink_iters: 4, ..ProptestConfig::default() })]
 
     #[test]
     fn swapped_sides_mirror_and_equal_sides_are_the_same(before in bundles(), after in bundles()) {
