@@ -90,7 +90,10 @@ fn of_findings(checked: &Checked<'_>, name: &'static str) -> Step {
     match (found, name) {
         // What does not load is not looked at any further.
         (0, "lint") if !report.loads() => Step::skipped(name, UNLOADED),
-        (0, "validation") => Step::new(name, Status::Passed, format!("ok, {} policies", report.policies)),
+        (0, "validation") => {
+            let policies = if report.policies == 1 { "policy" } else { "policies" };
+            Step::new(name, Status::Passed, format!("ok, {} {policies}", report.policies))
+        }
         (0, _) => Step::new(name, Status::Passed, "ok"),
         _ => Step::new(name, Status::Findings, count(found, "finding")),
     }
