@@ -50,13 +50,25 @@ pub const SERVER: Setting = Setting {
     variable: "OK_SERVER",
     flag: None,
     default: "none",
-    doc: "The server that `ok policy` works on, instead of a state file: https, or http to a loopback address; also `ok policy --server`",
+    doc: "The server that `ok policy` and `ok ci` work on, instead of a state file: https, or http to a loopback address; also `ok policy --server`",
 };
 pub const TOKEN: Setting = Setting {
     variable: "OK_TOKEN",
     flag: None,
     default: "none",
     doc: "The API token for that server; never an argument",
+};
+pub const GITHUB_ACTIONS: Setting = Setting {
+    variable: "GITHUB_ACTIONS",
+    flag: None,
+    default: "off",
+    doc: "Set by GitHub: `ok ci` annotates the lines of a pull request, as with `ok ci --github`",
+};
+pub const GITHUB_STEP_SUMMARY: Setting = Setting {
+    variable: "GITHUB_STEP_SUMMARY",
+    flag: None,
+    default: "none",
+    doc: "Set by GitHub: the file to which `ok ci` adds its summary, unless `ok ci --summary` names another",
 };
 pub const BIND: Setting = Setting {
     variable: "OK_BIND",
@@ -99,6 +111,8 @@ pub const ALL: &[Setting] = &[
     DEV_ECHO_TOOLS,
     SERVER,
     TOKEN,
+    GITHUB_ACTIONS,
+    GITHUB_STEP_SUMMARY,
     BIND,
     DEV_AUTH,
     LLM_CONFIG,

@@ -7,6 +7,7 @@ mod audit;
 mod backup;
 mod call;
 mod changes;
+mod ci;
 mod client;
 mod completions;
 mod directory;
@@ -106,6 +107,7 @@ enum Command {
     Audit(audit::Audit),
     Forget(forget::Forget),
     Policy(policy::Policy),
+    Ci(ci::Ci),
     #[command(subcommand)]
     Changes(changes::Changes),
     Completions(completions::Completions),
@@ -114,6 +116,9 @@ enum Command {
 /// What a command works with.
 pub struct Context {
     state: PathBuf,
+    /// Whether the state file was named; else it is the one that commands use by default.
+    named: bool,
+    /// Empty where nobody is known and nobody need be.
     actor: String,
     format: Format,
     dev_auth: bool,
@@ -138,10 +143,14 @@ impl Global {
         self.state.is_some() || self.tenant.is_some()
     }
 
-    fn context(self) -> Result<Context, Failure> {
+    /// `anybody`: whether it matters who acts.
+    fn context(self, anybody: bool) -> Result<Context, Failure> {
+        let named = self.names_a_file() || config::STATE.path().is_some() || config::TENANT.value().is_some();
+        let known = self.acting.or_else(|| config::AS.value()).or_else(config::login_name);
         let nobody = || Failure::Usage(format!("the login name is not known: give --as or {}", config::AS.variable));
         Ok(Context {
-            actor: self.acting.or_else(|| config::AS.value()).or_else(config::login_name).ok_or_else(nobody)?,
+            actor: known.or_else(|| anybody.then(String::new)).ok_or_else(nobody)?,
+            named,
             state: state(self.state, self.tenant, self.tenants_dir)?,
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
@@ -188,8 +197,10 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
+    let names_a_file = cli.global.names_a_file();
     let server = match &cli.command {
-        Command::Policy(policy) => policy.server(cli.global.names_a_file())?,
+        Command::Ci(_) if !names_a_file => config::SERVER.value(),
+        Command::Policy(policy) => policy.server(names_a_file)?,
         _ => None,
     };
     // Works on files alone: no state file, no actor, nothing that waits.
@@ -201,7 +212,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     if !matches!(cli.global.format, Format::Human | Format::Json) {
         return Err(Failure::Usage("only `ok policy check` prints junit, sarif and github".into()));
     }
-    let context = Context { server, ..cli.global.context()? };
+    // A server knows its caller by the token, and most of `ok ci` is about files alone.
+    let anybody = server.is_some() || matches!(cli.command, Command::Ci(_));
+    let context = Context { server, ..cli.global.context(anybody)? };
     show::trace()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -231,6 +244,7 @@ impl Command {
             Command::Audit(command) => command.run(context),
             Command::Forget(command) => command.run(context).await,
             Command::Policy(command) => command.run(context).await,
+            Command::Ci(command) => command.run(context).await,
             Command::Changes(command) => command.run(context).await,
             Command::Completions(command) => command.run(),
         }

@@ -6,9 +6,9 @@ pub mod compared;
 mod diff;
 mod explain;
 mod export;
-mod human;
-mod lock;
-mod machine;
+pub mod human;
+pub mod lock;
+pub mod machine;
 mod rollout;
 mod tree;
 

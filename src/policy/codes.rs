@@ -46,6 +46,7 @@ pub const TEST_INVALID: &str = "test_invalid";
 pub const TEST_FAILED: &str = "test_failed";
 pub const NO_TESTS: &str = "no_tests_run";
 pub const COVERAGE: &str = "coverage_too_low";
+pub const MUTATION: &str = "mutation_too_low";
 pub const NOT_COVERED: &str = "part_not_covered";
 pub const SURVIVED: &str = "mutant_survived";
 
@@ -209,6 +210,12 @@ pub const ALL: &[Code] = &[
         "Fewer parts of the policies than `--min-coverage` asks for were seen both true and false.",
         "Write a case for each part that is named.",
     ),
+    error(
+        MUTATION,
+        "Too few mistakes are noticed",
+        "The tests notice a smaller share of the mutants than `--min-mutation` asks for.",
+        "Write a case for each mutant that is named.",
+    ),
     warning(
         NOT_COVERED,
         "A part of a policy is not covered",
@@ -231,7 +238,7 @@ pub fn of(code: &str) -> Option<&'static Code> {
 /// `docs/reference/findings.md`.
 pub fn reference() -> String {
     let mut text = String::from(
-        "# Findings\n\nWhat `ok policy check` finds, by its code. Written from `src/policy/codes.rs`.\n\n\
+        "# Findings\n\nWhat `ok policy check` and `ok ci` find, by its code. Written from `src/policy/codes.rs`.\n\n\
          A bundle with an error does not load. A warning does not keep it from loading; the command ends with 2 all the same.\n",
     );
     for Code { code, severity, title, meaning, mend } in ALL {

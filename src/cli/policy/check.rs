@@ -33,10 +33,13 @@ pub struct Check {
     /// Try small mistakes in the policies, and tell which ones no test notices
     #[arg(long)]
     mutate: bool,
+    /// Fail unless the tests notice this share of those mistakes, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    min_mutation: Option<u8>,
 }
 
 /// A report with the files that it is about.
-pub(super) struct Checked<'a> {
+pub struct Checked<'a> {
     pub dir: &'a Path,
     pub bundle: &'a Bundle,
     pub report: Report,
@@ -61,8 +64,9 @@ impl Checked<'_> {
 impl Check {
     /// Asks a server, which knows who could approve.
     pub async fn ask(&self, context: &Context) -> Result<Exit, Failure> {
-        if self.fix || self.mutate || self.min_coverage.is_some() {
-            return Err(Failure::Usage("--fix, --mutate and --min-coverage work without a server".into()));
+        if self.fix || self.mutate || self.min_coverage.is_some() || self.min_mutation.is_some() {
+            let flags = "--fix, --mutate, --min-coverage and --min-mutation";
+            return Err(Failure::Usage(format!("{flags} work without a server")));
         }
         let bundle = Bundle::from_dir(&self.dir).map_err(|error| Failure::new(error.to_string()))?;
         let answer = client::call(context, "policy.check", json!({ "files": bundle.files })).await?;
@@ -86,7 +90,12 @@ impl Check {
         if self.fix {
             fix(&self.dir, &mut bundle)?;
         }
-        let options = Options { min_coverage: self.min_coverage, mutate: self.mutate, ..Options::default() };
+        let options = Options {
+            min_coverage: self.min_coverage,
+            mutate: self.mutate,
+            min_mutation: self.min_mutation,
+            ..Options::default()
+        };
         let report = fixture::check(&operations::ALL, &bundle, &options);
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
         match format {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::exit::Failure;
 use super::super::show;
 
-const DECISIONS: [&str; 3] = ["allow", "needs_approval", "deny"];
+pub const DECISIONS: [&str; 3] = ["allow", "needs_approval", "deny"];
 
 pub(super) fn show(answer: &Value) -> Result<(), Failure> {
     show::raw(show::visible(&text(answer)).as_bytes())
@@ -21,15 +21,15 @@ pub fn text(answer: &Value) -> String {
     text
 }
 
-fn rows<'a>(of: &'a Value, pointer: &str) -> &'a [Value] {
+pub fn rows<'a>(of: &'a Value, pointer: &str) -> &'a [Value] {
     of.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn word<'a>(of: &'a Value, pointer: &str) -> &'a str {
+pub fn word<'a>(of: &'a Value, pointer: &str) -> &'a str {
     of.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn number(of: &Value, pointer: &str) -> u64 {
+pub fn number(of: &Value, pointer: &str) -> u64 {
     of.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
 }
 
@@ -89,7 +89,7 @@ fn answers(answer: &Value, into: &mut String) {
 }
 
 /// `lea on max, approved: admin: allow -> deny (offboard-never)`
-fn witnessed(witness: &Value) -> String {
+pub fn witnessed(witness: &Value) -> String {
     let mut said = word(witness, "/actor").to_owned();
     if let Some(target) = witness.get("target").and_then(Value::as_str) {
         let _ = write!(said, " on {target}");

@@ -12,6 +12,11 @@ use crate::policy::{Finding, Severity as Weight};
 const MOST: usize = 100;
 
 pub(super) fn show(checked: &Checked<'_>) -> Result<(), Failure> {
+    show::raw(format!("{}{}\n", findings(checked), summary(checked)).as_bytes())
+}
+
+/// What keeps the command from ending with 0, and what the tests leave open.
+pub fn findings(checked: &Checked<'_>) -> String {
     let handler = handler();
     let open = checked.report.open();
     let told: Vec<&Finding> = checked.problems().into_iter().chain(&open).collect();
@@ -22,7 +27,7 @@ pub(super) fn show(checked: &Checked<'_>) -> Result<(), Failure> {
     if let Some(more) = told.len().checked_sub(MOST).filter(|more| *more > 0) {
         text.push_str(&format!("and {more} more\n\n"));
     }
-    show::raw(format!("{text}{}\n", summary(checked)).as_bytes())
+    text
 }
 
 fn handler() -> GraphicalReportHandler {
@@ -93,6 +98,6 @@ fn summary(checked: &Checked<'_>) -> String {
     said.join(", ")
 }
 
-fn count(number: usize, what: &str) -> String {
+pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

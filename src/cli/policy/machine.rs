@@ -15,7 +15,7 @@ fn problem(finding: &Finding) -> Value {
     })
 }
 
-pub(super) fn json(checked: &Checked<'_>) -> Value {
+pub fn json(checked: &Checked<'_>) -> Value {
     let report = &checked.report;
     let list = |findings: &mut dyn Iterator<Item = &Finding>| findings.map(problem).collect::<Vec<_>>();
     json!({
@@ -57,7 +57,7 @@ fn region(checked: &Checked<'_>, finding: &Finding) -> Region {
     Region { line, column, end_line, end_column }
 }
 
-pub(super) fn sarif(checked: &Checked<'_>) -> Value {
+pub fn sarif(checked: &Checked<'_>) -> Value {
     let rule = |code: &Code| {
         json!({
             "id": code.code,
@@ -100,7 +100,21 @@ pub(super) fn sarif(checked: &Checked<'_>) -> Value {
 }
 
 /// One suite for the policies, a case a finding or a file that has none; one for the tests, a case a case.
-pub(super) fn junit(checked: &Checked<'_>) -> String {
+pub fn junit(checked: &Checked<'_>) -> String {
+    document("ok policy check", suites(checked))
+}
+
+/// Suites as one document.
+pub fn document(name: &str, suites: Vec<(&str, Suite)>) -> String {
+    let sum = |of: fn(&Suite) -> usize| suites.iter().map(|(_, suite)| of(suite)).sum::<usize>();
+    let (count, failures) = (sum(|suite| suite.count), sum(|suite| suite.failures));
+    let body: String = suites.into_iter().map(|(name, suite)| suite.close(name)).collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{name}\" tests=\"{count}\" failures=\"{failures}\">\n{body}</testsuites>\n"
+    )
+}
+
+pub fn suites(checked: &Checked<'_>) -> Vec<(&'static str, Suite)> {
     let report = &checked.report;
     let mut policies = Suite::default();
     let mut tests = Suite::default();
@@ -117,22 +131,18 @@ pub(super) fn junit(checked: &Checked<'_>) -> String {
         tests.case(&checked.path(&ran.file), &format!("{}:{} {}", ran.file, ran.case.line, ran.case), None);
     }
     report.tests().for_each(|finding| tests.failed(checked, finding));
-    let (count, failures) = (policies.count + tests.count, policies.failures + tests.failures);
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"ok policy check\" tests=\"{count}\" failures=\"{failures}\">\n{}{}</testsuites>\n",
-        policies.close("policies"),
-        tests.close("tests"),
-    )
+    vec![("policies", policies), ("tests", tests)]
 }
 
 #[derive(Default)]
-struct Suite {
+pub struct Suite {
     body: String,
     count: usize,
     failures: usize,
 }
 
 impl Suite {
+    /// A case; it fails with `failure`, an element.
     fn case(&mut self, class: &str, name: &str, failure: Option<&str>) {
         self.count += 1;
         let _ = write!(self.body, "    <testcase classname=\"{}\" name=\"{}\"", xml(class), xml(name));
@@ -143,6 +153,24 @@ impl Suite {
                 let _ = writeln!(self.body, ">\n      {failure}\n    </testcase>");
             }
         }
+    }
+
+    pub fn passed(&mut self, class: &str, name: &str) {
+        self.case(class, name, None);
+    }
+
+    pub fn broken(&mut self, class: &str, name: &str, kind: &str, message: &str) {
+        let message = xml(message);
+        self.case(class, name, Some(&format!("<failure type=\"{kind}\" message=\"{message}\">{message}</failure>")));
+    }
+
+    pub fn skipped(&mut self, class: &str, name: &str, why: &str) {
+        self.count += 1;
+        let (class, name, why) = (xml(class), xml(name), xml(why));
+        let _ = writeln!(
+            self.body,
+            "    <testcase classname=\"{class}\" name=\"{name}\"><skipped message=\"{why}\"/></testcase>"
+        );
     }
 
     fn failed(&mut self, checked: &Checked<'_>, finding: &Finding) {
@@ -180,9 +208,17 @@ fn xml(text: &str) -> String {
     escaped
 }
 
+/// A workflow command about no file in particular.
+pub fn remark(level: &str, title: &str, message: &str) -> String {
+    format!("::{level} title={}::{}\n", property(title), data(message))
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
 /// Workflow commands, a line each.
-pub(super) fn github(checked: &Checked<'_>) -> String {
-    let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
+pub fn github(checked: &Checked<'_>) -> String {
     let open = checked.report.open();
     let mut text = String::new();
     for finding in checked.problems().into_iter().chain(&open) {

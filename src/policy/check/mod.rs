@@ -25,6 +25,8 @@ pub struct Options<'a> {
     pub min_coverage: Option<u8>,
     /// Whether mutants are tried.
     pub mutate: bool,
+    /// The least share of mutants that the tests notice, in percent. Mutants are tried for it.
+    pub min_mutation: Option<u8>,
     /// The company's people, for the thresholds of approvals.
     pub directory: Option<&'a Directory>,
     /// The most evaluations that the tests may cost: cases times policies. No bound unless given.
@@ -111,9 +113,10 @@ fn tested(
     let policies = snapshot.policies().count();
     let cases = options.most.map_or(usize::MAX, |most| most / policies.max(1));
     let run = testing::run(bundle, &snapshot, stage, cases);
-    let asked_for = run.files > 0 || options.min_coverage.is_some() || options.mutate;
+    let mutate = options.mutate || options.min_mutation.is_some();
+    let asked_for = run.files > 0 || options.min_coverage.is_some() || mutate;
     let coverage = asked_for.then(|| testing::cover(&run, &snapshot));
-    let mutation = options.mutate.then(|| testing::mutate(&run, &snapshot));
+    let mutation = mutate.then(|| testing::mutate(&run, &snapshot));
     let mut too_little = Vec::new();
     let file = bundle.files.keys().find(|file| super::bundle::is_test(file)).map_or("tests", String::as_str);
     if run.asked.is_empty() && run.invalid.is_empty() && asked_for {
@@ -129,6 +132,11 @@ fn tested(
     if let Some(least) = options.min_coverage.filter(|least| percent < *least) {
         let message = format!("the coverage is {percent} %, and {least} % are asked for");
         too_little.push(Finding::new(code::COVERAGE, file, 1, (0, 0), message));
+    }
+    let percent = mutation.as_ref().map_or(100, Mutation::percent);
+    if let Some(least) = options.min_mutation.filter(|least| percent < *least) {
+        let message = format!("the tests notice {percent} % of the mutants, and {least} % are asked for");
+        too_little.push(Finding::new(code::MUTATION, file, 1, (0, 0), message));
     }
     Report { findings, policies, run, too_little, coverage, mutation }
 }

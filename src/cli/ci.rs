@@ -1,0 +1,136 @@
+//! `ok ci`: everything that is to be known about a folder of policies before it is merged, with one command. What needs
+//! no company is always checked; what a change does to a company is told where there is one.
+//!
+//! Always true: a step that was not done says so and why; reports are written whatever was found.
+
+mod company;
+mod reports;
+mod steps;
+mod summary;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::policy::budgets;
+use super::policy::check::Checked;
+use super::policy::{human, machine};
+use super::show::{self, Format};
+use super::{Context, ci::company::Company};
+use crate::config;
+use crate::gate::fixture;
+use crate::operations;
+use crate::policy::Bundle;
+use crate::policy::check::Options;
+use crate::types::impact::Budgets;
+use reports::Reports;
+use steps::{Status, Step};
+
+/// Check a folder of policies as CI does: format, lint, schema, tests, coverage, diff, impact, drift
+///
+/// Diff, impact and drift are about the company on the server that OK_SERVER names, or in the state file, if there is one.
+/// Ends with 1 if something could not be asked or written, else with 2 if there are findings or the company has drifted,
+/// else with 3 if tests, coverage or a budget failed. That policies differ from those in force is no failure.
+///
+/// Example: `ok ci policies --min-coverage 100 --max newly_allowed=0 --junit ci.xml --sarif ci.sarif`
+#[derive(clap::Args)]
+pub struct Ci {
+    /// The folder
+    #[arg(default_value = "policies")]
+    dir: PathBuf,
+    /// Fail unless the tests cover this much of the policies' parts, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    min_coverage: Option<u8>,
+    /// Try small mistakes in the policies, and tell which ones no test notices
+    #[arg(long)]
+    mutate: bool,
+    /// Fail unless the tests notice this share of those mistakes, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    min_mutation: Option<u8>,
+    /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// How many decisions may come out otherwise: newly_allowed, newly_denied, newly_approval
+    #[arg(long, value_name = "NAME=NUMBER,...", value_parser = budgets)]
+    max: Option<Budgets>,
+    /// Fail if the policies differ from those in force
+    #[arg(long)]
+    frozen: bool,
+    #[command(flatten)]
+    reports: Reports,
+}
+
+/// All that was done.
+pub struct Done<'a> {
+    checked: Checked<'a>,
+    company: Company,
+    steps: Vec<Step>,
+}
+
+impl Done<'_> {
+    /// The most severe end of a step.
+    fn exit(&self) -> Exit {
+        let is = |status: Status| self.steps.iter().any(|step| step.status == status);
+        match (is(Status::Broken), is(Status::Findings), is(Status::Failed)) {
+            (true, ..) => Exit::Failed,
+            (false, true, _) => Exit::Findings,
+            (false, false, true) => Exit::Untested,
+            (false, false, false) => Exit::Done,
+        }
+    }
+
+    fn json(&self) -> Value {
+        let step = |step: &Step| json!({ "name": step.name, "status": step.status.name(), "told": step.told });
+        json!({
+            "ok": self.exit() == Exit::Done,
+            "exit": self.exit() as u8,
+            "steps": self.steps.iter().map(step).collect::<Vec<_>>(),
+            "check": machine::json(&self.checked),
+            "diff": self.company.diff,
+            "drift": self.company.drift,
+        })
+    }
+
+    /// The findings in full, then a line a step.
+    fn human(&self) -> String {
+        let row = |step: &Step| vec![step.name.to_owned(), show::visible(&step.told).replace('\n', " ")];
+        format!("{}{}\n", human::findings(&self.checked), show::aligned(self.steps.iter().map(row)))
+    }
+}
+
+impl Ci {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let annotates = self.reports.github || (config::GITHUB_ACTIONS.is_on() && context.format == Format::Human);
+        if self.reports.github && context.format == Format::Json {
+            return Err(Failure::Usage("give either --github or --format json: both go to stdout".into()));
+        }
+        let bundle = Bundle::from_dir(&self.dir).map_err(|error| Failure::new(error.to_string()))?;
+        let options = Options {
+            min_coverage: self.min_coverage,
+            mutate: self.mutate,
+            min_mutation: self.min_mutation,
+            ..Options::default()
+        };
+        let report = fixture::check(&operations::ALL, &bundle, &options);
+        let checked = Checked { dir: &self.dir, bundle: &bundle, report };
+        let mut steps = steps::of(&checked, &options);
+        let company = self.company(context, &checked).await;
+        steps.extend(company.steps(&self));
+        let done = Done { checked, company, steps };
+        match context.format {
+            Format::Json => show::json(&done.json())?,
+            _ => show::raw(done.human().as_bytes())?,
+        }
+        if annotates {
+            show::raw(reports::annotations(&done).as_bytes())?;
+        }
+        self.reports.write(&done)?;
+        Ok(done.exit())
+    }
+
+    /// Whether something is asked that only a company can answer.
+    fn needs_a_company(&self) -> bool {
+        self.since.is_some() || self.max.is_some() || self.frozen
+    }
+}

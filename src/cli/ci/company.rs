@@ -1,0 +1,175 @@
+//! The steps that are about a company: what the folder would change there, and whether it is as its repository declares.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::super::Context;
+use super::super::call::Refused;
+use super::super::client::Session;
+use super::super::exit::Failure;
+use super::super::policy::check::Checked;
+use super::super::policy::compared::{number, rows, word};
+use super::Ci;
+use super::steps::{Status, Step, UNLOADED};
+use crate::types::impact::grouped;
+use crate::types::refusal::Code;
+
+/// More pairs than this are counted in a step's line.
+const PAIRS: usize = 3;
+
+/// What the company answered. A part that was not answered says why.
+pub struct Company {
+    pub diff: Option<Value>,
+    pub drift: Option<Value>,
+    no_diff: Option<Step>,
+    no_drift: Option<Step>,
+}
+
+impl Company {
+    /// Nothing was asked; `bad` where it should have been.
+    fn absent(why: &str, bad: bool) -> Company {
+        let diff = if bad { Step::new("diff", Status::Broken, why) } else { Step::skipped("diff", why) };
+        Company { diff: None, drift: None, no_diff: Some(diff), no_drift: Some(Step::skipped("drift", why)) }
+    }
+
+    pub fn steps(&self, ci: &Ci) -> Vec<Step> {
+        let mut steps = Vec::new();
+        match (&self.diff, &self.no_diff) {
+            (Some(answer), _) => steps.extend([diff(answer, ci.frozen), impact(answer)]),
+            (None, Some(step)) => {
+                let why = step.told.strip_prefix("skipped: ").unwrap_or("there is no diff");
+                steps.extend([step.clone(), Step::skipped("impact", why)]);
+            }
+            (None, None) => {}
+        }
+        steps.extend(self.drift.as_ref().map(drift).or_else(|| self.no_drift.clone()));
+        steps
+    }
+}
+
+impl Ci {
+    pub async fn company(&self, context: &Context, checked: &Checked<'_>) -> Company {
+        if context.server.is_none() {
+            if !context.state.exists() {
+                let why = format!("there is no OK_SERVER, and no state file {}", context.state.display());
+                return Company::absent(&why, context.named || self.needs_a_company());
+            }
+            if context.actor.is_empty() {
+                return Company::absent("the login name is not known: give --as or OK_AS", true);
+            }
+        }
+        let mut session = match Session::open(context).await {
+            Ok(session) => session,
+            Err(failure) => return Company::absent(&said(failure), true),
+        };
+        let company = self.ask(&mut session, context, checked).await;
+        session.close().await;
+        company
+    }
+
+    async fn ask(&self, session: &mut Session, context: &Context, checked: &Checked<'_>) -> Company {
+        let files = &checked.bundle.files;
+        let input = json!({ "files": files, "since": self.since, "max": self.max, "impact": true });
+        let (diff, no_diff) = match checked.report.loads() {
+            false => (None, Some(Step::skipped("diff", UNLOADED))),
+            true => match session.call(context, "policy.diff", input).await {
+                Ok(Ok(answer)) => (Some(answer), None),
+                Ok(Err(refused)) => (None, Some(Step::new("diff", Status::Broken, problems(&refused)))),
+                Err(failure) => return Company::absent(&said(failure), true),
+            },
+        };
+        let (drift, no_drift) = match session.call(context, "policy.drift", json!({})).await {
+            Ok(Ok(answer)) => (Some(answer), None),
+            // A token for policies alone does not reach it.
+            Ok(Err(refused)) if [Code::TokenScope, Code::Denied].map(Code::name).contains(&refused.code.as_str()) => {
+                (None, Some(Step::skipped("drift", &refused.message)))
+            }
+            Ok(Err(refused)) => (None, Some(Step::new("drift", Status::Broken, problems(&refused)))),
+            Err(failure) => (None, Some(Step::new("drift", Status::Broken, said(failure)))),
+        };
+        Company { diff, drift, no_diff, no_drift }
+    }
+}
+
+fn said(failure: Failure) -> String {
+    match failure {
+        Failure::Told(_, message) | Failure::Usage(message) => message,
+        Failure::NobodyReads => "nobody reads what is told".into(),
+    }
+}
+
+fn problems(refused: &Refused) -> String {
+    std::iter::once(&refused.message).chain(&refused.problems).map(String::as_str).collect::<Vec<_>>().join("; ")
+}
+
+/// `2 added, 1 changed; looser for lead on policy.export`
+fn diff(answer: &Value, frozen: bool) -> Step {
+    let version = number(answer, "/base/version");
+    if answer.get("same") == Some(&Value::Bool(true)) {
+        return Step::new("diff", Status::Passed, format!("same as version {version}"));
+    }
+    let mut said = Vec::new();
+    let policies = rows(answer, "/text/policies");
+    for change in ["added", "removed", "changed", "moved"] {
+        let found = policies.iter().filter(|row| word(row, "/change") == change).count();
+        said.extend((found > 0).then(|| format!("{found} {change}")));
+    }
+    let files = rows(answer, "/text/files").len();
+    said.extend((files > 0).then(|| format!("other files: {files}")));
+    let mut told = said.join(", ");
+    for change in ["looser", "tighter", "mixed"] {
+        if let Some(pairs) = pairs(answer, change) {
+            told = format!("{told}; {change} for {pairs}");
+        }
+    }
+    match frozen {
+        true => {
+            Step::new("diff", Status::Findings, format!("{told}; --frozen: it must be the same as version {version}"))
+        }
+        false => Step::new("diff", Status::Differs, told),
+    }
+}
+
+/// `lead, member on policy.export; ops on tick and 4 more`
+fn pairs(answer: &Value, change: &str) -> Option<String> {
+    let mut kinds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for pair in rows(answer, "/semantic/pairs").iter().filter(|pair| word(pair, "/change") == change) {
+        kinds.entry(word(pair, "/operation")).or_default().insert(word(pair, "/actor_kind"));
+    }
+    let listed = |(operation, kinds): (&&str, &BTreeSet<&str>)| {
+        format!("{} on {operation}", kinds.iter().copied().collect::<Vec<_>>().join(", "))
+    };
+    let told: Vec<String> = kinds.iter().take(PAIRS).map(listed).collect();
+    let more = kinds.len().saturating_sub(PAIRS);
+    let more = if more > 0 { format!(" and {more} more operations") } else { String::new() };
+    (!told.is_empty()).then(|| format!("{}{more}", told.join(" and ")))
+}
+
+/// `1,204 of 1,204 replayed, 0 not replayable: 0 newly allowed, 0 newly denied, 0 newly need approval`
+fn impact(answer: &Value) -> Step {
+    let newly = |field: &str| grouped(number(answer, &format!("/impact/{field}")));
+    let mut told = format!(
+        "{}: {} newly allowed, {} newly denied, {} newly need approval",
+        word(answer, "/impact/denominator/told"),
+        newly("newly_allowed"),
+        newly("newly_denied"),
+        newly("newly_approval"),
+    );
+    let over = rows(answer, "/over_budget");
+    for over in over {
+        let (name, found, max) = (word(over, "/budget"), number(over, "/found"), number(over, "/max"));
+        told = format!("{told}; over budget: {name} is {found}, and may be {max}");
+    }
+    Step::new("impact", if over.is_empty() { Status::Passed } else { Status::Failed }, told)
+}
+
+/// `in sync`
+fn drift(answer: &Value) -> Step {
+    let status = word(answer, "/status").replace('_', " ");
+    if answer.get("drifted") != Some(&Value::Bool(true)) {
+        return Step::new("drift", Status::Passed, status);
+    }
+    let (version, change) = (number(answer, "/applied_version"), word(answer, "/declared_change"));
+    Step::new("drift", Status::Findings, format!("{status}: version {version} is not what {change} declares"))
+}
