@@ -53,7 +53,7 @@ impl<'a> Book<'a> {
         let plan = |entry: &Entry| {
             let name = entry.spec.name;
             let timed = [before, after].iter().any(|side| side.looks(name).context.contains("now"));
-            (name, Plan { unlike: unlike.contains(name), timed, query: entry.effect == Effect::Query })
+            (name, Plan { unlike: unlike.contains(name), timed, query: entry.effect != Effect::Change })
         };
         let changed = compare(sides).policies.into_iter().map(|policy| policy.id).collect();
         Book { sides, plans: entries.iter().map(plan).collect(), changed }

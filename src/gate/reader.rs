@@ -32,6 +32,7 @@ use crate::store::tokens::Token;
 use crate::store::{Position, actors, approvals, company, inbox, tokens};
 use crate::types::actor::KillScope;
 use crate::types::caller::Caller;
+use crate::types::decision::Recording;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
 use crate::types::refusal::{Fault, Refusal, Stop};
@@ -235,6 +236,11 @@ impl<'a> Reader<'a> {
 
     pub fn dev_auth(&self) -> bool {
         self.world.dev_auth
+    }
+
+    /// Which decisions for other programs are recorded.
+    pub fn recording(&self) -> Recording {
+        self.world.recording
     }
 
     pub fn policy_stamp(&self) -> (i64, &str) {

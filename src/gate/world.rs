@@ -14,12 +14,13 @@ use crate::log::append::Head;
 use crate::log::record::PolicyStamp;
 use crate::policy::{Bundle, Closed, Record, Snapshot};
 use crate::store::actors::{self, Actor, Status};
-use crate::store::company::Instance;
+use crate::store::company::{self, Instance};
 use crate::store::fold::Touched;
 use crate::store::kills::{self, Kill};
 use crate::store::policies;
 use crate::store::tokens::{self, Token};
 use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::decision::Recording;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 use crate::types::token::TokenHash;
@@ -54,6 +55,8 @@ pub struct World {
     pub(super) instance: Arc<Instance>,
     pub(super) dev_auth: bool,
     pub(super) workshop: Arc<Workshop>,
+    /// Which decisions for other programs are recorded.
+    pub(super) recording: Recording,
     /// A candidate that is tried beside the policies in force.
     pub(super) trial: Option<Arc<Trial>>,
 }
@@ -83,6 +86,7 @@ impl World {
             instance,
             dev_auth,
             workshop,
+            recording: Recording::default(),
             trial: None,
         }
     }
@@ -123,6 +127,7 @@ impl World {
         world.touch(conn, &Touched::Kills)?;
         world.touch(conn, &Touched::Policy)?;
         world.touch(conn, &Touched::Trial)?;
+        world.touch(conn, &Touched::Company)?;
         Ok(world)
     }
 
@@ -131,6 +136,7 @@ impl World {
         match touched {
             Touched::Nothing => {}
             Touched::Policy => self.be_governed(conn)?,
+            Touched::Company => self.recording = company::recording(conn)?,
             Touched::Trial => self.trial = trial::of(conn, &self.workshop)?,
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {
