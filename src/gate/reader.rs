@@ -32,7 +32,6 @@ use crate::store::tokens::Token;
 use crate::store::{Position, actors, approvals, company, inbox, tokens};
 use crate::types::actor::KillScope;
 use crate::types::caller::Caller;
-use crate::types::decision::Recording;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
 use crate::types::refusal::{Fault, Refusal, Stop};
@@ -236,11 +235,6 @@ impl<'a> Reader<'a> {
 
     pub fn dev_auth(&self) -> bool {
         self.world.dev_auth
-    }
-
-    /// Which decisions for other programs are recorded.
-    pub fn recording(&self) -> Recording {
-        self.world.recording
     }
 
     pub fn policy_stamp(&self) -> (i64, &str) {

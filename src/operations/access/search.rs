@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use super::recorded::required;
 use super::words::{Action, Entity, bad, parts};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, post};
-use crate::policy::own::{self, Parts, Thing, Wrong};
 use crate::policy::Snapshot;
+use crate::policy::own::{self, Parts, Thing, Wrong};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 

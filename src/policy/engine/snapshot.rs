@@ -4,8 +4,8 @@
 //! whole bundle was free of findings. Hold it in an `ArcSwap`; where there is none, the gate denies.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use cedar_policy::{EntityUid, Schema};
 use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, Expr, Value};

@@ -102,16 +102,19 @@ impl<'a> Reader<'a> {
 
     fn parents(&self, kind: &EntityType, json: &Json) -> Result<Vec<EntityUid>, Wrong> {
         let all = json.as_array().ok_or_else(|| Wrong::new("must be an array"))?;
-        let parent = |(index, json): (usize, &Json)| {
-            let (name, id, _) = said(json)?;
-            let types = self.snapshot.schema().as_ref().entity_types();
-            let mut above = types.filter(|above| above.has_descendant_entity_type(kind));
-            let above = above.find(|above| above.name().to_string() == name);
-            let none = || Wrong::new(format!("the schema has no `{kind}` in a `{}`", short(name))).within("type");
-            let uid = self.named(above.ok_or_else(none)?.name(), id);
-            uid.map(|(uid, _)| uid.into()).map_err(|wrong| wrong.within(index.to_string()))
-        };
+        let parent =
+            |(index, json): (usize, &Json)| self.parent(kind, json).map_err(|wrong| wrong.within(index.to_string()));
         all.iter().enumerate().map(parent).collect()
+    }
+
+    fn parent(&self, kind: &EntityType, json: &Json) -> Result<EntityUid, Wrong> {
+        let (name, id, _) = said(json)?;
+        let types = self.snapshot.schema().as_ref().entity_types();
+        let mut above = types.filter(|above| above.has_descendant_entity_type(kind));
+        let above = above.find(|above| above.name().to_string() == name);
+        let none = || Wrong::new(format!("the schema has no `{kind}` in a `{}`", short(name))).within("type");
+        let (uid, _) = self.named(above.ok_or_else(none)?.name(), id)?;
+        Ok(uid.into())
     }
 
     pub fn value(&mut self, ty: &Type, json: &Json, opened: u8) -> Result<Value, Wrong> {
