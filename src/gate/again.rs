@@ -1,20 +1,21 @@
 //! Recorded questions, asked again on both sides, in the directory as it was.
 //!
-//! Always true: an answer is remembered only for the very same question in the very same directory, and only where no policy
-//! that applies looks at the time; so remembering changes nothing but the time that it takes.
+//! Always true: an answer is remembered only for questions that are alike, and only where no policy that applies looks at the
+//! time; so remembering changes nothing but the time that it takes.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
+use super::likeness::{self, Names};
 use super::operation::{Effect, Entry};
 use super::rule::Asker;
 use super::target::{Target, sight};
 use super::world::World;
 use crate::log::read::Decided;
-use crate::log::record::{self, By, GateNote};
+use crate::log::record::{self, By};
 use crate::policy::diff::{Answer, Decision, Outcome, Sample, Sides, Tally, compare};
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
@@ -42,8 +43,9 @@ struct Plan {
 pub(super) struct Book<'a> {
     sides: &'a Sides<'a>,
     plans: BTreeMap<&'static str, Plan>,
+    names: Names,
     /// The ids of the policies whose text differs.
-    changed: std::collections::BTreeSet<String>,
+    changed: BTreeSet<String>,
 }
 
 impl<'a> Book<'a> {
@@ -56,114 +58,106 @@ impl<'a> Book<'a> {
             (name, Plan { unlike: unlike.contains(name), timed, query: entry.effect != Effect::Change })
         };
         let changed = compare(sides).policies.into_iter().map(|policy| policy.id).collect();
-        Book { sides, plans: entries.iter().map(plan).collect(), changed }
+        let names = Names::of(&[before.as_ref(), after.as_ref()]);
+        Book { sides, names, plans: entries.iter().map(plan).collect(), changed }
     }
 }
 
 /// Some entries in a row, and the directory in which all of them were asked.
 pub(super) struct Batch {
     pub world: World,
-    /// Counts the directories.
-    pub generation: u64,
     pub entries: Vec<Decided>,
     /// Entries before this one were recorded when questions were not kept yet.
     pub kept_from: i64,
-}
-
-/// What an entry comes to.
-#[derive(Clone)]
-enum Known {
-    Replayed {
-        operation: &'static str,
-        outcome: Arc<Outcome>,
-    },
-    Skipped(&'static str),
-    /// No decision of its own: one more event of the decision before it, or none at all.
-    Nothing,
 }
 
 /// One thread's work.
 pub(super) struct Worker<'a> {
     book: &'a Book<'a>,
     pub tally: Tally,
-    generation: u64,
     remembered: Remembered,
 }
 
 #[allow(clippy::disallowed_types, reason = "it is only ever looked up, so its order reaches nothing")]
-type Remembered = std::collections::HashMap<Box<[u8]>, Known>;
+type Remembered = std::collections::HashMap<Box<[u8]>, Arc<Outcome>>;
 
 #[derive(Deserialize)]
 struct Payload<'a> {
     #[serde(borrow)]
-    gate: &'a RawValue,
+    gate: Note<'a>,
+}
+
+/// As much of a gate's note as a question needs.
+#[derive(Deserialize)]
+struct Note<'a> {
+    #[serde(borrow)]
+    operation: Cow<'a, str>,
+    #[serde(borrow)]
+    channel: Cow<'a, str>,
+    asked: Option<record::Asked>,
 }
 
 impl<'a> Worker<'a> {
     pub fn new(book: &'a Book<'a>) -> Worker<'a> {
-        Worker { book, tally: Tally::default(), generation: 0, remembered: Remembered::default() }
+        Worker { book, tally: Tally::default(), remembered: Remembered::default() }
     }
 
     pub fn work(&mut self, batch: &Batch) {
-        if batch.generation != self.generation || self.remembered.len() >= REMEMBERED {
-            self.remembered.clear();
-            self.generation = batch.generation;
-        }
         let mut key = Vec::new();
         for entry in &batch.entries {
-            self.entry(batch, entry, &mut key);
-        }
-    }
-
-    fn entry(&mut self, batch: &Batch, entry: &Decided, key: &mut Vec<u8>) {
-        let Some(payload) = &entry.payload else { return self.tally.skip(ERASED) };
-        let Ok(Payload { gate }) = serde_json::from_slice(payload) else { return self.tally.skip(UNREADABLE) };
-        key.clear();
-        key.extend_from_slice(entry.actor.as_bytes());
-        key.extend_from_slice(gate.get().as_bytes());
-        key.push(u8::from(entry.seq < batch.kept_from));
-        let known = match self.remembered.get(key.as_slice()) {
-            Some(known) => known.clone(),
-            None => {
-                let (known, lasting) = self.ask(batch, entry, gate.get());
-                if lasting {
-                    self.remembered.insert(key.as_slice().into(), known.clone());
-                }
-                known
-            }
-        };
-        match known {
-            Known::Nothing => {}
-            Known::Skipped(why) => self.tally.skip(why),
-            Known::Replayed { operation, outcome } => {
-                let recorded = recorded(entry, &outcome, self.book.plans.get(operation));
-                self.tally.note(operation, &entry.actor, &outcome, recorded);
-                if self.tally.wants(operation, &outcome) {
-                    self.sample(entry, operation, &outcome, gate.get());
-                }
+            if let Err(why) = self.entry(batch, entry, &mut key) {
+                self.tally.skip(why);
             }
         }
     }
 
-    /// The answer, and whether it stays the same for as long as the directory does.
-    fn ask(&self, batch: &Batch, entry: &Decided, gate: &str) -> (Known, bool) {
-        let Ok(note) = serde_json::from_str::<GateNote>(gate) else { return (Known::Skipped(UNREADABLE), true) };
-        let plan = self.book.plans.get_key_value(note.operation.as_str());
+    /// Why it cannot be asked again, if it cannot.
+    fn entry(&mut self, batch: &Batch, entry: &Decided, key: &mut Vec<u8>) -> Result<(), &'static str> {
+        let payload = entry.payload.as_ref().ok_or(ERASED)?;
+        let note = serde_json::from_slice::<Payload<'_>>(payload).map_err(|_| UNREADABLE)?.gate;
         let Some(asked) = &note.asked else {
+            // One more event of the decision before it, unless the question was not kept.
             let old = entry.seq < batch.kept_from && note.operation != "company.open";
-            return (if old { Known::Skipped(OLD) } else { Known::Nothing }, true);
+            return if old { Err(OLD) } else { Ok(()) };
         };
-        let Some((operation, plan)) = plan else { return (Known::Skipped(GONE), true) };
-        let Ok(actor) = entry.actor.parse::<ActorId>() else { return (Known::Skipped(NOBODY), true) };
+        let (operation, plan) = self.book.plans.get_key_value(note.operation.as_ref()).ok_or(GONE)?;
+        let actor = entry.actor.parse::<ActorId>().map_err(|_| NOBODY)?;
         if asked.by == By::Actor && batch.world.card(&actor).is_none() {
-            return (Known::Skipped(NOBODY), true);
+            return Err(NOBODY);
         }
-        let Ok(channel) = note.channel.parse() else { return (Known::Skipped(UNREADABLE), true) };
+        let channel = note.channel.parse().map_err(|_| UNREADABLE)?;
         let caller = Caller { who: who(asked, actor), channel };
-        let outcome = self.both(batch, entry, &caller, operation, asked);
-        let sights = sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
-        let timed = plan.timed || sights.is_some_and(|sight| sight.timed);
-        (Known::Replayed { operation, outcome: Arc::new(outcome) }, !timed)
+        let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
+        self.tally.note(operation, &entry.actor, &outcome, recorded(entry, &outcome, plan));
+        if self.tally.wants(operation, &outcome) {
+            self.sample(entry, operation, &outcome, &asked.target);
+        }
+        Ok(())
+    }
+
+    fn outcome(
+        &mut self,
+        batch: &Batch,
+        entry: &Decided,
+        caller: &Caller,
+        (operation, plan, asked): (&'static str, &Plan, &record::Asked),
+        key: &mut Vec<u8>,
+    ) -> Arc<Outcome> {
+        let seen = sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
+        if plan.timed || seen.is_some_and(|sight| sight.timed) {
+            return Arc::new(self.both(batch, entry, caller, operation, asked));
+        }
+        key.clear();
+        likeness::write(key, &batch.world, &self.book.names, caller, (operation, &asked.target, &asked.granted));
+        if let Some(outcome) = self.remembered.get(key.as_slice()) {
+            return Arc::clone(outcome);
+        }
+        let outcome = Arc::new(self.both(batch, entry, caller, operation, asked));
+        if self.remembered.len() >= REMEMBERED {
+            self.remembered.clear();
+        }
+        self.remembered.insert(key.as_slice().into(), Arc::clone(&outcome));
+        outcome
     }
 
     fn both(&self, batch: &Batch, entry: &Decided, caller: &Caller, operation: &str, asked: &record::Asked) -> Outcome {
@@ -182,14 +176,13 @@ impl<'a> Worker<'a> {
         Outcome { before: same.clone(), after: same, policies: Vec::new() }
     }
 
-    fn sample(&mut self, entry: &Decided, operation: &str, outcome: &Outcome, gate: &str) {
-        let asked = serde_json::from_str::<GateNote>(gate).ok().and_then(|note| note.asked);
+    fn sample(&mut self, entry: &Decided, operation: &str, outcome: &Outcome, target: &Target) {
         self.tally.keep(Sample {
             seq: entry.seq,
             at: entry.at,
             operation: operation.to_owned(),
             actor: entry.actor.clone(),
-            target: asked.map(|asked| asked.target.id()).unwrap_or_default(),
+            target: target.id(),
             before: outcome.before.clone(),
             after: outcome.after.clone(),
             policies: outcome.policies.clone(),
@@ -207,12 +200,12 @@ fn who(asked: &record::Asked, actor: ActorId) -> Who {
 }
 
 /// What the log says that a decision came to. A query that would need approval was refused.
-fn recorded(entry: &Decided, outcome: &Outcome, plan: Option<&Plan>) -> Decision {
+fn recorded(entry: &Decided, outcome: &Outcome, plan: &Plan) -> Decision {
     match entry.decision {
         record::Decision::Allow | record::Decision::System => Decision::Allow,
         record::Decision::NeedsApproval => Decision::NeedsApproval,
         record::Decision::Deny => {
-            let refused = plan.is_some_and(|plan| plan.query) && outcome.before.decision == Decision::NeedsApproval;
+            let refused = plan.query && outcome.before.decision == Decision::NeedsApproval;
             if refused { Decision::NeedsApproval } else { Decision::Deny }
         }
     }

@@ -84,7 +84,7 @@ impl Operations<'_> {
 }
 
 /// The company of a fixture, without engaged kill switches.
-fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String) -> World {
+pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String) -> World {
     let head = Head {
         origin: "test".into(),
         size: 0,
@@ -99,6 +99,7 @@ fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String) -> World {
         instance: Arc::new(Instance { ulid: String::new(), sealing: [0; 32] }),
         dev_auth: false,
         workshop: Arc::new(Workshop::new(schema)),
+        rates: Arc::default(),
     };
     let mut world = World::empty(ground, head);
     let teams = fixture.teams.iter().map(|row| team(row, fixture.now));

@@ -79,7 +79,6 @@ fn ask<'scope>(
 struct Walk {
     past: Past,
     since: i64,
-    generation: u64,
     gathered: Vec<Decided>,
     /// From here on, decisions are recorded with their questions; not known yet if far away.
     kept_from: i64,
@@ -107,7 +106,7 @@ impl Walk {
             kept_from = kept_from.min(if keeps(&entry) { entry.seq } else { i64::MAX });
             Ok(())
         })?;
-        Ok(Walk { past, since, generation: 1, gathered: Vec::new(), kept_from, turn: 0 })
+        Ok(Walk { past, since, gathered: Vec::new(), kept_from, turn: 0 })
     }
 
     fn go(mut self, read: &Reader<'_>, last: i64, queues: &[SyncSender<Batch>]) -> Result<(), Fault> {
@@ -124,7 +123,6 @@ impl Walk {
             }
             if let Some((at, actor, event)) = moved {
                 self.past.pass(at, &actor, &event)?;
-                self.generation += 1;
             }
             Ok(())
         })?;
@@ -134,10 +132,10 @@ impl Walk {
     /// Hands what was gathered to the threads in turn.
     fn send(&mut self, queues: &[SyncSender<Batch>]) -> Result<(), Fault> {
         let entries = std::mem::take(&mut self.gathered);
-        let (world, generation, kept_from) = (self.past.world().clone(), self.generation, self.kept_from);
+        let (world, kept_from) = (self.past.world().clone(), self.kept_from);
         let queue = queues.get(self.turn % queues.len().max(1));
         self.turn += 1;
-        let sent = queue.map(|queue| queue.send(Batch { world, generation, entries, kept_from }));
+        let sent = queue.map(|queue| queue.send(Batch { world, entries, kept_from }));
         sent.and_then(Result::ok).ok_or_else(|| Fault::Broken("a thread of the replay has ended".into()))
     }
 }

@@ -1,52 +1,92 @@
-//! Failed credentials by address, in fixed windows of a minute. From the 61st failure on, a further failed credential is
-//! answered 429 for the rest of the minute; valid tokens and requests without one are never held up.
+//! Counting in fixed windows: failed credentials by address, and calls by actor and limit. Around the end of a window twice
+//! its number can pass in a short time; over hours it holds exactly.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::types::id::ActorId;
 use crate::types::time::{SECOND, Time};
 
-const ALLOWED: u32 = 60;
-const WINDOW: i64 = 60 * SECOND;
-/// Addresses remembered at once; past that, those of past windows are dropped, then the oldest.
+/// Failed credentials of one address in a minute. From the next one on it is answered 429 for the rest of the minute; valid
+/// tokens and requests without one are never held up.
+const FAILURES: u32 = 60;
+const MINUTE: i64 = 60 * SECOND;
+/// Keys remembered at once; past that, those of past windows are dropped, then the oldest.
 const MOST: usize = 100_000;
 
 #[derive(Clone, Copy)]
 struct Window {
     start: Time,
-    failures: u32,
+    /// In milliseconds.
+    length: i64,
+    count: u32,
 }
 
-#[derive(Default)]
-pub struct Limiter(Mutex<BTreeMap<IpAddr, Window>>);
+impl Window {
+    fn is_over(&self, now: Time) -> bool {
+        now.0 >= self.start.0 + self.length
+    }
+}
+
+/// Counts by key.
+pub struct Windows<K>(Mutex<BTreeMap<K, Window>>);
+
+impl<K> Default for Windows<K> {
+    fn default() -> Self {
+        Windows(Mutex::default())
+    }
+}
+
+/// Calls by limit and actor.
+pub type Rates = Windows<(String, ActorId)>;
+
+/// Failed credentials by address.
+pub type Limiter = Windows<IpAddr>;
 
 impl Limiter {
     /// Counts a failed credential. `Err` holds the seconds for which further ones are refused.
     pub fn failed(&self, from: IpAddr, now: Time) -> Result<(), u64> {
-        let mut windows = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if windows.len() >= MOST && !windows.contains_key(&from) {
-            make_room(&mut windows, now);
-        }
-        let window = windows.entry(from).or_insert(Window { start: now, failures: 0 });
-        if now.0 >= window.start.0 + WINDOW {
-            *window = Window { start: now, failures: 0 };
-        }
-        window.failures = window.failures.saturating_add(1);
-        if window.failures <= ALLOWED {
-            return Ok(());
-        }
-        let left = window.start.0 + WINDOW - now.0;
-        Err(u64::try_from((left + SECOND - 1) / SECOND).unwrap_or(1).max(1))
+        self.count(from, FAILURES, MINUTE, now)
     }
 }
 
-fn make_room(windows: &mut BTreeMap<IpAddr, Window>, now: Time) {
-    windows.retain(|_, window| now.0 < window.start.0 + WINDOW);
+impl<K: Ord + Clone> Windows<K> {
+    /// Counts one more. `Err` holds the seconds until there is room again.
+    pub fn count(&self, key: K, most: u32, length: i64, now: Time) -> Result<(), u64> {
+        let mut windows = self.windows();
+        if windows.len() >= MOST && !windows.contains_key(&key) {
+            make_room(&mut windows, now);
+        }
+        let fresh = Window { start: now, length, count: 0 };
+        let window = windows.entry(key).or_insert(fresh);
+        if window.is_over(now) || window.length != length {
+            *window = fresh;
+        }
+        window.count = window.count.saturating_add(1);
+        if window.count <= most {
+            return Ok(());
+        }
+        let left = window.start.0 + length - now.0;
+        Err(u64::try_from((left + SECOND - 1) / SECOND).unwrap_or(1).max(1))
+    }
+
+    /// How many were counted in the window that runs.
+    pub fn counted(&self, key: &K, now: Time) -> u32 {
+        self.windows().get(key).filter(|window| !window.is_over(now)).map_or(0, |window| window.count)
+    }
+
+    fn windows(&self) -> MutexGuard<'_, BTreeMap<K, Window>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn make_room<K: Ord + Clone>(windows: &mut BTreeMap<K, Window>, now: Time) {
+    windows.retain(|_, window| !window.is_over(now));
     while windows.len() >= MOST {
-        let oldest = windows.iter().min_by_key(|(_, window)| window.start).map(|(from, _)| *from);
+        let oldest = windows.iter().min_by_key(|(_, window)| window.start).map(|(key, _)| key.clone());
         match oldest {
-            Some(from) => windows.remove(&from),
+            Some(key) => windows.remove(&key),
             None => break,
         };
     }

@@ -127,7 +127,8 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
     let (instance, dev_auth) = (Arc::new(instance), options.dev_auth);
     // The version stands in the tables.
-    let world = World::load(&conn, Ground { policy, version: 0, instance, dev_auth, workshop }, head)?;
+    let world =
+        World::load(&conn, Ground { policy, version: 0, instance, dev_auth, workshop, rates: Arc::default() }, head)?;
     start(options, conn, tail, world, lock)
 }
 

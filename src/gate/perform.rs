@@ -12,6 +12,7 @@ use super::limiter::Limiter;
 use super::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
 use super::permit::Grant;
 use super::queue::{PATIENCE, Queue};
+use super::rate;
 use super::reader::{Reader, Readers};
 use super::rule;
 use super::world::World;
@@ -94,6 +95,7 @@ impl Gate {
     pub async fn perform(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
         let Request { caller, call, idem } = request;
         let Prepared { entry, value, call } = call;
+        rate::count(&self.world.load(), &caller, entry.spec.name, self.clock.now())?;
         let query = match call {
             Call::Change(act) => {
                 let (caller, act) =

@@ -44,13 +44,19 @@ impl Workshop {
         if let Some(found) = self.get(key) {
             return Ok(found);
         }
-        let fresh = Arc::new(make()?);
+        Ok(self.put(key, make()?))
+    }
+
+    /// Puts a thing under the key, in place of what stands there.
+    pub fn put<T: Any + Send + Sync>(&self, key: &str, thing: T) -> Arc<T> {
+        let fresh = Arc::new(thing);
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.retain(|(known, _)| known != key);
         made.push_back((key.to_owned(), fresh.clone()));
         if made.len() > MOST {
             made.pop_front();
         }
-        Ok(fresh)
+        fresh
     }
 
     /// What stands under the key.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
+use super::limiter::Rates;
 use super::target::{actor_uid, uid};
 use super::trial::{self, Trial};
 use super::workshop::Workshop;
@@ -55,6 +56,8 @@ pub struct World {
     pub(super) instance: Arc<Instance>,
     pub(super) dev_auth: bool,
     pub(super) workshop: Arc<Workshop>,
+    /// Calls by limit and actor.
+    pub(super) rates: Arc<Rates>,
     /// Which decisions for other programs are recorded.
     pub(super) recording: Recording,
     /// A candidate that is tried beside the policies in force.
@@ -69,12 +72,13 @@ pub(super) struct Ground {
     pub instance: Arc<Instance>,
     pub dev_auth: bool,
     pub workshop: Arc<Workshop>,
+    pub rates: Arc<Rates>,
 }
 
 impl World {
     /// Nobody is there yet.
     pub(super) fn empty(ground: Ground, head: Head) -> World {
-        let Ground { policy, version, instance, dev_auth, workshop } = ground;
+        let Ground { policy, version, instance, dev_auth, workshop, rates } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             tokens: HashTrieMapSync::new_sync(),
@@ -86,6 +90,7 @@ impl World {
             instance,
             dev_auth,
             workshop,
+            rates,
             recording: Recording::default(),
             trial: None,
         }
@@ -99,6 +104,7 @@ impl World {
             instance: Arc::clone(&self.instance),
             dev_auth: self.dev_auth,
             workshop: Arc::clone(&self.workshop),
+            rates: Arc::clone(&self.rates),
         }
     }
 

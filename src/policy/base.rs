@@ -8,6 +8,7 @@ use super::Bundle;
 #[folder = "policies/"]
 #[include = "*.cedar"]
 #[include = "approvals.yaml"]
+#[include = "limits.yaml"]
 #[include = "tests/*.yaml"]
 struct Files;
 

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::approvals::FILE;
 use super::finding::SCHEMA_FILE;
+use super::limits;
 
 /// The most policy files that one bundle may hold.
 pub const MAX_FILES: usize = 20_000;
@@ -87,7 +88,7 @@ impl Bundle {
         Hash(hex::encode(list.finalize()))
     }
 
-    /// Reads every `*.cedar` file below `folder`, `approvals.yaml`, `schema.cedarschema` and `tests/**/*.yaml`. Hidden files
+    /// Reads every `*.cedar` file below `folder`, `approvals.yaml`, `limits.yaml`, `schema.cedarschema` and `tests/**/*.yaml`. Hidden files
     /// and folders are passed over.
     pub fn from_dir(folder: &Path) -> Result<Self, BundleError> {
         let mut bundle = Self::default();
@@ -143,7 +144,7 @@ fn hidden(path: &Path) -> bool {
 
 /// Whether a file of this name belongs to a bundle: policies, who approves, the company's own schema, tests.
 pub fn belongs(path: &str) -> bool {
-    is_policy(path) || is_test(path) || path == FILE || path == SCHEMA_FILE
+    is_policy(path) || is_test(path) || path == FILE || path == limits::FILE || path == SCHEMA_FILE
 }
 
 /// Why a name that somebody sends cannot be a file of a bundle.
@@ -157,7 +158,7 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
         }
         _ if path.split('/').any(odd) => Some("must not hold `..`, hidden or empty parts"),
         _ if !belongs(path) => {
-            Some("is no policy file: *.cedar, approvals.yaml, schema.cedarschema and tests/*.yaml are")
+            Some("is no policy file: *.cedar, approvals.yaml, limits.yaml, schema.cedarschema and tests/*.yaml are")
         }
         _ => None,
     }

@@ -37,6 +37,7 @@ pub const LEVEL: &str = "policy_too_many_hops";
 pub const TOO_LARGE: &str = "policy_too_large";
 pub const APPROVALS: &str = "policy_approvals";
 pub const APPROVALS_FILE: &str = "approvals_invalid";
+pub const LIMITS_FILE: &str = "limits_invalid";
 pub const APPROVALS_POOL: &str = "approvals_unreachable";
 pub const FORMAT: &str = "policy_format";
 pub const SHADOWED: &str = "policy_shadowed";
@@ -151,6 +152,12 @@ pub const ALL: &[Code] = &[
         APPROVALS_FILE,
         "approvals.yaml cannot be read",
         "The file is not YAML, has an unknown field or a value out of bounds, or names a kind that the schema does not have.",
+        "Mend the line that is named.",
+    ),
+    error(
+        LIMITS_FILE,
+        "limits.yaml cannot be read",
+        "The file is not YAML, has an unknown field or a value out of bounds, or names an operation that does not exist.",
         "Mend the line that is named.",
     ),
     warning(

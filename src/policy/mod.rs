@@ -13,6 +13,7 @@ pub mod engine;
 pub mod entities;
 pub mod finding;
 mod lexer;
+pub mod limits;
 pub mod own;
 pub mod plan;
 pub mod record;

@@ -15,6 +15,7 @@ mod forget;
 mod idempotency;
 mod inbox;
 mod kill;
+mod limits;
 mod matrix;
 mod me;
 mod offboard;

@@ -34,9 +34,9 @@ fn the_report_tells_texts_answers_and_decisions() {
     let place = tightened();
     let ran = place.ana("policy diff --max newly_denied=1");
     assert_eq!(ran.code, 3, "{}", ran.shown);
-    // The hashes are those of the default policies, which change.
+    // What depends on the default policies and on how many operations there are is not what this is about.
     let lines = ran.stdout.lines().filter(|line| !line.starts_with("version "));
-    let shown: String = lines.map(|line| format!("{line}\n")).collect();
+    let shown: String = lines.map(|line| format!("{}\n", line.split("; ").next().unwrap())).collect();
     assert_snapshot("diff", &shown);
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::Reader;
+use crate::gate::rate::{self, Left};
 use crate::gate::target::Target;
 use crate::gate::trial::Trial;
 use crate::log::read::{self, Filter, Order};
@@ -83,6 +84,11 @@ impl Reader<'_> {
 
     pub fn changes_after(&self, from: &Position, limit: usize) -> Result<Vec<Change>, Fault> {
         Ok(changes::after(self.conn()?, from, limit)?)
+    }
+
+    /// The rate limits of an actor's calls, and what is left of them.
+    pub fn limits_of(&self, actor: &ActorId, operation: &str) -> Vec<Left> {
+        rate::left(self.world(), actor, operation, self.now())
     }
 
     /// The candidate that is tried now.

@@ -1,18 +1,21 @@
-//! Putting a change to its tests: every test file of the bundle, on exactly this content.
+//! Putting a change to its tests: every test file of the bundle, on exactly this content; and, where the company has set
+//! a budget, every decision of the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::{OneChange, ShownChange, find, find_open};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, fixture, post};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, fixture, impact, post};
+use crate::operations::policy::compare::Both;
 use crate::policy::Bundle;
 use crate::policy::testing::Run;
 use crate::store::changes;
 use crate::types::change::{EvalCase, EvalStatus};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
-use crate::types::refusal::Stop;
+use crate::types::impact::{Budgets, Over};
+use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
 /// The most problems that one test file is told of.
@@ -39,7 +42,7 @@ impl Change for Evals {
 
     fn prepare(input: &OneChange, read: &Reader<'_>) -> Result<(), Stop> {
         let change = find_open(&input.id, read)?;
-        evals(&Bundle { files: read.change_files(&change.id)? }, read).map(drop)
+        prepare(&Bundle { files: read.change_files(&change.id)? }, read)
     }
 
     fn run(permit: Permit<Self>, input: OneChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
@@ -53,7 +56,7 @@ impl Change for Evals {
 
 /// Records what the tests of a change come to.
 pub fn put_to_tests(change: &mut changes::Change, bundle: &Bundle, draft: &mut Draft<'_>) -> Result<(), Stop> {
-    change.evals = evals(bundle, draft.read())?.to_vec();
+    change.evals = evals(bundle, draft.read())?;
     draft.record(Event::EvalsRun {
         id: Id::stored(&change.id),
         author: change.author.clone(),
@@ -63,13 +66,47 @@ pub fn put_to_tests(change: &mut changes::Change, bundle: &Bundle, draft: &mut D
     Ok(())
 }
 
-/// What the tests of a bundle come to; they depend on nothing else.
-pub fn evals(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Vec<EvalCase>>, Stop> {
+/// What the evals of a bundle come to: its tests, and the decisions of the log where the company has set a budget.
+pub fn evals(bundle: &Bundle, read: &Reader<'_>) -> Result<Vec<EvalCase>, Stop> {
     // The product may have changed since it was proposed.
     let compiled = super::compiled(bundle, read)?;
     let run = || Ok::<_, Infallible>(cases(&fixture::run(&crate::operations::ALL, bundle, &compiled)));
-    let Ok(made) = read.workshop().make(&format!("evals {}", bundle.hash()), run);
-    Ok(made)
+    let Ok(tests) = read.workshop().make(&format!("evals {}", bundle.hash()), run);
+    let mut all = tests.to_vec();
+    if budgets(read).is_some() {
+        let again = || Refusal::new(Code::Unavailable, "the log was not replayed yet; try again");
+        let impact: Arc<EvalCase> = read.workshop().get(&impact_key(bundle, read)).ok_or_else(again)?;
+        all.push((*impact).clone());
+    }
+    Ok(all)
+}
+
+/// Makes what `evals` needs: the log is long, and is not replayed while others wait.
+pub fn prepare(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
+    if let Some(budgets) = budgets(read) {
+        let in_force = read.bundle()?;
+        let both = Both::new(&in_force, bundle, read)?;
+        let since = (read.last_seq()? - impact::MOST).max(0);
+        let impact = impact::replay(read, &crate::operations::ALL, &both.sides(), since)?.impact();
+        let told = |over: &Over| format!("{} is {}, of at most {}", over.budget, over.found, over.max);
+        let problems: Vec<String> = budgets.over(impact.newly).iter().map(told).collect();
+        read.workshop().put(&impact_key(bundle, read), case("impact", problems));
+    }
+    evals(bundle, read).map(drop)
+}
+
+/// The budget of the policies in force: a candidate does not set its own.
+fn budgets(read: &Reader<'_>) -> Option<Budgets> {
+    read.serving().limits().impact.filter(|budgets| !budgets.is_empty())
+}
+
+fn impact_key(bundle: &Bundle, read: &Reader<'_>) -> String {
+    format!("impact {} {}", read.policy_stamp().1, bundle.hash())
+}
+
+fn case(name: &str, problems: Vec<String>) -> EvalCase {
+    let status = if problems.is_empty() { EvalStatus::Passed } else { EvalStatus::Failed };
+    EvalCase { case: name.to_owned(), status, problems }
 }
 
 /// One eval for each test file; without any, one that fails.
@@ -83,13 +120,7 @@ fn cases(run: &Run) -> Vec<EvalCase> {
     }
     let files: BTreeSet<&str> = run.asked.iter().map(|ran| ran.file.as_str()).chain(problems.keys().copied()).collect();
     if files.is_empty() {
-        let problems = vec!["no test was run: there is no case in tests/*.yaml".to_owned()];
-        return vec![EvalCase { case: "tests".into(), status: EvalStatus::Failed, problems }];
+        return vec![case("tests", vec!["no test was run: there is no case in tests/*.yaml".to_owned()])];
     }
-    let case = |file: &str| {
-        let problems = problems.get(file).cloned().unwrap_or_default();
-        let status = if problems.is_empty() { EvalStatus::Passed } else { EvalStatus::Failed };
-        EvalCase { case: file.to_owned(), status, problems }
-    };
-    files.into_iter().map(case).collect()
+    files.into_iter().map(|file| case(file, problems.get(file).cloned().unwrap_or_default())).collect()
 }

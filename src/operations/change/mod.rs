@@ -18,7 +18,7 @@ use crate::store::changes::Change;
 use crate::types::refusal::{Refusal, Stop};
 
 pub use canary::{is_tried, measured};
-pub use evals::{evals, put_to_tests};
+pub use evals::{prepare as prepare_evals, put_to_tests};
 pub use promote::{is_tested, promote};
 pub use propose::{Proposal, compiled, propose};
 pub use shown::ShownChange;

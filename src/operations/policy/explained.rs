@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::gate::rate::Left;
 use crate::gate::{Alteration, Inquiry, Reader};
 use crate::operations::approval::open_request;
 use crate::policy::{Effect, PolicyMeta, ShownPart, Told};
@@ -117,11 +118,18 @@ pub struct NeededApproval {
 pub struct RateLimit {
     pub id: String,
     /// Calls that it admits in one window.
-    pub most: u64,
+    pub most: u32,
     /// The window, in seconds.
-    pub seconds: u64,
+    pub seconds: u32,
     /// Calls that are left in the window that runs.
-    pub left: u64,
+    pub left: u32,
+}
+
+impl From<Left> for RateLimit {
+    fn from(limit: Left) -> RateLimit {
+        let Left { id, most, seconds, left } = limit;
+        RateLimit { id, most, seconds, left }
+    }
 }
 
 /// One change of the company, or of the call.

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
-use crate::operations::change::{Proposal, ShownChange, compiled, evals, is_tested, promote, propose, put_to_tests};
+use crate::operations::change::{
+    Proposal, ShownChange, compiled, is_tested, prepare_evals, promote, propose, put_to_tests,
+};
 use crate::policy::Bundle;
 use crate::types::change::SourceKind;
 use crate::types::event::EventKind;
@@ -50,7 +52,7 @@ impl Change for Propose {
     fn prepare(input: &NewPolicies, read: &Reader<'_>) -> Result<(), Stop> {
         let bundle = bundle(input, read)?;
         compiled(&bundle, read)?;
-        if by_itself(input, read)? { evals(&bundle, read).map(drop) } else { Ok(()) }
+        if by_itself(input, read)? { prepare_evals(&bundle, read) } else { Ok(()) }
     }
 
     fn run(permit: Permit<Self>, input: NewPolicies, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {

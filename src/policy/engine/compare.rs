@@ -61,6 +61,17 @@ impl Snapshot {
         named
     }
 
+    /// Every entity that any policy names: type, as `Ok::Actor`, and id.
+    pub fn literals(&self) -> impl Iterator<Item = (String, String)> {
+        let parts = self.rules.iter().flat_map(|rule| rule.condition.subexpressions());
+        parts.filter_map(|part| match part.expr_kind() {
+            ExprKind::Lit(Literal::EntityUID(uid)) => {
+                Some((uid.entity_type().to_string(), AsRef::<str>::as_ref(uid.eid()).to_owned()))
+            }
+            _ => None,
+        })
+    }
+
     /// What all the policies of an action look at.
     pub fn looks(&self, action: &str) -> Looks {
         let mut looks = Looks::default();

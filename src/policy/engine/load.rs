@@ -21,6 +21,7 @@ use crate::policy::approvals::{self as approval_file, ApprovalRules};
 use crate::policy::bundle::is_policy;
 use crate::policy::finding::{Source, Sources, code};
 use crate::policy::lexer::out_of_bounds;
+use crate::policy::limits::{self, Limits};
 use crate::policy::{Bundle, Finding, yaml};
 
 /// The most nodes that the conditions of one policy may have.
@@ -38,6 +39,7 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
         loading.file(file, text);
     }
     let approvals = loading.approval_rules(bundle, &kinds);
+    let limits = loading.limits(bundle, &schema);
     loading.validate(&schema);
     if !loading.findings.is_empty() {
         loading.findings.sort_unstable();
@@ -45,7 +47,7 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
         return Err(loading.findings);
     }
     let rules = loading.rules.into_values().collect();
-    Ok(Parts { schema, rules, set: loading.set, kinds, approvals })
+    Ok(Parts { schema, rules, set: loading.set, kinds, approvals, limits })
 }
 
 /// What was read so far.
@@ -78,6 +80,27 @@ impl Loading {
             self.findings.push(finding(yaml::line_of(text, &["kinds", kind]), message));
         }
         rules
+    }
+
+    /// The limits of `limits.yaml`; each is for operations of the schema.
+    fn limits(&mut self, bundle: &Bundle, schema: &Schema) -> Limits {
+        let Some(text) = bundle.files.get(limits::FILE) else { return Limits::default() };
+        let finding = |line, message| Finding::new(code::LIMITS_FILE, limits::FILE, line, (0, 0), message);
+        let limits = Limits::parse(text).unwrap_or_else(|error| {
+            self.findings.push(finding(error.line, error.message));
+            Limits::default()
+        });
+        let known = |name: &String| schema.actions().any(|action| action.id().unescaped() == name);
+        for (rate, operation) in
+            limits.rates.iter().flat_map(|(name, rate)| rate.operations.iter().map(move |op| (name, op)))
+        {
+            if !known(operation) {
+                let line = yaml::line_of(text, &["rates", rate, "operations"]);
+                self.findings
+                    .push(finding(line, format!("rates.{rate}.operations: there is no operation `{operation}`")));
+            }
+        }
+        limits
     }
 
     fn file(&mut self, file: &str, text: &str) {

@@ -21,6 +21,7 @@ use super::load;
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
 use crate::policy::approvals::ApprovalRules;
+use crate::policy::limits::{Limits, Rate};
 use crate::policy::own::Catalog;
 use crate::policy::stack::deep;
 use crate::policy::{Bundle, Closed, Finding, Hash};
@@ -39,6 +40,9 @@ pub struct Snapshot {
     pub(super) kinds: BTreeMap<String, Value>,
     enums: BTreeSet<EntityType>,
     approvals: ApprovalRules,
+    limits: Limits,
+    /// The names of the rate limits that each operation falls under.
+    rates: BTreeMap<String, Vec<String>>,
     /// The company's own types, once somebody asks about them.
     catalog: OnceLock<Catalog>,
     /// Nobody has asked its questions: what goes wrong in them is not told.
@@ -84,6 +88,7 @@ pub(super) struct Parts {
     pub set: cedar_policy::PolicySet,
     pub kinds: BTreeMap<String, Value>,
     pub approvals: ApprovalRules,
+    pub limits: Limits,
 }
 
 impl Snapshot {
@@ -93,6 +98,8 @@ impl Snapshot {
         Ok(Self {
             version,
             hash: bundle.hash(),
+            rates: rates(&parts.schema, &parts.limits),
+            limits: parts.limits,
             actions: actions(&parts.schema, &parts.rules),
             enums: enums(&parts.schema),
             schema: Arc::new(parts.schema),
@@ -119,6 +126,8 @@ impl Snapshot {
             set: cedar_policy::PolicySet::new(),
             kinds: self.kinds.clone(),
             approvals: self.approvals.clone(),
+            limits: self.limits.clone(),
+            rates: self.rates.clone(),
             catalog: OnceLock::new(),
             quiet: false,
             faults: AtomicU64::new(0),
@@ -157,6 +166,17 @@ impl Snapshot {
     /// Who gives which kind of approval.
     pub fn approvals(&self) -> &ApprovalRules {
         &self.approvals
+    }
+
+    /// How often something may be asked, and how much a change may change.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The rate limits that an operation falls under, by itself or by a group that it is in.
+    pub fn rates_of(&self, operation: &str) -> impl Iterator<Item = (&str, &Rate)> {
+        let names = self.rates.get(operation).into_iter().flatten();
+        names.filter_map(|name| Some((name.as_str(), self.limits.rates.get(name)?)))
     }
 
     pub fn counts(&self) -> Counts {
@@ -222,6 +242,18 @@ impl Snapshot {
 fn enums(schema: &Schema) -> BTreeSet<EntityType> {
     let types = schema.as_ref().entity_types();
     types.filter(|ty| matches!(ty.kind, ValidatorEntityTypeKind::Enum(_))).map(|ty| ty.name().clone()).collect()
+}
+
+fn rates(schema: &Schema, limits: &Limits) -> BTreeMap<String, Vec<String>> {
+    let entities = schema.as_ref().action_entities().unwrap_or_default();
+    let name = |uid: &EntityUID| AsRef::<str>::as_ref(uid.eid()).to_owned();
+    let of = |action: &ast::Entity| {
+        let family: BTreeSet<String> = std::iter::once(action.uid()).chain(action.ancestors()).map(name).collect();
+        let concerns = |rate: &Rate| rate.operations.is_empty() || !rate.operations.is_disjoint(&family);
+        let rates = limits.rates.iter().filter(|(_, rate)| concerns(rate)).map(|(id, _)| id.clone());
+        (name(action.uid()), rates.collect())
+    };
+    entities.iter().map(of).collect()
 }
 
 fn actions(schema: &Schema, rules: &[Rule]) -> BTreeMap<EntityUID, Action> {

@@ -1,0 +1,49 @@
+//! Rate limits that the policies set: each actor's calls, counted by limit, before anything else is asked.
+
+use super::world::World;
+use crate::policy::limits::Rate;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal};
+use crate::types::time::{SECOND, Time};
+
+/// A limit that applies to somebody's calls, and what is left of it.
+pub struct Left {
+    pub id: String,
+    pub most: u32,
+    pub seconds: u32,
+    pub left: u32,
+}
+
+/// Counts one call against every limit that it falls under.
+pub(super) fn count(world: &World, caller: &Caller, operation: &str, now: Time) -> Result<(), Refusal> {
+    let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
+    for (id, rate) in limits(world, actor, operation) {
+        let length = i64::from(rate.seconds) * SECOND;
+        world.rates.count((id.to_owned(), actor.clone()), rate.most, length, now).map_err(|seconds| {
+            let message =
+                format!("over the limit {id}: {} calls in {} s; try again in {seconds} s", rate.most, rate.seconds);
+            Refusal {
+                retry_after: Some(seconds),
+                policy: Some(world.stamp.seq),
+                ..Refusal::new(Code::RateLimited, message)
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// The limits of an actor's calls, and what is left of them.
+pub(super) fn left(world: &World, actor: &ActorId, operation: &str, now: Time) -> Vec<Left> {
+    let left = |(id, rate): (&str, &Rate)| {
+        let counted = world.rates.counted(&(id.to_owned(), actor.clone()), now);
+        Left { id: id.to_owned(), most: rate.most, seconds: rate.seconds, left: rate.most.saturating_sub(counted) }
+    };
+    limits(world, actor, operation).map(left).collect()
+}
+
+fn limits<'a>(world: &'a World, actor: &ActorId, operation: &str) -> impl Iterator<Item = (&'a str, &'a Rate)> {
+    let card = world.card(actor);
+    let concerns = move |rate: &Rate| card.is_some_and(|card| rate.concerns(card.actor.kind, card.actor.role));
+    world.policy.rates_of(operation).filter(move |(_, rate)| concerns(rate))
+}

@@ -1,0 +1,77 @@
+//! How often something may be asked: data beside the policies (`limits.yaml`), versioned with them; and how much a change
+//! of the policies may change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::yaml::{self, YamlError};
+use crate::types::actor::{ActorKind, Role};
+use crate::types::impact::Budgets;
+
+/// The file's path in a bundle.
+pub const FILE: &str = "limits.yaml";
+
+/// What the file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Rate limits by name.
+    #[serde(default)]
+    pub rates: BTreeMap<String, Rate>,
+    /// How many recorded decisions a change may let come out otherwise; its evals hold it to that.
+    #[serde(default)]
+    pub impact: Option<Budgets>,
+}
+
+/// One rate limit: each actor whom it concerns has it for themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// Whom it concerns: these kinds of actors; all unless given.
+    #[serde(default)]
+    pub kinds: BTreeSet<ActorKind>,
+    /// And these roles; all unless given.
+    #[serde(default)]
+    pub roles: BTreeSet<Role>,
+    /// Operations, or groups of them such as `token.*`, `change` or `query`; all unless given. Those of one limit are
+    /// counted together.
+    #[serde(default)]
+    pub operations: BTreeSet<String>,
+    /// Calls in one window: 1 to 1,000,000.
+    pub most: u32,
+    /// The window, in seconds: 1 to 86,400; a minute unless given.
+    #[serde(default = "minute")]
+    pub seconds: u32,
+}
+
+const fn minute() -> u32 {
+    60
+}
+
+impl Limits {
+    /// Reads the file; the error says where.
+    pub fn parse(text: &str) -> Result<Limits, YamlError> {
+        let limits: Limits = yaml::read(text)?;
+        let problem = limits.rates.iter().find_map(|(name, rate)| Some((name, rate.problem()?)));
+        problem.map_or(Ok(limits.clone()), |(name, (field, what))| {
+            let line = yaml::line_of(text, &["rates", name, field]);
+            Err(YamlError::at(line, format!("rates.{name}.{field}: {what}")))
+        })
+    }
+}
+
+impl Rate {
+    fn problem(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            _ if !(1..=1_000_000).contains(&self.most) => Some(("most", "must be 1 to 1000000")),
+            _ if !(1..=86_400).contains(&self.seconds) => Some(("seconds", "must be 1 to 86400")),
+            _ => None,
+        }
+    }
+
+    /// Whether it concerns an actor; its operations are for the snapshot to know.
+    pub fn concerns(&self, kind: ActorKind, role: Role) -> bool {
+        (self.kinds.is_empty() || self.kinds.contains(&kind)) && (self.roles.is_empty() || self.roles.contains(&role))
+    }
+}
