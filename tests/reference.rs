@@ -67,7 +67,7 @@ fn route(spec: &Spec) -> String {
     if spec.route.local {
         return "command line only".into();
     }
-    format!("`{} /api{}`", spec.route.method.name(), spec.route.path)
+    format!("`{} {}`", spec.route.method.name(), spec.route.address())
 }
 
 fn notes(spec: &Spec) -> String {

@@ -56,7 +56,10 @@ impl Remote {
         rest.retain(|_, value| !value.is_null());
         let broken = |_| Failure::new(format!("{} cannot be an address", self.base));
         let mut url = self.base.clone();
-        url.path_segments_mut().map_err(broken)?.pop_if_empty().push("api").extend(segments(route.path, &mut rest));
+        let below = if route.standard { None } else { Some("api") };
+        let mut path = url.path_segments_mut().map_err(broken)?;
+        path.pop_if_empty().extend(below).extend(segments(route.path, &mut rest));
+        drop(path);
         let (method, in_query) = match route.method {
             Verb::Get => (Method::GET, true),
             Verb::Delete => (Method::DELETE, true),

@@ -55,7 +55,7 @@ impl<'a> Book<'a> {
         let plan = |entry: &Entry| {
             let name = entry.spec.name;
             let timed = [before, after].iter().any(|side| side.looks(name).context.contains("now"));
-            (name, Plan { unlike: unlike.contains(name), timed, query: entry.effect == Effect::Query })
+            (name, Plan { unlike: unlike.contains(name), timed, query: entry.effect != Effect::Change })
         };
         let changed = compare(sides).policies.into_iter().map(|policy| policy.id).collect();
         let names = Names::of(&[before.as_ref(), after.as_ref()]);

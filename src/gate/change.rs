@@ -42,6 +42,16 @@ pub(super) struct Refused {
     pub ruling: Ruling,
 }
 
+/// A query whose answer has to be recorded.
+pub(super) struct Told {
+    pub caller: Caller,
+    pub spec: &'static Spec,
+    pub target: Target,
+    pub ruling: Ruling,
+    pub events: Vec<Event>,
+    pub reply: Reply,
+}
+
 /// A call that needs approval.
 struct Wait<'a> {
     caller: &'a Caller,
@@ -99,6 +109,7 @@ impl Writer {
         let outcome = match work {
             Work::Change(changing) => self.change(changing, now),
             Work::Refused(refused) => self.refused(&refused, now),
+            Work::Told(told) => self.told(told, now),
             Work::Stop => Err(Fault::Broken("stopping".into()).into()),
         };
         match outcome {
@@ -111,6 +122,16 @@ impl Writer {
     fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
         let Refused { caller, spec, target, ruling } = refused;
         Err(self.deny(caller, spec, target, ruling, None, now)?)
+    }
+
+    /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
+    fn told(&mut self, told: Told, now: Time) -> Result<Reply, Halt> {
+        let Told { caller, spec, target, ruling, events, reply } = told;
+        let caller = admit::still(&self.world, caller, spec, now)?;
+        let gate = note(spec.name, &caller, &target, &[], &ruling);
+        let drafted = events.into_iter().map(|event| Drafted { event, behalf: None }).collect();
+        self.record(drafted, &Record::allowed(&caller, gate, None, now))?;
+        Ok(Reply { decision: self.newest(), ..reply })
     }
 
     fn change(&mut self, changing: Changing, now: Time) -> Result<Reply, Halt> {

@@ -40,7 +40,7 @@ pub mod writer;
 pub use crate::log::append::Head;
 pub use draft::Draft;
 pub use inquiry::Inquiry;
-pub use operation::{Change, Entry, Query, Route, Spec, delete, get, patch, post, put};
+pub use operation::{Change, Decide, Entry, Query, Route, Spec, delete, get, patch, post, put};
 pub use perform::{Gate, Reply, Request};
 pub use permit::Permit;
 pub use reader::Reader;

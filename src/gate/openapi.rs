@@ -20,7 +20,7 @@ pub fn document(entries: &[Entry]) -> Value {
     for entry in entries.iter().filter(|entry| !entry.spec.route.local) {
         let input = (entry.input)(&mut generator).to_value();
         let output = (entry.output)(&mut generator).to_value();
-        let path = format!("/api{}", entry.spec.route.path);
+        let path = entry.spec.route.address();
         let described = operation(entry, &resolve(&generator, &input), &input, &output);
         paths.entry(path).or_default().insert(method(entry.spec.route.method).to_owned(), described);
     }

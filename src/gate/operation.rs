@@ -10,8 +10,8 @@ use super::draft::Draft;
 use super::permit::{Grant, Permit};
 use super::reader::Reader;
 use super::target::{ResourceKind, Target};
-use crate::types::event::EventKind;
-use crate::types::refusal::{Code, Stop};
+use crate::types::event::{Event, EventKind};
+use crate::types::refusal::{Code, Fault, Stop};
 use crate::types::scope::Reach;
 
 /// The declaration of one operation.
@@ -55,6 +55,10 @@ pub struct Route {
     pub method: Method,
     /// Below `/api`; `{name}` is a path parameter and a field of the input.
     pub path: &'static str,
+    /// As a standard has it: not below `/api`, and what is malformed is 400 in the error shape.
+    pub standard: bool,
+    /// The input's field `host` is the request's `Host`.
+    pub host: bool,
     pub status: u16,
     pub media: Media,
     /// Callers without a token are asked about as `Ok::Visitor`.
@@ -77,6 +81,8 @@ const fn route(method: Method, path: &'static str) -> Route {
     Route {
         method,
         path,
+        standard: false,
+        host: false,
         status: 200,
         media: Media::Json,
         open: false,
@@ -108,6 +114,17 @@ pub const fn delete(path: &'static str) -> Route {
 impl Route {
     pub const fn created(self) -> Route {
         Route { status: 201, ..self }
+    }
+    /// At an address that a standard names, from the root.
+    pub const fn standard(self) -> Route {
+        Route { standard: true, ..self }
+    }
+    pub const fn with_host(self) -> Route {
+        Route { host: true, ..self }
+    }
+    /// The whole path.
+    pub fn address(&self) -> String {
+        format!("{}{}", if self.standard { "" } else { "/api" }, self.path)
     }
     pub const fn open(self) -> Route {
         Route { open: true, ..self }
@@ -179,9 +196,23 @@ pub trait Change: Sized + 'static {
     }
 }
 
+/// An operation that only reads, and whose answer itself may have to be recorded: it is answered as a query is, and the
+/// events that come with the answer are durable before it is given.
+pub trait Decide: Sized + 'static {
+    const SPEC: Spec;
+    type Input: DeserializeOwned + JsonSchema + Send;
+    type Output: Serialize + JsonSchema;
+    /// What it is about. `Refusal::not_found` where that does not exist.
+    fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
+    /// The answer and its record, which may be empty.
+    fn run(permit: Permit<Self>, input: Self::Input, read: &Reader<'_>) -> Result<(Self::Output, Vec<Event>), Stop>;
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     Query,
+    /// A query whose answer may be recorded.
+    Decide,
     Change,
 }
 
@@ -208,6 +239,8 @@ pub struct Prepared {
 pub struct Done {
     pub body: Vec<u8>,
     pub next: Option<String>,
+    /// What has to be recorded before it is told.
+    pub(super) events: Vec<Event>,
 }
 
 /// The generic shell around the non-generic core.
@@ -228,6 +261,7 @@ pub(super) trait Act: Send {
 }
 
 struct Asking<O: Query>(O::Input);
+struct Deciding<O: Decide>(O::Input);
 struct Acting<O: Change>(O::Input);
 
 fn body(media: Media, output: &impl Serialize) -> Result<Vec<u8>, Stop> {
@@ -245,7 +279,21 @@ impl<O: Query> Ask for Asking<O> {
     }
     fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop> {
         let output = O::run(Permit::mint(grant), self.0, read)?;
-        Ok(Done { body: body(O::SPEC.route.media, &output)?, next: O::next(&output) })
+        Ok(Done { body: body(O::SPEC.route.media, &output)?, next: O::next(&output), events: Vec::new() })
+    }
+}
+
+impl<O: Decide> Ask for Deciding<O> {
+    fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
+        O::target(&self.0, read)
+    }
+    fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop> {
+        let (output, events) = O::run(Permit::mint(grant), self.0, read)?;
+        if let Some(event) = events.iter().find(|event| !O::SPEC.events.contains(&event.kind())) {
+            let message = format!("{} does not declare the event {}", O::SPEC.name, event.kind().name());
+            return Err(Fault::Broken(message).into());
+        }
+        Ok(Done { body: body(O::SPEC.route.media, &output)?, next: None, events })
     }
 }
 
@@ -258,7 +306,7 @@ impl<O: Change> Act for Acting<O> {
     }
     fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop> {
         let output = O::run(Permit::mint(grant), self.0, draft)?;
-        Ok(Done { body: body(O::SPEC.route.media, &output)?, next: None })
+        Ok(Done { body: body(O::SPEC.route.media, &output)?, next: None, events: Vec::new() })
     }
 }
 
@@ -287,6 +335,16 @@ impl Entry {
             input: |generator| generator.subschema_for::<O::Input>(),
             output: |generator| generator.subschema_for::<O::Output>(),
             prepare: |value| Ok(Call::Query(Box::new(Asking::<O>(parse(value)?)))),
+        }
+    }
+
+    pub const fn decide<O: Decide>() -> Entry {
+        Entry {
+            spec: O::SPEC,
+            effect: Effect::Decide,
+            input: |generator| generator.subschema_for::<O::Input>(),
+            output: |generator| generator.subschema_for::<O::Output>(),
+            prepare: |value| Ok(Call::Query(Box::new(Deciding::<O>(parse(value)?)))),
         }
     }
 

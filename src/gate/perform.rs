@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{Semaphore, watch};
 
 use super::admit;
-use super::change::{Changing, Refused};
+use super::change::{Changing, Refused, Told};
 use super::limiter::Limiter;
 use super::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
 use super::permit::Grant;
@@ -112,6 +112,7 @@ impl Gate {
         };
         match answered {
             Asked::Done(reply) => Ok(reply),
+            Asked::Told(told) => self.queue.submit(Work::Told(told)).await,
             // A refusal is a record too; if it cannot be recorded, it is not given.
             Asked::Refused(refused) => self.queue.submit(Work::Refused(refused)).await,
         }
@@ -170,8 +171,15 @@ impl Gate {
         let target = query.target(&read)?;
         let ruling = rule::decide_watched(world, &caller, spec.name, &target, now)?;
         if let Ruling::Allow { because } = ruling {
-            let done = query.run(Grant { caller: caller.clone(), now, because }, &read)?;
-            return Ok(Asked::Done(reply(world, spec, done)));
+            let grant = Grant { caller: caller.clone(), now, because: because.clone() };
+            let mut done = query.run(grant, &read)?;
+            let events = std::mem::take(&mut done.events);
+            let reply = reply(world, spec, done);
+            if events.is_empty() {
+                return Ok(Asked::Done(reply));
+            }
+            drop(read);
+            return Ok(Asked::Told(Told { caller, spec, target, ruling: Ruling::Allow { because }, events, reply }));
         }
         // A query is never parked: nothing would resume it. Who would need approval to read is refused.
         drop(read);
@@ -181,6 +189,8 @@ impl Gate {
 
 enum Asked {
     Done(Reply),
+    /// To be recorded before it is told.
+    Told(Told),
     Refused(Refused),
 }
 

@@ -25,6 +25,11 @@ fn noun(name: &str) -> Option<&str> {
     name.split_once('.').map(|(noun, _)| noun)
 }
 
+/// The operation that one is a form of: who may have one decision may have a batch of them.
+fn whole(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(whole, _)| whole).filter(|whole| whole.contains('.'))
+}
+
 fn nouns<'a>(entries: &[&'a Entry]) -> Vec<&'a str> {
     let mut nouns: Vec<&str> = entries.iter().filter_map(|entry| noun(entry.spec.name)).collect();
     nouns.dedup();
@@ -34,13 +39,13 @@ fn nouns<'a>(entries: &[&'a Entry]) -> Vec<&'a str> {
 fn action(entry: &Entry) -> String {
     let spec = &entry.spec;
     let effect = match entry.effect {
-        Effect::Query => "query",
+        Effect::Query | Effect::Decide => "query",
         Effect::Change => "change",
     };
-    let groups = match noun(spec.name) {
-        Some(noun) => format!("\"{effect}\", \"{noun}.*\""),
-        None => format!("\"{effect}\""),
-    };
+    let mut groups = vec![effect.to_owned()];
+    groups.extend(noun(spec.name).map(|noun| format!("{noun}.*")));
+    groups.extend(whole(spec.name).map(str::to_owned));
+    let groups = format!("\"{}\"", groups.join("\", \""));
     let mut principals = vec!["Actor"];
     principals.extend(spec.route.by_server.then_some("Server"));
     principals.extend(spec.route.open.then_some("Visitor"));

@@ -15,12 +15,13 @@ use crate::log::append::Head;
 use crate::log::record::PolicyStamp;
 use crate::policy::{Bundle, Closed, Record, Snapshot};
 use crate::store::actors::{self, Actor, Status};
-use crate::store::company::Instance;
+use crate::store::company::{self, Instance};
 use crate::store::fold::Touched;
 use crate::store::kills::{self, Kill};
 use crate::store::policies;
 use crate::store::tokens::{self, Token};
 use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::decision::Recording;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 use crate::types::token::TokenHash;
@@ -57,6 +58,8 @@ pub struct World {
     pub(super) workshop: Arc<Workshop>,
     /// Calls by limit and actor.
     pub(super) rates: Arc<Rates>,
+    /// Which decisions for other programs are recorded.
+    pub(super) recording: Recording,
     /// A candidate that is tried beside the policies in force.
     pub(super) trial: Option<Arc<Trial>>,
 }
@@ -88,6 +91,7 @@ impl World {
             dev_auth,
             workshop,
             rates,
+            recording: Recording::default(),
             trial: None,
         }
     }
@@ -129,6 +133,7 @@ impl World {
         world.touch(conn, &Touched::Kills)?;
         world.touch(conn, &Touched::Policy)?;
         world.touch(conn, &Touched::Trial)?;
+        world.touch(conn, &Touched::Company)?;
         Ok(world)
     }
 
@@ -137,6 +142,7 @@ impl World {
         match touched {
             Touched::Nothing => {}
             Touched::Policy => self.be_governed(conn)?,
+            Touched::Company => self.recording = company::recording(conn)?,
             Touched::Trial => self.trial = trial::of(conn, &self.workshop)?,
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {

@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use super::change::{Changing, Refused};
+use super::change::{Changing, Refused, Told};
 use super::guard::Guard;
 use super::operation::Entry;
 use super::perform::Reply;
@@ -52,6 +52,8 @@ pub(super) enum Work {
     Change(Changing),
     /// Record that a query was refused.
     Refused(Refused),
+    /// Record what a query is answered.
+    Told(Told),
     /// Finish and give the file up.
     Stop,
 }

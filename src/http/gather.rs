@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use axum::extract::RawPathParams;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, HOST};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
@@ -72,14 +72,21 @@ impl ParamKind {
 
 /// One value of everything that a request says.
 pub(super) async fn input(face: &Face, params: &RawPathParams, parts: &Parts, body: Body) -> Result<Value, Failed> {
-    let in_query = matches!(face.entry.spec.route.method, Method::Get | Method::Delete);
+    let route = &face.entry.spec.route;
+    let in_query = matches!(route.method, Method::Get | Method::Delete);
     let mut fields = query(face, parts, in_query)?;
     if !in_query {
         let body = read(body, &face.limits, face.body_bytes()).await?;
-        match self::json(parts, &body)? {
+        match self::json(parts, &body).map_err(|failed| malformed(face, failed))? {
+            // What a standard may add some day is passed over.
+            Value::Object(object) if route.standard => fields = object,
             Value::Object(object) => fields = known(face, object)?,
-            other => return Err(Failed::Rejected(not_an_object(&other))),
+            other => return Err(malformed(face, Failed::Rejected(not_an_object(&other)))),
         }
+    }
+    if route.host {
+        let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+        fields.insert("host".to_owned(), host.or_else(|| parts.uri.authority().map(|host| host.as_str())).into());
     }
     for (name, text) in params {
         // What cannot be an id names nothing.
@@ -88,6 +95,14 @@ pub(super) async fn input(face: &Face, params: &RawPathParams, parts: &Parts, bo
         fields.insert(name.to_owned(), value);
     }
     Ok(Value::Object(fields))
+}
+
+/// A standard knows one answer to whatever it cannot read.
+fn malformed(face: &Face, failed: Failed) -> Failed {
+    match failed {
+        Failed::Rejected(Rejected(_, text)) if face.entry.spec.route.standard => Refusal::bad_request(text).into(),
+        failed => failed,
+    }
 }
 
 /// Fields have names: an array would fill them by their order, and pass over those in the path.
@@ -126,7 +141,7 @@ pub(super) fn prepare(face: &Face, value: Value) -> Result<Prepared, Failed> {
         let in_query = matches!(face.entry.spec.route.method, Method::Get | Method::Delete);
         match &bad.field {
             Some(field) if face.in_path(field) => Refusal::not_found().into(),
-            _ if in_query => Refusal::bad_request(bad.to_string()).into(),
+            _ if in_query || face.entry.spec.route.standard => Refusal::bad_request(bad.to_string()).into(),
             _ => {
                 let text = format!("Failed to deserialize the JSON body into the target type: {bad}");
                 Failed::Rejected(Rejected(StatusCode::UNPROCESSABLE_ENTITY, text))

@@ -32,10 +32,12 @@ struct RequestId(u64);
 pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let id = RequestId(COUNT.fetch_add(1, Ordering::Relaxed));
+    // The standards beside `/api` want a client's own name for its request back.
+    let theirs = request.headers().get(REQUEST_ID).filter(|_| !request.uri().path().starts_with("/api")).cloned();
     request.extensions_mut().insert(id);
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    headers.insert(REQUEST_ID, HeaderValue::from(id.0));
+    headers.insert(REQUEST_ID, theirs.unwrap_or_else(|| HeaderValue::from(id.0)));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response

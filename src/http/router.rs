@@ -1,4 +1,5 @@
-//! Every route, from the list of operations. Nothing is served under `/api` that is not in that list.
+//! Every route, from the list of operations. Nothing is served under `/api` that is not in that list; a standard's
+//! addresses stand beside it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,12 +21,13 @@ use crate::types::refusal::{Code, Refusal};
 
 /// The whole service. Streams end when `stop` is cancelled.
 pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Router {
-    let mut paths: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
+    let mut paths: BTreeMap<(bool, &'static str), MethodRouter> = BTreeMap::new();
     for entry in gate.entries().iter().filter(|entry| !entry.spec.route.local) {
         let face = Arc::new(Face::new(entry, Arc::clone(&gate), limits, stop.clone()));
-        let methods = paths.remove(entry.spec.route.path).unwrap_or_default();
+        let at = (entry.spec.route.standard, entry.spec.route.path);
+        let methods = paths.remove(&at).unwrap_or_default();
         paths.insert(
-            entry.spec.route.path,
+            at,
             methods.on(
                 filter(entry),
                 move |params: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
@@ -34,8 +36,12 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
             ),
         );
     }
-    let api = paths.into_iter().fold(Router::new(), |api, (path, methods)| api.route(path, methods));
-    Router::new()
+    let (mut api, mut standard) = (Router::new(), Router::new());
+    for ((is_standard, path), methods) in paths {
+        let part = if is_standard { &mut standard } else { &mut api };
+        *part = std::mem::take(part).route(path, methods);
+    }
+    standard
         .nest("/api", api.fallback(no_such_route))
         // `nest` leaves this one out.
         .route("/api/", any(no_such_route))

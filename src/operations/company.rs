@@ -8,6 +8,7 @@ use super::token::{IssuedToken, issue};
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Route, Spec, Target, get, put};
 use crate::store::company::Company;
 use crate::types::actor::{ActorKind, Role, Trust};
+use crate::types::decision::Recording;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -31,6 +32,7 @@ pub struct Settings {
     /// How many days content is kept; 0 keeps it for good.
     pub retention_days: u32,
     pub approvals: ApprovalSettings,
+    pub decisions: DecisionSettings,
     /// What agents may spend in a month, in cents; absent for no limit.
     pub budget_cents_month: Option<u64>,
 }
@@ -49,6 +51,12 @@ pub struct ApprovalSettings {
     pub default_ttl_h: u32,
 }
 
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DecisionSettings {
+    /// Which decisions for other programs are recorded: `all`, `refusals` or `none`.
+    pub record: Recording,
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -58,6 +66,7 @@ impl Default for Settings {
             hours: Hours { from: "09:00".into(), to: "17:00".into() },
             retention_days: 0,
             approvals: ApprovalSettings { default_ttl_h: 72 },
+            decisions: DecisionSettings { record: Recording::default() },
             budget_cents_month: None,
         }
     }

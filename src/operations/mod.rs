@@ -1,6 +1,7 @@
 //! What the product does: a file per noun, a small type per operation. `ALL` is the only list; the router, the OpenAPI
 //! document, the Cedar schema, the scope table, the references and the tests walk it.
 
+pub mod access;
 pub mod actor;
 pub mod approval;
 pub mod audit;
@@ -20,6 +21,7 @@ pub mod token;
 use crate::gate::Entry;
 
 const NOUNS: &[&[Entry]] = &[
+    access::ALL,
     actor::ALL,
     approval::ALL,
     audit::ALL,

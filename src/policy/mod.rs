@@ -14,6 +14,7 @@ pub mod entities;
 pub mod finding;
 mod lexer;
 pub mod limits;
+pub mod own;
 pub mod plan;
 pub mod record;
 mod stack;

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::to_json;
+use crate::types::decision::Recording;
 use crate::types::time::Time;
 
 /// What belongs to the state file itself.
@@ -44,6 +45,14 @@ pub fn get(conn: &Connection) -> rusqlite::Result<Company> {
             created_at: Time(row.get(3)?),
         })
     })
+}
+
+/// Which decisions for other programs the settings want recorded.
+pub fn recording(conn: &Connection) -> rusqlite::Result<Recording> {
+    let set = conn.query_row("SELECT json_extract(settings, '$.decisions.record') FROM company", [], |row| {
+        Ok(row.get::<_, Option<String>>(0)?.and_then(|name| Recording::named(&name)))
+    });
+    Ok(set.optional()?.flatten().unwrap_or_default())
 }
 
 pub(super) fn created(conn: &Connection, at: Time, name: &str) -> rusqlite::Result<()> {

@@ -18,6 +18,8 @@ pub enum Touched {
     Token(Id),
     Kills,
     Policy,
+    /// The company's settings.
+    Company,
     /// A candidate is tried, or no longer.
     Trial,
 }
@@ -27,7 +29,10 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
     inbox::fold(conn, at, event)?;
     match event {
         Event::CompanyCreated { name } => company::created(conn, at, name)?,
-        Event::CompanyUpdated { version, settings } => company::updated(conn, *version, settings)?,
+        Event::CompanyUpdated { version, settings } => {
+            company::updated(conn, *version, settings)?;
+            return Ok(Touched::Company);
+        }
         Event::PolicyApplied { version, hash, source, change, files } => {
             let change = change.as_ref().map(Id::to_string);
             let (version, hash, source) = (*version, hash.clone(), source.clone());
@@ -87,8 +92,8 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::ApprovalStale { .. }
         | Event::ApprovalCancelled { .. }
         | Event::ApprovalExpired { .. } => approval(conn, at, by, event)?,
-        // Both change no table: a refusal is its own record, and erasing is the log's business.
-        Event::Denied { .. } | Event::ContextForgotten { .. } => {}
+        // These change no table: an answer is its own record, and erasing is the log's business.
+        Event::Denied { .. } | Event::AccessDecided { .. } | Event::ContextForgotten { .. } => {}
     }
     Ok(Touched::Nothing)
 }

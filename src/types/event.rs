@@ -120,6 +120,11 @@ events! {
     KillSwitch = "kill_switch" { scope: KillScope, engaged: bool, reason: String, }
     /// The gate refused an operation.
     Denied = "denied" { operation: String, target: String, reason: String, fault: Option<String>, }
+    /// Another program asked for a decision about the company's own types.
+    AccessDecided = "access_decided" {
+        subject: String, action: String, resource: String, decision: bool, needs_approval: Vec<String>,
+        policies: Vec<String>, policy_version: i64,
+    }
     /// An operation waits for people.
     ApprovalRequested = "approval_requested" {
         id: Id, operation: String, target: String, input: serde_json::Value, resource: serde_json::Value,
@@ -146,9 +151,11 @@ impl Event {
     /// The ids of what the event is about: what `GET /events` filters by, and what its visibility hangs on.
     pub fn subjects(&self) -> Vec<String> {
         let ids: Vec<String> = match self {
-            Event::CompanyCreated { .. } | Event::CompanyUpdated { .. } | Event::PolicySourceChanged { .. } => {
-                Vec::new()
-            }
+            // Whom another program asks about is nobody in the directory.
+            Event::CompanyCreated { .. }
+            | Event::CompanyUpdated { .. }
+            | Event::PolicySourceChanged { .. }
+            | Event::AccessDecided { .. } => Vec::new(),
             Event::PolicyApplied { change, .. } => change.iter().map(Id::to_string).collect(),
             Event::ChangeProposed { id, .. } => vec![id.to_string()],
             Event::ChangeReviewed { id, author, .. }
@@ -195,6 +202,6 @@ impl Event {
 impl EventKind {
     /// Whether the content can be erased without the tables losing anything.
     pub const fn is_forgettable(self) -> bool {
-        matches!(self, EventKind::Denied)
+        matches!(self, EventKind::Denied | EventKind::AccessDecided)
     }
 }

@@ -5,6 +5,7 @@ pub mod approval;
 pub mod caller;
 pub mod canonical;
 pub mod change;
+pub mod decision;
 pub mod entropy;
 pub mod event;
 pub mod id;

@@ -11,7 +11,7 @@ async fn settings_are_replaced_whole_and_counted() {
     assert_eq!((&before["name"], &before["version"]), (&json!("Company"), &json!(1)));
     let new = json!({
         "name": "Acme", "timezone": "Europe/Berlin", "locale": "de", "hours": { "from": "08:00", "to": "16:00" },
-        "retention_days": 30, "approvals": { "default_ttl_h": 24 }, "budget_cents_month": 500,
+        "retention_days": 30, "approvals": { "default_ttl_h": 24 }, "decisions": { "record": "none" }, "budget_cents_month": 500,
     });
     let updated = test.call("PUT", "/company", &test.admin, Some(new.clone())).await;
     assert_eq!((updated.status.as_u16(), &updated.json()["version"]), (200, &json!(2)));

@@ -93,11 +93,42 @@ impl Of {
 /// What each operation can be tried on.
 fn targets(name: &str) -> Option<&'static [Of]> {
     Some(match name {
-        "actor.list" | "approval.list" | "audit.checkpoints" | "audit.consistency" | "audit.head" | "audit.key"
-        | "audit.verify" | "company.read" | "company.update" | "directory.cards" | "directory.find" | "event.list"
-        | "event.stream" | "health.read" | "inbox.list" | "me.read" | "policy.check" | "policy.diff"
-        | "policy.read" | "policy.export" | "policy.applied" | "policy.drift" | "policy.source" | "policy.propose"
-        | "change.list" | "change.propose" | "openapi.read" | "policy.who_can" | "tick" | "token.list" => &[Company],
+        "access.evaluate"
+        | "access.evaluate.batch"
+        | "access.evaluate.subjects"
+        | "access.evaluate.resources"
+        | "access.evaluate.actions"
+        | "access.metadata"
+        | "actor.list"
+        | "approval.list"
+        | "audit.checkpoints"
+        | "audit.consistency"
+        | "audit.head"
+        | "audit.key"
+        | "audit.verify"
+        | "company.read"
+        | "company.update"
+        | "directory.cards"
+        | "directory.find"
+        | "event.list"
+        | "event.stream"
+        | "health.read"
+        | "inbox.list"
+        | "me.read"
+        | "policy.check"
+        | "policy.diff"
+        | "policy.read"
+        | "policy.export"
+        | "policy.applied"
+        | "policy.drift"
+        | "policy.source"
+        | "policy.propose"
+        | "change.list"
+        | "change.propose"
+        | "openapi.read"
+        | "policy.who_can"
+        | "tick"
+        | "token.list" => &[Company],
         "audit.proof" => &[Company, Absent],
         "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
         "change.read" | "change.review" | "change.evals" | "change.promote" | "change.canary" | "change.reject" => {
@@ -261,6 +292,7 @@ impl Stage {
             "token.revoke_all" => json!({ "actor": of.person(who) }),
             "token.revoke" | "token.narrow" => json!({ "id": self.token_of(of, who).await, "scopes": ["read"] }),
             "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
+            "access.evaluate.batch" => json!({ "evaluations": [{}] }),
             "audit.proof" => json!({ "seq": if of == Absent { 999_999 } else { 1 } }),
             "audit.consistency" => json!({ "from": 1 }),
             _ => json!({}),

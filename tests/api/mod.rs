@@ -1,4 +1,5 @@
 //! The HTTP API, a file per noun.
+mod access;
 mod actors;
 mod approvals;
 mod audit;

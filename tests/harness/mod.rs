@@ -188,7 +188,7 @@ impl Test {
     }
 
     pub async fn call(&self, method: &str, path: &str, token: &str, body: Option<Value>) -> Answer {
-        let mut request = Request::builder().method(method).uri(format!("/api{path}"));
+        let mut request = Request::builder().method(method).uri(address(path));
         if !token.is_empty() {
             request = request.header("authorization", format!("Bearer {token}"));
         }
@@ -204,7 +204,7 @@ impl Test {
 
     /// A request of any shape, by the admin unless a header says otherwise.
     pub async fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
-        let mut request = Request::builder().method(method).uri(format!("/api{path}"));
+        let mut request = Request::builder().method(method).uri(address(path));
         if !headers.iter().any(|(name, _)| *name == "authorization") {
             request = request.header("authorization", format!("Bearer {}", self.admin));
         }
@@ -286,6 +286,12 @@ impl Test {
     pub async fn last_seq(&self) -> i64 {
         self.get("/events?limit=1", &self.admin).await.json()["last_seq"].as_i64().unwrap()
     }
+}
+
+/// A standard's addresses are not below `/api`.
+fn address(path: &str) -> String {
+    let standard = path.starts_with("/access/") || path.starts_with("/.well-known/");
+    if standard { path.to_owned() } else { format!("/api{path}") }
 }
 
 fn router(company: &Company) -> axum::Router {

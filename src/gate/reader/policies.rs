@@ -14,11 +14,17 @@ use crate::store::actors::Status;
 use crate::store::changes::{self, Change};
 use crate::store::policies::{self, Applied, PolicySource};
 use crate::types::actor::{ActorKind, Role};
+use crate::types::decision::Recording;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 
 impl Reader<'_> {
+    /// Which decisions for other programs are recorded.
+    pub fn recording(&self) -> Recording {
+        self.world.recording
+    }
+
     /// Which policies are in force, since when, by whom.
     pub fn applied(&self) -> Result<Applied, Fault> {
         policies::applied(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))

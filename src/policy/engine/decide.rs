@@ -145,7 +145,9 @@ impl Snapshot {
             value.ok_or_else(|| format!("the schema knows no approval kind `{kind}`"))
         });
         let approvals = Value::set(kinds.collect::<Result<Vec<_>, _>>()?, None);
-        let context: Context = question.facts.clone().with(ATTRIBUTE, approvals).context();
+        let takes = self.actions.get(question.action.as_ref()).is_none_or(|action| action.takes_approvals);
+        let facts = question.facts.clone();
+        let context: Context = if takes { facts.with(ATTRIBUTE, approvals) } else { facts }.context();
         let (principal, resource) = (entry(question.principal), entry(question.resource));
         Ok(Request::new_unchecked(principal, entry(question.action), resource, Some(context)))
     }

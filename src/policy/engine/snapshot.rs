@@ -4,15 +4,17 @@
 //! whole bundle was free of findings. Hold it in an `ArcSwap`; where there is none, the gate denies.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use cedar_policy::Schema;
+use cedar_policy::{EntityUid, Schema};
 use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, Expr, Value};
 use cedar_policy_core::entities::conformance::EntitySchemaConformanceChecker;
 use cedar_policy_core::extensions::Extensions;
+use cedar_policy_core::validator::types::Type;
 use cedar_policy_core::validator::{CoreSchema, ValidatorEntityTypeKind};
 
+use super::approvals::{ATTRIBUTE, KIND_TYPE};
 use super::decide::Question;
 use super::index::{Index, Position};
 use super::load;
@@ -20,6 +22,7 @@ use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
 use crate::policy::approvals::ApprovalRules;
 use crate::policy::limits::{Limits, Rate};
+use crate::policy::own::Catalog;
 use crate::policy::stack::deep;
 use crate::policy::{Bundle, Closed, Finding, Hash};
 
@@ -40,6 +43,8 @@ pub struct Snapshot {
     limits: Limits,
     /// The names of the rate limits that each operation falls under.
     rates: BTreeMap<String, Vec<String>>,
+    /// The company's own types, once somebody asks about them.
+    catalog: OnceLock<Catalog>,
     /// Nobody has asked its questions: what goes wrong in them is not told.
     pub(super) quiet: bool,
     faults: AtomicU64,
@@ -63,6 +68,8 @@ pub(super) struct Action {
     pub index: Index,
     /// The facts that were found to fit its context.
     pub fitting: Fitting,
+    /// Its context holds approvals: always so for the product's own.
+    pub takes_approvals: bool,
 }
 
 /// What went wrong since the snapshot was loaded.
@@ -100,6 +107,7 @@ impl Snapshot {
             set: parts.set,
             kinds: parts.kinds,
             approvals: parts.approvals,
+            catalog: OnceLock::new(),
             quiet: false,
             faults: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
@@ -120,6 +128,7 @@ impl Snapshot {
             approvals: self.approvals.clone(),
             limits: self.limits.clone(),
             rates: self.rates.clone(),
+            catalog: OnceLock::new(),
             quiet: false,
             faults: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
@@ -186,6 +195,16 @@ impl Snapshot {
         self.actions.get(action).map_or(&[], |action| action.family.as_slice())
     }
 
+    /// What other programs can ask about.
+    pub(in crate::policy) fn catalog(&self) -> &Catalog {
+        self.catalog.get_or_init(|| Catalog::of(&self.schema))
+    }
+
+    /// Whether the context of an action holds approvals, which nobody may claim.
+    pub(in crate::policy) fn takes_approvals(&self, action: &EntityUid) -> bool {
+        self.actions.get(action.as_ref()).is_some_and(|action| action.takes_approvals)
+    }
+
     /// Ids of enumerated types are known from the schema: they need no entity.
     pub(super) fn is_enumerated(&self, uid: &EntityUID) -> bool {
         self.enums.contains(uid.entity_type())
@@ -242,9 +261,19 @@ fn actions(schema: &Schema, rules: &[Rule]) -> BTreeMap<EntityUID, Action> {
     let action = |entity: &ast::Entity| {
         let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
         let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
-        (entity.uid().clone(), Action { family, index: index(entity, rules), fitting: Fitting::default() })
+        let takes_approvals = takes_approvals(schema, entity.uid());
+        let index = index(entity, rules);
+        (entity.uid().clone(), Action { family, index, fitting: Fitting::default(), takes_approvals })
     };
     entities.iter().map(action).collect()
+}
+
+fn takes_approvals(schema: &Schema, action: &EntityUID) -> bool {
+    let Some(Type::Record { attrs, .. }) = schema.as_ref().context_type(action) else { return false };
+    attrs.iter().any(|(name, attribute)| {
+        name == ATTRIBUTE
+            && matches!(&*attribute.attr_type, Type::Set { element_type: Some(kind) } if kind.to_string() == KIND_TYPE)
+    })
 }
 
 fn index(action: &ast::Entity, rules: &[Rule]) -> Index {

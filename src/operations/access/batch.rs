@@ -1,0 +1,118 @@
+//! Many decisions in one request.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::recorded::{Decision, Judge, NotUnderstood, Why};
+use super::words::{Action, Entity, Evaluation, bad};
+use crate::gate::operation::Decide;
+use crate::gate::{Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::types::event::{Event, EventKind};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// Questions in one request.
+const MOST: usize = 1_000;
+
+/// Questions, and what those that leave it out have in common.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Batch {
+    /// Of every question that names none.
+    pub subject: Option<Entity>,
+    pub action: Option<Action>,
+    pub resource: Option<Entity>,
+    pub context: Option<Map<String, Value>>,
+    /// At most 1000. Without any, the fields above are the one question.
+    pub evaluations: Option<Vec<Evaluation>>,
+    pub options: Option<BatchOptions>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct BatchOptions {
+    #[serde(default)]
+    pub evaluations_semantic: Semantic,
+}
+
+/// How far a batch is decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Semantic {
+    /// Every question.
+    #[default]
+    ExecuteAll,
+    /// Until the first no, which is the last answer.
+    DenyOnFirstDeny,
+    /// Until the first yes, which is the last answer.
+    PermitOnFirstPermit,
+}
+
+impl Semantic {
+    fn ends_with(self, decision: bool) -> bool {
+        match self {
+            Semantic::ExecuteAll => false,
+            Semantic::DenyOnFirstDeny => !decision,
+            Semantic::PermitOnFirstPermit => decision,
+        }
+    }
+}
+
+/// The answers, in the order of the questions; or the one answer where no `evaluations` were asked.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Answers {
+    Many { evaluations: Vec<Decision> },
+    One(Decision),
+}
+
+/// Many decisions.
+pub enum Evaluations {}
+
+impl Decide for Evaluations {
+    const SPEC: Spec = Spec {
+        name: "access.evaluate.batch",
+        doc: "Decide up to 1000 questions at once, by the same policies: AuthZEN, about the company's own types.",
+        scope: Reach::Full,
+        route: post("/access/v1/evaluations").standard().slow(),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::AccessDecided],
+    };
+    type Input = Batch;
+    type Output = Answers;
+
+    fn target(_: &Batch, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Batch, read: &Reader<'_>) -> Result<(Answers, Vec<Event>), Stop> {
+        let Batch { subject, action, resource, context, evaluations, options } = input;
+        let evaluations = evaluations.unwrap_or_default();
+        let semantic = options.unwrap_or_default().evaluations_semantic;
+        if evaluations.len() > MOST {
+            return Err(Refusal::field("evaluations", format!("must be at most {MOST}")).into());
+        }
+        let common = Evaluation { subject, action, resource, context };
+        let mut judge = Judge::new(read);
+        if evaluations.is_empty() {
+            let decision = judge.decide(&common, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
+            return Ok((Answers::One(decision), judge.events));
+        }
+        let mut answers = Vec::with_capacity(evaluations.len());
+        for evaluation in &evaluations {
+            // One question that cannot be read is a no, and leaves the others alone.
+            let answer = judge.decide(evaluation, &common).unwrap_or_else(|wrong| Decision {
+                decision: false,
+                context: Some(Why {
+                    error: Some(NotUnderstood { status: 400, message: wrong.to_string() }),
+                    ..Why::default()
+                }),
+            });
+            let last = semantic.ends_with(answer.decision);
+            answers.push(answer);
+            if last {
+                break;
+            }
+        }
+        Ok((Answers::Many { evaluations: answers }, judge.events))
+    }
+}

@@ -1,0 +1,51 @@
+//! Decisions for other programs, as the OpenID AuthZEN Authorization API 1.0 has them. They are about the types and
+//! actions of the company's own schema, and by the same policies and the same engine as everything else.
+
+mod batch;
+mod metadata;
+mod recorded;
+mod search;
+mod words;
+
+use self::recorded::{Decision, Judge};
+use self::words::{Evaluation, bad};
+use crate::gate::operation::Decide;
+use crate::gate::{Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::types::event::{Event, EventKind};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[
+    Entry::decide::<Evaluate>(),
+    Entry::decide::<batch::Evaluations>(),
+    Entry::query::<search::Subjects>(),
+    Entry::query::<search::Resources>(),
+    Entry::query::<search::Actions>(),
+    Entry::query::<metadata::Metadata>(),
+];
+
+/// One decision.
+pub enum Evaluate {}
+
+impl Decide for Evaluate {
+    const SPEC: Spec = Spec {
+        name: "access.evaluate",
+        doc: "Decide whether a subject may do something to a resource: AuthZEN, about the company's own types.",
+        scope: Reach::Full,
+        route: post("/access/v1/evaluation").standard(),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::AccessDecided],
+    };
+    type Input = Evaluation;
+    type Output = Decision;
+
+    fn target(_: &Evaluation, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Evaluation, read: &Reader<'_>) -> Result<(Decision, Vec<Event>), Stop> {
+        let mut judge = Judge::new(read);
+        let decision = judge.decide(&input, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
+        Ok((decision, judge.events))
+    }
+}

@@ -1,0 +1,159 @@
+//! The decisions of one request, and what of them goes into the log.
+
+use std::sync::Arc;
+
+use cedar_policy::EntityUid;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::words::{Action, Entity, Evaluation, parts};
+use crate::gate::Reader;
+use crate::policy::own::{self, Circumstances, Thing, Wrong};
+use crate::policy::{Ruling, Snapshot};
+use crate::types::decision::Recording;
+use crate::types::event::Event;
+
+/// A decision.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Decision {
+    pub decision: bool,
+    /// Only where it is no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Why>,
+}
+
+/// Why it is no.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Why {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The kinds of approval, all of them, that would make it a yes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub needs_approval: Vec<String>,
+    /// The ids of the policies that stand in the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_version: Option<i64>,
+    /// This question of a batch was not understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<NotUnderstood>,
+}
+
+/// What is wrong with one question of a batch.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NotUnderstood {
+    /// What the answer would have been to this question alone.
+    pub status: u16,
+    pub message: String,
+}
+
+/// Decides the questions of one request, all by the same policies. What is the same in several is read once.
+pub(super) struct Judge {
+    pub snapshot: Arc<Snapshot>,
+    version: i64,
+    recording: Recording,
+    subject: Option<Result<Thing, Wrong>>,
+    resource: Option<Result<Thing, Wrong>>,
+    circumstances: Option<(EntityUid, Result<Circumstances, Wrong>)>,
+    pub events: Vec<Event>,
+}
+
+impl Judge {
+    pub fn new(read: &Reader<'_>) -> Judge {
+        Judge {
+            snapshot: read.serving(),
+            version: read.policy_stamp().0,
+            recording: read.recording(),
+            subject: None,
+            resource: None,
+            circumstances: None,
+            events: Vec::new(),
+        }
+    }
+
+    /// The answer to a question whose missing parts are those of `default`, with its record if one is wanted.
+    pub fn decide(&mut self, said: &Evaluation, default: &Evaluation) -> Result<Decision, Wrong> {
+        let snapshot = Arc::clone(&self.snapshot);
+        let own_action = said.action.as_ref().and_then(|action| action.name.as_deref());
+        let words = said.action.as_ref().or(default.action.as_ref()).ok_or_else(|| required("action"))?;
+        let name = own_action.or_else(|| default.action.as_ref()?.name.as_deref());
+        let name = name.ok_or_else(|| required("name").within("action"))?;
+        let action = own::action(&snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
+        let end = |said, default, kept| end(&snapshot, said, default, kept);
+        let subject = end(said.subject.as_ref(), default.subject.as_ref(), &mut self.subject);
+        let subject = subject.map_err(|wrong| wrong.within("subject"))?;
+        let resource = end(said.resource.as_ref(), default.resource.as_ref(), &mut self.resource);
+        let resource = resource.map_err(|wrong| wrong.within("resource"))?;
+        let shared = said.action.as_ref().is_none_or(|action| action.properties.is_none()) && said.context.is_none();
+        let context = said.context.as_ref().or(default.context.as_ref());
+        let read = || own::circumstances(&snapshot, action, context, properties(words));
+        let circumstances = match &self.circumstances {
+            Some((kept, circumstances)) if shared && kept == action => circumstances.clone()?,
+            _ if shared && words.properties.is_none() => {
+                let circumstances = read();
+                self.circumstances = Some((action.clone(), circumstances.clone()));
+                circumstances?
+            }
+            _ => read()?,
+        };
+        let ruling = own::ask(&snapshot, &subject, action, &resource, &circumstances)?;
+        Ok(self.recorded(&subject, action, &resource, &ruling))
+    }
+
+    fn recorded(&mut self, subject: &Thing, action: &EntityUid, resource: &Thing, ruling: &Ruling) -> Decision {
+        let decision = ruling.is_allowed();
+        let why = self.why(ruling);
+        if self.recording.wants(decision) {
+            self.events.push(Event::AccessDecided {
+                subject: subject.uid.to_string(),
+                action: action.to_string(),
+                resource: resource.uid.to_string(),
+                decision,
+                needs_approval: why.needs_approval.clone(),
+                policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
+                policy_version: self.version,
+            });
+        }
+        Decision { decision, context: (!decision).then_some(why) }
+    }
+
+    fn why(&self, ruling: &Ruling) -> Why {
+        let needs_approval = match ruling {
+            Ruling::NeedsApproval { kinds, .. } => kinds.clone(),
+            Ruling::Allow { .. } => return Why::default(),
+            Ruling::Deny { .. } => Vec::new(),
+        };
+        Why {
+            reason: Some(ruling.reason().to_owned()),
+            needs_approval,
+            policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
+            policy_version: Some(self.version),
+            error: None,
+        }
+    }
+}
+
+pub(super) fn required(field: &str) -> Wrong {
+    Wrong::new("is required").within(field)
+}
+
+fn properties(action: &Action) -> Option<&serde_json::Map<String, serde_json::Value>> {
+    action.properties.as_ref()
+}
+
+/// One end of a question; the default is read once.
+fn end(
+    snapshot: &Snapshot,
+    said: Option<&Entity>,
+    default: Option<&Entity>,
+    kept: &mut Option<Result<Thing, Wrong>>,
+) -> Result<Thing, Wrong> {
+    match (said, default) {
+        (Some(said), default) => own::thing(snapshot, parts(said, default)?),
+        (None, Some(default)) => {
+            kept.get_or_insert_with(|| parts(default, None).and_then(|parts| own::thing(snapshot, parts))).clone()
+        }
+        (None, None) => Err(Wrong::new("is required")),
+    }
+}

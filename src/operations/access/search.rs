@@ -1,0 +1,229 @@
+//! Who may, to what, and what: decisions over many subjects, resources or actions. Nothing of them is recorded: nobody acts
+//! on a search.
+//!
+//! The product keeps none of the company's own entities, so subjects and resources are searched among the candidates that
+//! the request brings; without any, nothing is found.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::recorded::required;
+use super::words::{Action, Entity, bad, parts};
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, post};
+use crate::policy::Snapshot;
+use crate::policy::own::{self, Parts, Thing, Wrong};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// Candidates in one request.
+const MOST: usize = 1_000;
+
+/// A question with one part open.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Search {
+    /// Required; where subjects are searched for, only its type counts.
+    pub subject: Option<Entity>,
+    /// Required, but where actions are searched for.
+    pub action: Option<Action>,
+    /// Required; where resources are searched for, only its type counts.
+    pub resource: Option<Entity>,
+    pub context: Option<Map<String, Value>>,
+    pub options: Option<SearchOptions>,
+    /// All results are on one page.
+    pub page: Option<PageAsked>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct SearchOptions {
+    /// The entities to search among, at most 1000. A missing `type` is the one searched for.
+    #[serde(default)]
+    pub candidates: Vec<Entity>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct PageAsked {
+    pub token: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Results<T> {
+    pub results: Vec<T>,
+    pub page: PageShown,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PageShown {
+    /// Empty: there is no further page.
+    pub next_token: &'static str,
+    pub count: usize,
+    pub total: usize,
+}
+
+/// An entity that was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FoundEntity {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub id: String,
+}
+
+/// An action that was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FoundAction {
+    pub name: String,
+}
+
+fn results<T>(results: Vec<T>) -> Results<T> {
+    let count = results.len();
+    Results { results, page: PageShown { next_token: "", count, total: count } }
+}
+
+impl Search {
+    fn one_page(&self) -> Result<(), Refusal> {
+        let further = self.page.as_ref().and_then(|page| page.token.as_deref()).is_some_and(|token| !token.is_empty());
+        if further { Err(Refusal::bad_request("page.token: there is no further page")) } else { Ok(()) }
+    }
+
+    fn candidates(&self) -> Result<&[Entity], Refusal> {
+        let candidates = self.options.as_ref().map(|options| options.candidates.as_slice()).unwrap_or_default();
+        if candidates.len() > MOST {
+            return Err(Refusal::field("options.candidates", format!("must be at most {MOST}")));
+        }
+        Ok(candidates)
+    }
+}
+
+/// The end that is known.
+fn known(snapshot: &Snapshot, said: Option<&Entity>, field: &str) -> Result<Thing, Wrong> {
+    let thing = || own::thing(snapshot, parts(said.ok_or_else(|| Wrong::new("is required"))?, None)?);
+    thing().map_err(|wrong| wrong.within(field))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Subject,
+    Resource,
+}
+
+fn entities(input: &Search, open: End, read: &Reader<'_>) -> Result<Results<FoundEntity>, Stop> {
+    input.one_page()?;
+    let candidates = input.candidates()?;
+    Ok(results(found(input, open, candidates, &read.serving()).map_err(|wrong| bad(&wrong))?))
+}
+
+fn found(input: &Search, open: End, candidates: &[Entity], snapshot: &Snapshot) -> Result<Vec<FoundEntity>, Wrong> {
+    let action = input.action.as_ref().ok_or_else(|| required("action"))?;
+    let name = action.name.as_deref().ok_or_else(|| required("name").within("action"))?;
+    let uid = own::action(snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
+    let (wanted, wanted_field, other, other_field) = match open {
+        End::Subject => (&input.subject, "subject", &input.resource, "resource"),
+        End::Resource => (&input.resource, "resource", &input.subject, "subject"),
+    };
+    let kind = wanted.as_ref().and_then(|wanted| wanted.kind.as_deref());
+    let kind = kind.ok_or_else(|| required("type").within(wanted_field))?;
+    let kind = own::entity_type(snapshot, kind).map_err(|wrong| wrong.within("type").within(wanted_field))?.to_string();
+    let other = known(snapshot, other.as_ref(), other_field)?;
+    let circumstances = own::circumstances(snapshot, uid, input.context.as_ref(), action.properties.as_ref())?;
+    let mut found = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let within = |wrong: Wrong| wrong.within(index.to_string()).within("options.candidates");
+        let id = candidate.id.as_deref().ok_or_else(|| within(required("id")))?;
+        if candidate.kind.as_ref().is_some_and(|named| *named != kind) {
+            return Err(within(Wrong::new(format!("must be `{kind}`")).within("type")));
+        }
+        let parts = Parts { kind: &kind, id, properties: candidate.properties.as_ref() };
+        let thing = own::thing(snapshot, parts).map_err(within)?;
+        let (subject, resource) = if open == End::Subject { (&thing, &other) } else { (&other, &thing) };
+        let ruling = own::ask(snapshot, subject, uid, resource, &circumstances).map_err(within)?;
+        if ruling.is_allowed() {
+            found.push(FoundEntity { kind: kind.clone(), id: id.to_owned() });
+        }
+    }
+    Ok(found)
+}
+
+/// Subjects that may.
+pub enum Subjects {}
+
+impl Query for Subjects {
+    const SPEC: Spec = Spec {
+        name: "access.evaluate.subjects",
+        doc: "Find, among the candidates of the request, the subjects that may do something to a resource: AuthZEN.",
+        scope: Reach::Full,
+        route: post("/access/v1/search/subject").standard().slow(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Search;
+    type Output = Results<FoundEntity>;
+
+    fn target(_: &Search, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Search, read: &Reader<'_>) -> Result<Results<FoundEntity>, Stop> {
+        entities(&input, End::Subject, read)
+    }
+}
+
+/// Resources that a subject may do something to.
+pub enum Resources {}
+
+impl Query for Resources {
+    const SPEC: Spec = Spec {
+        name: "access.evaluate.resources",
+        doc: "Find, among the candidates of the request, the resources that a subject may do something to: AuthZEN.",
+        scope: Reach::Full,
+        route: post("/access/v1/search/resource").standard().slow(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Search;
+    type Output = Results<FoundEntity>;
+
+    fn target(_: &Search, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Search, read: &Reader<'_>) -> Result<Results<FoundEntity>, Stop> {
+        entities(&input, End::Resource, read)
+    }
+}
+
+/// What a subject may do to a resource.
+pub enum Actions {}
+
+impl Query for Actions {
+    const SPEC: Spec = Spec {
+        name: "access.evaluate.actions",
+        doc: "Find what a subject may do to a resource, among the actions of the company's schema: AuthZEN.",
+        scope: Reach::Full,
+        route: post("/access/v1/search/action").standard().slow(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Search;
+    type Output = Results<FoundAction>;
+
+    fn target(_: &Search, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Search, read: &Reader<'_>) -> Result<Results<FoundAction>, Stop> {
+        input.one_page()?;
+        let snapshot = read.serving();
+        let subject = known(&snapshot, input.subject.as_ref(), "subject").map_err(|wrong| bad(&wrong))?;
+        let resource = known(&snapshot, input.resource.as_ref(), "resource").map_err(|wrong| bad(&wrong))?;
+        let may = |action: &cedar_policy::EntityUid| {
+            // What the context does not do for is not allowed.
+            let circumstances = own::circumstances(&snapshot, action, input.context.as_ref(), None).ok()?;
+            let ruling = own::ask(&snapshot, &subject, action, &resource, &circumstances).ok()?;
+            let name = format!("{}::{}", action.type_name(), action.id().unescaped());
+            ruling.is_allowed().then_some(FoundAction { name })
+        };
+        let actions = own::actions(&snapshot, subject.kind(), resource.kind());
+        Ok(results(actions.iter().filter_map(may).collect()))
+    }
+}

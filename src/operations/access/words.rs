@@ -1,0 +1,56 @@
+//! What other programs say. Every field may be missing, so that what is missing can be named.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::policy::own::{Parts, Wrong};
+use crate::types::refusal::Refusal;
+
+/// A subject or a resource.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct Entity {
+    /// An entity type of the company's schema, such as `Docs::User`. Required.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// Required, but where it is searched for.
+    pub id: Option<String>,
+    /// Its attributes as the schema has them. An entity in them is `{"type", "id", "properties"}`; `parents` are the groups
+    /// that it is in, near and far.
+    pub properties: Option<Map<String, Value>>,
+}
+
+/// What the subject would do.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct Action {
+    /// Such as `Docs::Action::view`, or `view` where only one action has that name. Required.
+    pub name: Option<String>,
+    /// They become a part of the context.
+    pub properties: Option<Map<String, Value>>,
+}
+
+/// A question: may this subject do this to that resource?
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct Evaluation {
+    /// Required.
+    pub subject: Option<Entity>,
+    /// Required.
+    pub action: Option<Action>,
+    /// Required.
+    pub resource: Option<Entity>,
+    /// As the action's context in the schema.
+    pub context: Option<Map<String, Value>>,
+}
+
+/// An entity with what it lacks taken from a default.
+pub(super) fn parts<'a>(said: &'a Entity, default: Option<&'a Entity>) -> Result<Parts<'a>, Wrong> {
+    let required = |name: &str| Wrong::new("is required").within(name);
+    let kind = said.kind.as_deref().or_else(|| default?.kind.as_deref()).ok_or_else(|| required("type"))?;
+    let id = said.id.as_deref().or_else(|| default?.id.as_deref()).ok_or_else(|| required("id"))?;
+    Ok(Parts { kind, id, properties: said.properties.as_ref() })
+}
+
+/// What a whole request is told that does not fit.
+pub(super) fn bad(wrong: &Wrong) -> Refusal {
+    Refusal::bad_request(wrong.to_string())
+}

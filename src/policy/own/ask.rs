@@ -1,0 +1,68 @@
+//! From the parts of a question to its answer.
+
+use std::collections::BTreeMap;
+
+use cedar_policy::EntityUid;
+use cedar_policy_core::ast::EntityUID;
+
+use super::Wrong;
+use super::read::{Circumstances, Found, Thing};
+use super::reader::bare;
+use crate::policy::{Closed, Question, Ruling, Slice, Snapshot};
+
+/// The answer. Wants at least 2 MiB of stack.
+pub fn ask(
+    snapshot: &Snapshot,
+    subject: &Thing,
+    action: &EntityUid,
+    resource: &Thing,
+    circumstances: &Circumstances,
+) -> Result<Ruling, Wrong> {
+    applies(snapshot, subject, action, resource)?;
+    let entities = gathered(snapshot, [&subject.found, &resource.found, &circumstances.found])?;
+    let slice = Slice::new(snapshot, action, entities);
+    Ok(snapshot.decide(&Question {
+        principal: &subject.uid,
+        action,
+        resource: &resource.uid,
+        entities: &slice,
+        facts: &circumstances.facts,
+        approvals: &[],
+    }))
+}
+
+fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &Thing) -> Result<(), Wrong> {
+    let unknown = || Wrong::new(format!("the schema knows no action `{action}`"));
+    let known = snapshot.schema().as_ref().get_action_id(action.as_ref()).ok_or_else(unknown)?;
+    let ends = [
+        ("subject", subject.kind(), known.is_applicable_principal_type(subject.kind())),
+        ("resource", resource.kind(), known.is_applicable_resource_type(resource.kind())),
+    ];
+    match ends.into_iter().find(|(_, _, applies)| !applies) {
+        Some((end, kind, _)) => {
+            let what = format!("`{action}` does not apply to a {end} of the type `{kind}`");
+            Err(Wrong::new(what).within("type").within(end))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Every entity once: as it is described, or bare where it is only named.
+fn gathered(snapshot: &Snapshot, parts: [&Found; 3]) -> Result<Vec<Closed>, Wrong> {
+    let mut all: BTreeMap<&EntityUID, Closed> = BTreeMap::new();
+    for (uid, closed) in parts.iter().flat_map(|part| &part.described) {
+        if let Some(other) = all.insert(uid, closed.clone())
+            && !other.entity().deep_eq(closed.entity())
+        {
+            return Err(Wrong::new(format!("`{uid}` is described twice, and not alike")));
+        }
+    }
+    for (part, end) in parts.iter().zip(["subject", "resource", "context"]) {
+        for uid in &part.named {
+            if !all.contains_key(uid) {
+                all.insert(uid, bare(snapshot, uid).map_err(|wrong| wrong.within(end))?);
+            }
+        }
+    }
+    Ok(all.into_values().collect())
+}

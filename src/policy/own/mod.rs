@@ -1,0 +1,19 @@
+//! Questions about the company's own types, asked by other programs in JSON.
+//!
+//! Always true: what is asked about is read by the types of the company's own schema, and what does not fit them is told
+//! and never decided; nothing of the namespace `Ok`, the product's own, can be asked about here; the asker's word for its
+//! entities is all that is known of them. One question costs no more than its own words.
+
+mod ask;
+mod catalog;
+mod read;
+mod reader;
+mod wrong;
+
+pub use ask::ask;
+pub use catalog::{Catalog, action, actions, entity_type};
+pub use read::{Circumstances, Parts, Thing, circumstances, thing};
+pub use wrong::Wrong;
+
+/// The product's own namespace.
+const PRODUCT: &str = "Ok::";

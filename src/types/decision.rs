@@ -1,0 +1,35 @@
+//! Which decisions for other programs go into the log.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which decisions for other programs are recorded. What is recorded is durable before it is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Recording {
+    /// Every decision.
+    All,
+    /// Those that are not yes.
+    #[default]
+    Refusals,
+    None,
+}
+
+impl Recording {
+    pub fn named(name: &str) -> Option<Recording> {
+        match name {
+            "all" => Some(Recording::All),
+            "refusals" => Some(Recording::Refusals),
+            "none" => Some(Recording::None),
+            _ => None,
+        }
+    }
+
+    pub fn wants(self, decision: bool) -> bool {
+        match self {
+            Recording::All => true,
+            Recording::Refusals => !decision,
+            Recording::None => false,
+        }
+    }
+}
