@@ -229,3 +229,38 @@ async fn a_change_outlives_its_author_and_an_approval_for_it_does_not() {
     step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
     assert_eq!(step(&test, &abe, &change, "promote", json!({})).await.json()["version"], 2);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn while_policies_are_swapped_every_answer_is_that_of_one_version() {
+    let test = std::sync::Arc::new(Test::new().await);
+    let change = propose(&test, &test.admin, &stricter("closed")).await;
+    step(&test, &test.admin, &change, "evals", json!({})).await;
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let ask = |reads: bool| {
+        let (test, done) = (test.clone(), done.clone());
+        tokio::spawn(async move {
+            let mut seen = Vec::new();
+            while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                let answer = match reads {
+                    true => test.get("/inbox", &test.admin).await,
+                    false => test.post("/inbox/inb_none/read", &test.admin, json!({})).await,
+                };
+                seen.push((answer.status.as_u16(), answer.header("ok-policy").to_owned()));
+            }
+            seen
+        })
+    };
+    let askers: Vec<_> = [true, true, true, false].map(ask).into_iter().collect();
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    assert_eq!(step(&test, &test.admin, &change, "promote", json!({})).await.status, 200);
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    done.store(true, std::sync::atomic::Ordering::SeqCst);
+    let mut kinds = std::collections::BTreeSet::new();
+    for asker in askers {
+        kinds.extend(asker.await.unwrap());
+    }
+    // The list is closed by version 2; a mark on an item that is not there reads the same under both.
+    let expected =
+        [(200, "1"), (403, "2"), (404, "1"), (404, "2")].map(|(status, version)| (status, version.to_owned()));
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
+}
