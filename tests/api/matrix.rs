@@ -367,7 +367,7 @@ fn shape(answer: &Answer) -> (Vec<u8>, Vec<(String, String)>) {
 #[tokio::test]
 async fn everybody_is_answered_by_what_they_may_do() {
     let mut stage = Stage::new().await;
-    let mut table = format!("{:<20} {:<10}", "operation", "target");
+    let mut table = format!("{:<26} {:<10}", "operation", "target");
     EVERYBODY.iter().for_each(|who| write!(table, "{:>9}", who.column).unwrap());
     table.push('\n');
     let mut absences = BTreeSet::new();
@@ -377,7 +377,7 @@ async fn everybody_is_answered_by_what_they_may_do() {
         let name = entry.spec.name;
         let targets = targets(name).unwrap_or_else(|| panic!("say in `targets` and `input` what {name} is tried on"));
         for of in targets {
-            write!(table, "{name:<20} {:<10}", of.name()).unwrap();
+            write!(table, "{name:<26} {:<10}", of.name()).unwrap();
             for who in EVERYBODY {
                 let answer = stage.try_it(entry, *of, who).await;
                 write!(table, "{:>9}", answer.status.as_u16()).unwrap();

@@ -123,7 +123,10 @@ async fn answers(test: &Test, tokens: &[String]) -> Vec<String> {
             told.push(format!("{path} {} {} {}", answer.status, answer.header("ok-policy"), answer.text()));
         }
         let explained = test.post("/policy/explain", token, json!({ "op": "actor.add", "target": "team:ops" })).await;
-        told.push(format!("explain {} {}", explained.status, explained.text()));
+        let mut body = explained.json();
+        // What is left of a rate limit is counted in memory alone.
+        body.as_object_mut().map(|body| body.remove("limits"));
+        told.push(format!("explain {} {body}", explained.status));
     }
     told
 }
