@@ -27,11 +27,9 @@ fn every_mistake_in_them_is_noticed_but_one_that_makes_no_difference() {
     let options = Options { mutate: true, ..Options::default() };
     let mutation = fixture::check(&ok::operations::ALL, &pack(), &options).mutation.unwrap();
     let survived: Vec<&str> = mutation.survived.iter().map(|finding| finding.message.as_str()).collect();
-    // Each of these says again, for its reader, what another policy or the server makes sure of: no switch is ever
-    // engaged for a visitor or the server.
+    // Each of these says again, for its reader, what another policy makes sure of.
     let again = [
         "no test notices in `approvers-decide`: `resource.approvers.contains(principal)` was dropped",
-        "no test notices in `killed-actor`: `principal is Ok::Actor` was dropped",
         // A switch can stop only an actor. Said, so that it asks nothing of the contexts that a company gives its own types.
         "no test notices in `killed-actor`: `principal is Ok::Actor` was dropped",
         "no test notices in `leads-stop-their-team`: `resource.engage` was dropped",
