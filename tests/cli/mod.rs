@@ -141,6 +141,8 @@ pub fn assert_snapshot(name: &str, text: impl std::fmt::Display) {
         (r"[0-9A-Za-z+/]{90,}={0,2}", "<signature>"),
         (r"[0-9A-Za-z+/]{43}= *", "<root> "),
         (r"\b[0-9a-f]{64}\b", "<sha256>"),
+        (r"\([0-9a-f]{12}\)", "(<hash>)"),
+        (r"-> [0-9a-f]{12}\b", "-> <hash>"),
         (r#""key_id":"[0-9a-f]{8}""#, r#""key_id":"<key id>""#),
         (r"(?m)^bytes .*$", "bytes   <bytes>"),
         (r"process \d+", "process <pid>"),

@@ -1,6 +1,7 @@
 //! `ok policy` from a folder in git to policies in force, on the state file and on a server.
 
 use std::fs;
+use std::process::Stdio;
 
 use super::{Place, Ran, assert_snapshot, session};
 
@@ -109,7 +110,8 @@ fn a_server_killed_while_it_applies_has_the_old_policies_or_the_new_ones() {
     closed(&place);
     for round in 0..4 {
         let server = place.serve();
-        let mut apply = place.command(&["--as", "ana", "policy", "apply"]).spawn().unwrap();
+        let mut apply = place.command(&["--as", "ana", "policy", "apply"]);
+        let mut apply = apply.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(150 * round));
         server.signal("-KILL");
         server.ended();
