@@ -55,13 +55,11 @@ pub(super) fn of(world: &World, caller: &Caller, now: Time) -> Record {
         .bool("global", killed.global)
         .bool("actor", killed.actor)
         .bool("team", killed.team);
-    let scopes = match &caller.who {
-        Who::Token { scopes, .. } => scopes.clone(),
-        Who::Visitor | Who::Server | Who::Holder(_) => Default::default(),
+    let (scoped, reads) = match &caller.who {
+        Who::Token { scopes, .. } if !scopes.is_empty() => (true, scopes.contains(&Scope::Read)),
+        Who::Token { .. } | Who::Visitor | Who::Server | Who::Holder(_) => (false, true),
     };
-    let token = Record::new()
-        .bool("scoped", !scopes.is_empty())
-        .bool("reads", scopes.is_empty() || scopes.contains(&Scope::Read));
+    let token = Record::new().bool("scoped", scoped).bool("reads", reads);
     Record::new()
         .string("channel", caller.channel.name())
         .record("kill", kill)

@@ -30,9 +30,18 @@ pub struct Trial {
     seen: Mutex<Trialled>,
 }
 
-/// The change that is tried, if one is.
-pub(super) fn of(conn: &Connection, workshop: &Workshop) -> Result<Option<Arc<Trial>>, Fault> {
+/// The change that is tried, if one is; `running` goes on if it is still that one, with all that it has seen.
+pub(super) fn of(
+    conn: &Connection,
+    workshop: &Workshop,
+    running: Option<Arc<Trial>>,
+) -> Result<Option<Arc<Trial>>, Fault> {
     let Some(change) = changes::tried(conn)? else { return Ok(None) };
+    if let Some(running) =
+        running.filter(|running| running.change.id == change.id && running.change.terms == change.terms)
+    {
+        return Ok(Some(running));
+    }
     let Some(terms) = change.terms.clone() else { return Ok(None) };
     let compiled = match workshop.compiled(&change.hash) {
         Some(compiled) => Ok(compiled),

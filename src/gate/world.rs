@@ -143,7 +143,7 @@ impl World {
             Touched::Nothing => {}
             Touched::Policy => self.be_governed(conn)?,
             Touched::Company => self.recording = company::recording(conn)?,
-            Touched::Trial => self.trial = trial::of(conn, &self.workshop)?,
+            Touched::Trial => self.trial = trial::of(conn, &self.workshop, self.trial.take())?,
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {
                     self.put(actor);

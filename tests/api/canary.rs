@@ -57,6 +57,8 @@ async fn a_trial_counts_what_would_come_out_otherwise_and_changes_no_answer() {
     for _ in 0..3 {
         assert_eq!(test.get("/inbox", &test.admin).await.status, 200);
     }
+    // What becomes of another change is no end of the trial, and nothing that it has seen is forgotten.
+    assert_eq!(step(&test, &other, "reject", json!({})).await.status, 200);
     test.post("/tick", &test.admin, json!({})).await;
     let canary = shown(&test, &id).await["canary"].clone();
     assert_eq!(canary["matrix"]["allow"]["deny"], 3, "{canary}");
