@@ -104,11 +104,8 @@ impl Changes {
             }
             Changes::Evals { id } => ("change.evals", json!({ "id": id })),
             Changes::Canary { id, percent, min_decisions, abort_if } => {
-                let terms = json!({ "percent": percent, "min_decisions": min_decisions, "abort_if": abort_if });
-                let mut input = json!({ "id": id });
-                for (name, value) in terms.as_object().into_iter().flatten() {
-                    client::set(&mut input, name, value.clone());
-                }
+                let input =
+                    json!({ "id": id, "percent": percent, "min_decisions": min_decisions, "abort_if": abort_if });
                 ("change.canary", input)
             }
             Changes::Promote { id } => ("change.promote", json!({ "id": id })),

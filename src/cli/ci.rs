@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::policy::budgets;
 use super::policy::check::Checked;
+use super::policy::check::Measures;
 use super::policy::{human, machine};
 use super::show::{self, Format};
 use super::{Context, ci::company::Company};
@@ -22,7 +23,6 @@ use crate::config;
 use crate::gate::fixture;
 use crate::operations;
 use crate::policy::Bundle;
-use crate::policy::check::Options;
 use crate::types::impact::Budgets;
 use reports::Reports;
 use steps::{Status, Step};
@@ -39,15 +39,8 @@ pub struct Ci {
     /// The folder
     #[arg(default_value = "policies")]
     dir: PathBuf,
-    /// Fail unless the tests cover this much of the policies' parts, in percent
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
-    min_coverage: Option<u8>,
-    /// Try small mistakes in the policies, and tell which ones no test notices
-    #[arg(long)]
-    mutate: bool,
-    /// Fail unless the tests notice this share of those mistakes, in percent
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
-    min_mutation: Option<u8>,
+    #[command(flatten)]
+    measures: Measures,
     /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -106,12 +99,7 @@ impl Ci {
             return Err(Failure::Usage("give either --github or --format json: both go to stdout".into()));
         }
         let bundle = Bundle::from_dir(&self.dir).map_err(|error| Failure::new(error.to_string()))?;
-        let options = Options {
-            min_coverage: self.min_coverage,
-            mutate: self.mutate,
-            min_mutation: self.min_mutation,
-            ..Options::default()
-        };
+        let options = self.measures.options();
         let report = fixture::check(&operations::ALL, &bundle, &options);
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
         let mut steps = steps::of(&checked, &options);

@@ -24,6 +24,7 @@ mod policy;
 pub mod reference;
 mod remote;
 mod replay;
+mod save;
 mod serve;
 mod show;
 mod socket;

@@ -10,7 +10,6 @@ use rusqlite::Connection;
 
 use super::target::Target;
 use super::workshop::Workshop;
-use crate::policy::diff::Decision;
 use crate::policy::{Bundle, Ruling, Snapshot};
 use crate::store::changes::{self, Change};
 use crate::types::caller::Caller;
@@ -73,7 +72,7 @@ impl Trial {
         if number % 100 >= u64::from(self.terms.percent) || !self.over().is_empty() {
             return;
         }
-        let (before, after) = (decision(ruling), decision(&ask(&self.candidate)));
+        let (before, after) = (ruling.decision(), ask(&self.candidate).decision());
         let mut seen = self.seen();
         seen.matrix.note(before, after);
         if before != after && seen.samples.len() < SAMPLES {
@@ -95,13 +94,5 @@ impl Trial {
     pub fn over(&self) -> Vec<Over> {
         let newly = self.seen().matrix.newly();
         self.terms.abort_if.over(newly)
-    }
-}
-
-fn decision(ruling: &Ruling) -> Decision {
-    match ruling {
-        Ruling::Allow { .. } => Decision::Allow,
-        Ruling::NeedsApproval { .. } => Decision::NeedsApproval,
-        Ruling::Deny { .. } => Decision::Deny,
     }
 }

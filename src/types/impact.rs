@@ -15,6 +15,16 @@ pub enum Decision {
     Allow,
 }
 
+impl Decision {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Decision::Deny => "deny",
+            Decision::NeedsApproval => "needs_approval",
+            Decision::Allow => "allow",
+        }
+    }
+}
+
 /// How many decisions came to what: before (the rows) and after.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::super::exit::Failure;
-use super::super::policy::lock::write;
 use super::super::policy::machine::{self, Suite};
 use super::steps::{Status, Step};
 use super::{Done, summary};
+use crate::cli::save::write;
 use crate::config;
 
 #[derive(clap::Args)]

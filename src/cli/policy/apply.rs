@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::super::client::{self, Session};
 use super::super::exit::{Exit, Failure};
+use super::super::save::write;
 use super::super::{Context, show};
 use super::compared;
-use super::lock::{PolicyLock, write};
+use super::lock::PolicyLock;
 use super::rollout::{Outcome, Rollout};
 use crate::policy::Bundle;
 use crate::policy::plan::Plan;

@@ -1,11 +1,11 @@
 //! `ok policy check`: a folder of policies, checked and tested before it serves. It needs no company.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::super::exit::{Exit, Failure};
+use super::super::save::write;
 use super::super::show::{self, Format};
 use super::super::{Context, client};
 use super::{human, machine};
@@ -27,6 +27,13 @@ pub struct Check {
     /// Write the files as the formatter would
     #[arg(long)]
     fix: bool,
+    #[command(flatten)]
+    measures: Measures,
+}
+
+/// What the tests are held to.
+#[derive(clap::Args)]
+pub struct Measures {
     /// Fail unless the tests cover this much of the policies' parts, in percent
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     min_coverage: Option<u8>,
@@ -36,6 +43,21 @@ pub struct Check {
     /// Fail unless the tests notice this share of those mistakes, in percent
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     min_mutation: Option<u8>,
+}
+
+impl Measures {
+    pub fn options(&self) -> Options<'static> {
+        Options {
+            min_coverage: self.min_coverage,
+            mutate: self.mutate,
+            min_mutation: self.min_mutation,
+            ..Options::default()
+        }
+    }
+
+    fn are_asked_for(&self) -> bool {
+        self.mutate || self.min_coverage.is_some() || self.min_mutation.is_some()
+    }
 }
 
 /// A report with the files that it is about.
@@ -64,7 +86,7 @@ impl Checked<'_> {
 impl Check {
     /// Asks a server, which knows who could approve.
     pub async fn ask(&self, context: &Context) -> Result<Exit, Failure> {
-        if self.fix || self.mutate || self.min_coverage.is_some() || self.min_mutation.is_some() {
+        if self.fix || self.measures.are_asked_for() {
             let flags = "--fix, --mutate, --min-coverage and --min-mutation";
             return Err(Failure::Usage(format!("{flags} work without a server")));
         }
@@ -90,13 +112,7 @@ impl Check {
         if self.fix {
             fix(&self.dir, &mut bundle)?;
         }
-        let options = Options {
-            min_coverage: self.min_coverage,
-            mutate: self.mutate,
-            min_mutation: self.min_mutation,
-            ..Options::default()
-        };
-        let report = fixture::check(&operations::ALL, &bundle, &options);
+        let report = fixture::check(&operations::ALL, &bundle, &self.measures.options());
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
         match format {
             Format::Human => human::show(&checked)?,
@@ -113,14 +129,12 @@ impl Check {
     }
 }
 
-/// Writes every file anew that is not formatted; whole or not at all.
+/// Writes every file anew that is not formatted.
 fn fix(dir: &Path, bundle: &mut Bundle) -> Result<(), Failure> {
     for (file, text) in &mut bundle.files {
         let Some(pretty) = file.ends_with(".cedar").then(|| formatted(text)).flatten() else { continue };
         let path = dir.join(file);
-        let beside = path.with_extension("cedar.new");
-        let written = fs::write(&beside, &pretty).and_then(|()| fs::rename(&beside, &path));
-        written.map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+        write(&path, &pretty)?;
         show::note(&format!("formatted {}", path.display()));
         *text = pretty;
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::super::exit::{Exit, Failure};
+use super::super::save::write;
 use super::super::{Context, client};
 use super::compared;
 use crate::policy::Bundle;
@@ -80,17 +81,11 @@ pub fn budgets(text: &str) -> Result<Budgets, String> {
     Ok(budgets)
 }
 
-/// Writes a plan; whole or not at all.
+/// Writes a plan.
 fn save(path: &Path, bundle: &Bundle, answer: &Value) -> Result<(), Failure> {
     let text = |pointer: &str| answer.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let version = answer.pointer("/base/version").and_then(Value::as_i64).unwrap_or_default();
     let base = Base { version, hash: text("/base/hash") };
     let plan = Plan::new(text("/company"), base, bundle, answer.clone()).text()?;
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let written = std::fs::write(&beside, plan).and_then(|()| std::fs::rename(&beside, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        Failure::new(format!("cannot write {}: {error}", path.display()))
-    })
+    write(path, &plan)
 }

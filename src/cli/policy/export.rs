@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::super::client::{self, Session};
 use super::super::exit::{Exit, Failure};
+use super::super::save::write;
 use super::super::{Context, show};
-use super::lock::{PolicyLock, write};
+use super::lock::PolicyLock;
 use crate::policy::Bundle;
 
 /// Export the policies in force

@@ -2,13 +2,14 @@
 //! so that whoever applies next is told what came between.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::cli::exit::Failure;
+use crate::cli::save::write;
 use crate::policy::Bundle;
 
 const NAME: &str = "policy.lock";
@@ -59,19 +60,4 @@ impl PolicyLock {
         let text = serde_yaml::to_string(self).map_err(|error| Failure::new(error.to_string()))?;
         write(&dir.join(NAME), &format!("{HEAD}{text}"))
     }
-}
-
-/// Writes a file, whole or not at all.
-pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let told = |error: std::io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(told)?;
-    }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path)).map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        told(error)
-    })
 }

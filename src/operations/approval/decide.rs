@@ -9,6 +9,7 @@ use crate::gate::{Change, Draft, Permit, Reader, Redeemed, ResourceKind, Spec, T
 use crate::store::approvals::{Approval, Decided};
 use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
+use crate::types::caller::{Caller, Who};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -34,7 +35,7 @@ impl Change for Decide {
         name: "approval.decide",
         doc: "Approve or reject. The approval that completes it carries the operation out at once.",
         scope: Reach::Full,
-        route: post("/approvals/{id}").denied_as(Code::NotApprover),
+        route: post("/approvals/{id}").denied_as(Code::NotApprover).slow(),
         about: &[ResourceKind::Approval],
         events: &[EventKind::ApprovalDecided, EventKind::ApprovalUsed, EventKind::ApprovalStale],
     };
@@ -43,6 +44,19 @@ impl Change for Decide {
 
     fn target(input: &Decision, read: &Reader<'_>) -> Result<Target, Stop> {
         Ok(read.approval_target(&find(&input.id, read)?))
+    }
+
+    /// The approval that completes it carries the call out: what that takes long to make, is made now.
+    fn prepare(input: &Decision, read: &Reader<'_>) -> Result<(), Stop> {
+        let approval = find(&input.id, read)?;
+        let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
+        let call = entry.and_then(|entry| entry.prepare(approval.input.clone()).ok());
+        let requester = Caller { who: Who::Holder(approval.actor.clone()), channel: approval.channel };
+        match call.map(|call| call.make_ready(&read.acting_as(&requester))) {
+            // What cannot be made ready any more is for the decision to find stale.
+            Some(Err(Stop::Failed(fault))) => Err(fault.into()),
+            Some(Ok(()) | Err(Stop::Refused(_))) | None => Ok(()),
+        }
     }
 
     fn run(permit: Permit<Self>, input: Decision, draft: &mut Draft<'_>) -> Result<ShownApproval, Stop> {

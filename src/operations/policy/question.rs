@@ -11,6 +11,7 @@ use crate::policy::Ruling;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
+use crate::types::impact::Decision;
 use crate::types::refusal::{Refusal, Stop};
 
 /// What a call would be about, in words.
@@ -95,16 +96,12 @@ fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
 /// operation itself.
 pub(super) fn answer(inquiry: &Inquiry<'_>) -> (&'static str, Ruling, Option<String>) {
     let ruling = inquiry.ruling();
-    let decision = match &ruling {
-        Ruling::Allow { .. } => "allow",
-        Ruling::NeedsApproval { .. } => "needs_approval",
-        Ruling::Deny { .. } => return ("deny", ruling, None),
-    };
-    if inquiry.is_seen_by_caller() {
-        return (decision, ruling, None);
+    let decision = ruling.decision();
+    if decision == Decision::Deny || inquiry.is_seen_by_caller() {
+        return (decision.name(), ruling, None);
     }
     (
-        "deny",
+        Decision::Deny.name(),
         Ruling::Deny { because: Vec::new(), fault: None },
         Some("its target is hidden from them: not found".into()),
     )

@@ -76,11 +76,7 @@ impl Answer {
             Ruling::NeedsApproval { kinds, .. } => kinds.clone(),
             Ruling::Allow { .. } | Ruling::Deny { .. } => Vec::new(),
         };
-        let decision = match &answered.ruling {
-            Ruling::Allow { .. } => Decision::Allow,
-            Ruling::NeedsApproval { .. } => Decision::NeedsApproval,
-            Ruling::Deny { .. } => Decision::Deny,
-        };
+        let decision = answered.ruling.decision();
         let because = answered.ruling.because().iter().map(|policy| policy.id.clone()).collect();
         Answer { decision, approvals, because, not_found: answered.hidden }
     }

@@ -13,8 +13,8 @@ use super::{Answer, Shift, Sides};
 use crate::policy::Snapshot;
 use crate::policy::bundle::is_test;
 use crate::policy::engine::{Looks, Named};
-use crate::policy::testing::{Around, Case, Expect, Fixture, Stage, parse};
-use crate::types::impact::grouped;
+use crate::policy::testing::{Around, Case, Fixture, Stage, parse};
+use crate::types::impact::{Decision, grouped};
 
 /// Questions that one search may put to both sides: a few seconds.
 pub const MOST: usize = 60_000;
@@ -193,7 +193,7 @@ impl Search<'_> {
             op: self.asking.operation.clone(),
             target: Some(target),
             around: around.clone(),
-            expect: Expect::Deny,
+            expect: Decision::Deny,
             because: None,
             approvals: None,
         }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::types::impact::Decision;
+
 /// What a refusal says where no policy decided.
 const NO_PERMIT: &str = "no policy permits it";
 /// What a refusal says where a policy, or the question itself, could not be evaluated.
@@ -63,6 +65,15 @@ impl Ruling {
     pub fn because(&self) -> &[Because] {
         match self {
             Self::Allow { because } | Self::NeedsApproval { because, .. } | Self::Deny { because, .. } => because,
+        }
+    }
+
+    /// Which of the three answers it is.
+    pub fn decision(&self) -> Decision {
+        match self {
+            Self::Allow { .. } => Decision::Allow,
+            Self::NeedsApproval { .. } => Decision::NeedsApproval,
+            Self::Deny { .. } => Decision::Deny,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
 use crate::types::actor::{ActorKind, KillScope};
 use crate::types::id::ActorId;
+use crate::types::impact::Decision;
 use crate::types::scope::Scopes;
 use crate::types::time::Time;
 
@@ -53,25 +54,6 @@ pub struct Fixture {
     pub changes: Vec<Change>,
 }
 
-/// One of the three answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Expect {
-    Allow,
-    Deny,
-    NeedsApproval,
-}
-
-impl Expect {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Expect::Allow => "allow",
-            Expect::Deny => "deny",
-            Expect::NeedsApproval => "needs_approval",
-        }
-    }
-}
-
 /// The way by which a question comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -102,7 +84,7 @@ struct Line {
     actor: String,
     op: String,
     target: Option<String>,
-    expect: Expect,
+    expect: Decision,
     because: Option<Vec<String>>,
     approvals: Option<Vec<String>>,
     #[serde(default)]
@@ -124,7 +106,7 @@ struct Matrix {
     actors: Vec<String>,
     ops: Vec<String>,
     target: Option<String>,
-    expect: BTreeMap<Expect, Which>,
+    expect: BTreeMap<Decision, Which>,
     #[serde(default)]
     granted: Vec<String>,
     #[serde(default)]
@@ -160,7 +142,7 @@ pub struct Case {
     pub op: String,
     pub target: Option<String>,
     pub around: Around,
-    pub expect: Expect,
+    pub expect: Decision,
     /// The ids of the determining policies, if the case says them.
     pub because: Option<BTreeSet<String>>,
     /// The kinds asked for, if the case says them.
@@ -279,7 +261,7 @@ impl Fixture {
 impl Line {
     fn read(self, line: usize) -> Result<Case, YamlError> {
         let Line { actor, op, target, expect, because, approvals, granted, kill, release, scopes, channel, now } = self;
-        if approvals.is_some() && expect != Expect::NeedsApproval {
+        if approvals.is_some() && expect != Decision::NeedsApproval {
             return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
         }
         let around = Around { granted, kill, release, scopes, channel, now };
@@ -322,7 +304,7 @@ impl Matrix {
     }
 
     /// The answers that the lists give for one field; `rest` counts where no list names it.
-    fn answers(&self, actor: &str, op: &str, used: &mut BTreeSet<String>) -> Vec<Expect> {
+    fn answers(&self, actor: &str, op: &str, used: &mut BTreeSet<String>) -> Vec<Decision> {
         let both = format!("{actor} {op}");
         let mut found = BTreeSet::new();
         for (expect, which) in &self.expect {
@@ -341,7 +323,7 @@ impl Matrix {
         found.into_iter().collect()
     }
 
-    fn case(&self, line: usize, actor: &str, op: &str, expect: Expect) -> Case {
+    fn case(&self, line: usize, actor: &str, op: &str, expect: Decision) -> Case {
         Case {
             line,
             actor: actor.to_owned(),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use cedar_policy::EntityUid;
 
-pub use file::{Around, Case, Expect, Fixture, TestFile, Way, parse};
+pub use file::{Around, Case, Fixture, TestFile, Way, parse};
 pub use rows::{Approval, Change, Event, Member, Team, Token};
 pub use run::{Coverage, Mutation, Ran, Run, cover, mutate, run};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::file::{Case, Expect, line_span, parse};
+use super::file::{Case, line_span, parse};
 use super::{Answered, Asked, Stage};
 use crate::policy::bundle::is_test;
 use crate::policy::engine::Part;
@@ -73,11 +73,7 @@ impl Case {
     /// What is wrong with an answer; None if it is the expected one.
     pub fn judge(&self, answered: &Answered) -> Option<String> {
         let ruling = &answered.ruling;
-        let answer = match ruling {
-            Ruling::Allow { .. } => Expect::Allow,
-            Ruling::NeedsApproval { .. } => Expect::NeedsApproval,
-            Ruling::Deny { .. } => Expect::Deny,
-        };
+        let answer = ruling.decision();
         let ids: BTreeSet<String> = ruling.because().iter().map(|policy| policy.id.clone()).collect();
         let why = match (ruling, answered.hidden) {
             (Ruling::Deny { fault: Some(fault), .. }, _) => format!(" ({fault})"),
