@@ -4,8 +4,8 @@ use rusqlite::Connection;
 
 use super::kills::Kill;
 use super::policies::{Applied, PolicySource};
-use super::{actors, approvals, changes, company, inbox, kills, policies, tokens};
-use crate::types::approval::ApprovalStatus;
+use super::{actors, approvals, changes, company, glass, inbox, kills, policies, tokens};
+use crate::types::approval::{ApprovalStatus, Notice};
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
@@ -22,11 +22,13 @@ pub enum Touched {
     Company,
     /// A candidate is tried, or no longer.
     Trial,
+    /// Break-glass grants.
+    Glass,
 }
 
 /// Folds one event into the tables.
 pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<Touched> {
-    inbox::fold(conn, at, event)?;
+    inbox::fold(conn, at, by, event)?;
     match event {
         Event::CompanyCreated { name } => company::created(conn, at, name)?,
         Event::CompanyUpdated { version, settings } => {
@@ -88,10 +90,19 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         }
         Event::ApprovalRequested { .. }
         | Event::ApprovalDecided { .. }
+        | Event::ApprovalReminded { .. }
+        | Event::ApprovalEscalated { .. }
         | Event::ApprovalUsed { .. }
         | Event::ApprovalStale { .. }
         | Event::ApprovalCancelled { .. }
         | Event::ApprovalExpired { .. } => approval(conn, at, by, event)?,
+        Event::GlassBroken { .. }
+        | Event::GlassUsed { .. }
+        | Event::GlassEnded { .. }
+        | Event::GlassReviewed { .. } => {
+            glass::fold(conn, at, by, event)?;
+            return Ok(Touched::Glass);
+        }
         // These change no table: an answer is its own record, and erasing is the log's business.
         Event::Denied { .. } | Event::AccessDecided { .. } | Event::ContextForgotten { .. } => {}
     }
@@ -118,6 +129,8 @@ fn approval(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
                 approvals::Decided { by: by.clone(), kind: kind.clone(), verdict: *verdict, note: note.clone(), at };
             approvals::decided(conn, id.as_str(), &decided, *outcome)
         }
+        Event::ApprovalReminded { id, kind, .. } => approvals::noticed(conn, at, id.as_str(), kind, Notice::Reminded),
+        Event::ApprovalEscalated { id, kind, .. } => approvals::noticed(conn, at, id.as_str(), kind, Notice::Escalated),
         Event::ApprovalUsed { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Used),
         Event::ApprovalStale { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Stale),
         Event::ApprovalCancelled { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Cancelled),

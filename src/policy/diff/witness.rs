@@ -108,12 +108,15 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, kill, release, scopes, channel, now } = &case.around;
+    let Around { granted, broken, kill, release, scopes, channel, now } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
     if !granted.is_empty() {
         add("granted", format!("[{}]", granted.join(", ")));
+    }
+    if *broken {
+        add("broken", "true".into());
     }
     if !kill.is_empty() {
         add("kill", format!("[{}]", joined(kill)));
@@ -126,12 +129,7 @@ fn line(case: &Case, after: &Answer) -> String {
     }
     channel.iter().for_each(|way| add("channel", if *way == Way::Cli { "cli" } else { "http" }.into()));
     now.iter().for_each(|now| add("now", now.to_string()));
-    let expect = match after.decision {
-        Decision::Allow => "allow",
-        Decision::NeedsApproval => "needs_approval",
-        Decision::Deny => "deny",
-    };
-    add("expect", expect.into());
+    add("expect", after.decision.name().into());
     if after.decision == Decision::NeedsApproval {
         add("approvals", format!("[{}]", after.approvals.join(", ")));
     }
