@@ -13,6 +13,7 @@ mod explain;
 mod explain_changes;
 mod explain_past;
 mod forget;
+mod from_approvals;
 mod idempotency;
 mod inbox;
 mod kill;
