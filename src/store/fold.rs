@@ -56,24 +56,12 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             changes::fold(conn, at, by, event)?;
             return Ok(Touched::Trial);
         }
-        Event::ActorAdded { id, .. } => {
-            actors::added(conn, at, event)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
-        Event::TrustChanged { id, to, .. } => {
-            actors::trusted(conn, id, *to)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
-        Event::ActorOffboarded { id, .. } => {
-            actors::offboarded(conn, id)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
-        Event::OwnerChanged { id, owner } => {
-            actors::owned(conn, id, owner)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
-        Event::LeadChanged { id, lead } => {
-            actors::led(conn, id, lead.as_ref())?;
+        Event::ActorAdded { id, .. }
+        | Event::TrustChanged { id, .. }
+        | Event::ActorOffboarded { id, .. }
+        | Event::OwnerChanged { id, .. }
+        | Event::LeadChanged { id, .. } => {
+            actor(conn, at, event)?;
             return Ok(Touched::Actor(id.clone()));
         }
         Event::TokenIssued { id, .. }
@@ -107,6 +95,17 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         Event::Denied { .. } | Event::AccessDecided { .. } | Event::ContextForgotten { .. } => {}
     }
     Ok(Touched::Nothing)
+}
+
+fn actor(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::ActorAdded { .. } => actors::added(conn, at, event),
+        Event::TrustChanged { id, to, .. } => actors::trusted(conn, id, *to),
+        Event::ActorOffboarded { id, .. } => actors::offboarded(conn, id),
+        Event::OwnerChanged { id, owner } => actors::owned(conn, id, owner),
+        Event::LeadChanged { id, lead } => actors::led(conn, id, lead.as_ref()),
+        _ => Ok(()),
+    }
 }
 
 fn token(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
