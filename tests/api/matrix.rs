@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ok::gate::Entry;
-use ok::policy::Bundle;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Test};
