@@ -223,7 +223,7 @@ pub struct Entry {
     pub effect: Effect,
     pub input: fn(&mut SchemaGenerator) -> Schema,
     pub output: fn(&mut SchemaGenerator) -> Schema,
-    prepare: fn(Value) -> Result<Call, BadInput>,
+    prepare: fn(&Value) -> Result<Call, BadInput>,
 }
 
 /// A parsed call of one operation.
@@ -318,12 +318,14 @@ pub struct BadInput {
     pub what: String,
 }
 
-/// Reads an input; the error names the field.
-fn parse<T: DeserializeOwned>(value: Value) -> Result<T, BadInput> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        let field = (path != "." && path != "?").then_some(path);
-        BadInput { field, what: error.into_inner().to_string() }
+/// Reads an input; the error names the field. Following the path takes time, so it is only done for what is wrong.
+fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
+    T::deserialize(value).or_else(|_| {
+        serde_path_to_error::deserialize(value).map_err(|error| {
+            let path = error.path().to_string();
+            let field = (path != "." && path != "?").then_some(path);
+            BadInput { field, what: error.into_inner().to_string() }
+        })
     })
 }
 
@@ -360,7 +362,7 @@ impl Entry {
 
     /// Parses an input.
     pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
-        let call = (self.prepare)(value.clone())?;
+        let call = (self.prepare)(&value)?;
         Ok(Prepared { entry: self, value, call })
     }
 
