@@ -12,6 +12,7 @@ pub mod diff;
 pub mod engine;
 pub mod entities;
 pub mod finding;
+pub mod kinds;
 mod lexer;
 pub mod limits;
 pub mod own;

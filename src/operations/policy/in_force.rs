@@ -122,8 +122,9 @@ impl Query for Export {
     }
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Exported, Stop> {
-        let (applied, Bundle { files }) = (read.applied()?, read.bundle()?);
-        Ok(Exported { version: applied.version, hash: applied.hash, files, schema: read.workshop().schema().into() })
+        let (applied, bundle) = (read.applied()?, read.bundle()?);
+        let schema = read.workshop().schema(&bundle);
+        Ok(Exported { version: applied.version, hash: applied.hash, files: bundle.files, schema })
     }
 }
 
