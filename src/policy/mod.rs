@@ -5,6 +5,7 @@
 
 pub mod approvals;
 mod base;
+pub mod blueprints;
 pub mod bundle;
 pub mod check;
 pub mod codes;
@@ -20,7 +21,7 @@ pub mod plan;
 pub mod record;
 mod stack;
 pub mod testing;
-mod yaml;
+pub mod yaml;
 
 #[cfg(test)]
 mod tests;

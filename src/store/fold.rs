@@ -58,6 +58,7 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             actors::added(conn, at, event)?;
             return Ok(Touched::Actor(id.clone()));
         }
+        Event::ActorHired { id, definition } => actors::hired(conn, id, definition)?,
         Event::TrustChanged { id, to, .. } => {
             actors::trusted(conn, id, *to)?;
             return Ok(Touched::Actor(id.clone()));
@@ -92,8 +93,12 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::ApprovalStale { .. }
         | Event::ApprovalCancelled { .. }
         | Event::ApprovalExpired { .. } => approval(conn, at, by, event)?,
-        // These change no table: an answer is its own record, and erasing is the log's business.
-        Event::Denied { .. } | Event::AccessDecided { .. } | Event::ContextForgotten { .. } => {}
+        // These change no table: an answer is its own record, erasing is the log's business, and what a blueprint makes
+        // has events of its own.
+        Event::Denied { .. }
+        | Event::AccessDecided { .. }
+        | Event::ContextForgotten { .. }
+        | Event::BlueprintInstalled { .. } => {}
     }
     Ok(Touched::Nothing)
 }

@@ -63,7 +63,8 @@ fn the_kinds_of_approvals_yaml_are_the_kinds_that_policies_may_name() {
 fn an_approval_kind_is_a_word() {
     let long = "k".repeat(33);
     for name in ["Legal", "2nd", "a_b", "\"a b\"", "\"\"", "-a", "'a\"];'", long.as_str()] {
-        let text = format!("kinds:\n  admin:\n    eligible: [{{role: admin}}]\n  {name}:\n    eligible: [{{role: admin}}]\n");
+        let text =
+            format!("kinds:\n  admin:\n    eligible: [{{role: admin}}]\n  {name}:\n    eligible: [{{role: admin}}]\n");
         assert_eq!(found(&[("approvals.yaml", &text)]), ["approvals.yaml:4 approvals_invalid"], "{name}");
     }
     let many: String = (0..65).map(|n| format!("  k{n}: {{eligible: [{{role: admin}}]}}\n")).collect();

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
 use crate::operations::Nothing;
-use crate::policy::Bundle;
 use crate::types::change::SourceKind;
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
