@@ -51,6 +51,10 @@ async fn installing_makes_teams_at_once_and_proposes_the_policies() {
     assert_eq!(event["event"]["type"], "blueprint_installed");
     assert_eq!((&event["event"]["change"], &event["event"]["needs"]), (&done["change"], &done["needs"]));
 
+    // Asked again meanwhile, it is the same proposal.
+    let same = install(&test, body.clone()).await.json();
+    assert_eq!((texts(&same, "created"), &same["change"]), (Vec::new(), &done["change"]), "{same}");
+
     // Its policies are a proposal like any other, and those in force are as they were.
     let applied = test.get("/policy/applied", &test.admin).await.json();
     assert_eq!(applied["version"], 1);
@@ -59,8 +63,8 @@ async fn installing_makes_teams_at_once_and_proposes_the_policies() {
     let evals = test.post(&format!("{change}/evals"), &test.admin, json!({})).await.json();
     assert_eq!(evals["evals"]["passed"], true, "{evals}");
     assert_eq!(test.post(&format!("{change}/promote"), &test.admin, json!({})).await.status, 200);
-    let leaving = json!({ "reason": "left" });
-    let asked = test.post("/actors/ben/offboard", &test.admin, leaving).await;
+    test.add("max", "person", json!({})).await;
+    let asked = test.post("/actors/max/offboard", &test.admin, json!({ "reason": "left" })).await;
     assert!(asked.text().contains("actor.offboard needs approval (platform and security)"), "{}", asked.text());
 
     // Installed again, everything is there.
@@ -134,7 +138,7 @@ spec:
     - {team: 'team:own', people: 2, why: it takes two}
 ";
 
-const POLICY: &str = "@id(\"own\")\n@reason(\"closed\")\nforbid (\n  principal in Ok::Role::\"lead\",\n  action == Ok::Action::\"tick\",\n  resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"board\") };\n";
+const POLICY: &str = "@id(\"own\")\n@reason(\"closed\")\nforbid (\n  principal in Ok::Role::\"lead\",\n  action == Ok::Action::\"policy.source\",\n  resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"board\") };\n";
 const KINDS: &str = "kinds:\n  # Who owns us.\n  board:\n    eligible:\n      - team: team:own\n  admin:\n    eligible:\n      - {role: steward}\n";
 
 #[tokio::test]
@@ -142,7 +146,7 @@ async fn a_blueprint_of_ones_own_adds_its_kinds_and_leaves_what_was_changed() {
     let test = Test::new().await;
     let mut files = ok::policy::Bundle::built_in().files;
     files.get_mut("approvals.yaml").unwrap().push_str("  # Ours.\n  legal:\n    eligible:\n      - {role: lead}\n");
-    let other = "@id(\"theirs\")\n@reason(\"r\")\nforbid (\n  principal in Ok::Role::\"lead\",\n  action == Ok::Action::\"tick\",\n  resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"legal\") };\n";
+    let other = "@id(\"theirs\")\n@reason(\"r\")\nforbid (\n  principal in Ok::Role::\"lead\",\n  action == Ok::Action::\"policy.source\",\n  resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"legal\") };\n";
     files.insert("theirs.cedar".into(), other.into());
     let change = test.post("/policy/proposals", &test.admin, json!({ "files": files, "reason": "ours" })).await.json();
     for step in ["evals", "promote"] {

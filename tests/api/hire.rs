@@ -98,7 +98,7 @@ async fn what_cannot_be_is_told_by_key_and_line_and_nobody_joins() {
         (CLERK.replace("ok/v1", "ok/v2"), "definition: line 1: apiVersion: unknown variant `ok/v2`"),
         (
             CLERK.replace("trust: assist", "trust: blind"),
-            "definition: line 14: spec.trust: `blind` is not a trust tier",
+            "definition: line 8: spec: `blind` is not a trust tier",
         ),
         (CLERK.replace("wall: 20m", "wall: 2 weeks"), "spec.limits.wall: must be a number and s, m or h"),
         (CLERK.replace("0.5", "3"), "spec.model.temperature: must be 0 to 2"),

@@ -20,7 +20,7 @@ pub struct Installed {
     pub blueprint: String,
     /// What was made: teams, agents, settings, policy files.
     pub created: Vec<String>,
-    /// What was there already, and is as it was.
+    /// What was there already, or is proposed already, and is as it was.
     pub skipped: Vec<String>,
     /// What it still takes, above all people.
     pub needs: Vec<String>,
@@ -63,7 +63,14 @@ impl Change for Install {
         let mut plan = plan(&source, &input.values, &author, Known::of(draft.read()))?;
         let change = match plan.bundle.take() {
             None => None,
-            Some(bundle) => {
+            Some((bundle, files)) => {
+                let (read, hash) = (draft.read(), bundle.hash().to_string());
+                let open = read.open_change(&author, &hash, read.applied()?.version)?;
+                if open.is_some() {
+                    plan.skipped.extend(files)
+                } else {
+                    plan.created.extend(files)
+                }
                 let reason = format!("the blueprint {}", source.blueprint.metadata.name);
                 let proposal = Proposal { bundle, reason, base_version: None, commit: None, rolls_back: None };
                 Some(propose(&proposal, author, draft)?.id)
@@ -93,7 +100,8 @@ fn record(source: &Source, plan: Plan, change: Option<String>, draft: &mut Draft
 pub fn began(asked: &Asked, admin: &ActorId, known: Known<'_>, draft: &mut Draft<'_>) -> Result<Installed, Stop> {
     let source = Source::of(asked)?;
     let mut plan = plan(&source, &asked.values, admin, known)?;
-    if let Some(bundle) = plan.bundle.take() {
+    if let Some((bundle, files)) = plan.bundle.take() {
+        plan.created.extend(files);
         let version = draft.read().applied()?.version + 1;
         let hash = bundle.hash().to_string();
         let from = format!("blueprint {}", source.blueprint.metadata.name);

@@ -29,8 +29,8 @@ pub struct Plan {
     pub created: Vec<String>,
     pub skipped: Vec<String>,
     pub needs: Vec<String>,
-    /// The policies that the company would have, where they are others than those in force.
-    pub bundle: Option<Bundle>,
+    /// The policies that the company would have, where they are others than those in force, and the files that differ.
+    pub bundle: Option<(Bundle, Vec<String>)>,
 }
 
 /// Works out what installing comes to. `admin` installs it, and may only just be joining.
@@ -212,8 +212,8 @@ impl<'a> Making<'a> {
             Err(stop) => return Err(stop),
         }
         let changed = bundle.files.iter().filter(|(path, text)| in_force.files.get(*path) != Some(text));
-        self.plan.created.extend(changed.map(|(path, _)| format!("file {path}")));
-        self.plan.bundle = Some(bundle);
+        let changed = changed.map(|(path, _)| format!("file {path}")).collect();
+        self.plan.bundle = Some((bundle, changed));
         Ok(())
     }
 }
