@@ -131,7 +131,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         entry.event =
             Event::TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() };
     }
-    let asked = Some(Asked { by: By::Actor, scopes: Default::default(), target, granted: Vec::new() });
+    let asked = Some(Asked { by: By::Actor, scopes: Default::default(), target, granted: Vec::new(), glass: None });
     entry.actor = id(&actor);
     entry.decision = decision;
     entry.gate = GateNote { operation: operation.into(), channel: "http".into(), policies: vec!["p".into()], asked };

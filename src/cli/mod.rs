@@ -105,6 +105,8 @@ enum Command {
     Approve(approval::Approve),
     #[command(subcommand)]
     Approval(approval::Approval),
+    #[command(subcommand)]
+    BreakGlass(policy::glass::Grants),
     Tick(tick::Tick),
     Kill(kill::Kill),
     Log(log::Log),
@@ -245,6 +247,7 @@ impl Command {
             Command::Inbox(command) => command.run(context).await,
             Command::Approve(command) => command.run(context).await,
             Command::Approval(command) => command.run(context).await,
+            Command::BreakGlass(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,
             Command::Kill(command) => command.run(context).await,
             Command::Log(command) => command.run(context).await,

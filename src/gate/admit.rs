@@ -29,7 +29,7 @@ pub(super) fn admit(
         Credential::Server if spec.route.by_server => Who::Server,
         Credential::Server => return Err(unauthorized("the server itself does not do this")),
     };
-    let caller = Caller { who, channel: presented.channel };
+    let caller = Caller::new(who, presented.channel);
     reaches(&caller, spec)?;
     Ok(caller)
 }

@@ -61,6 +61,7 @@ pub(super) fn of(world: &World, caller: &Caller, now: Time) -> Record {
     };
     let token = Record::new().bool("scoped", scoped).bool("reads", reads);
     Record::new()
+        .bool("break_glass", caller.glass.is_some())
         .string("channel", caller.channel.name())
         .record("kill", kill)
         .datetime("now", now.0)

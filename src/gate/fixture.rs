@@ -21,7 +21,7 @@ use crate::store::kills::Kill;
 use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::change::{ChangeState, ChangeTarget};
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
 use crate::types::token::TokenHash;
 
@@ -147,8 +147,8 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
         Some(Way::Http) | None => Channel::Http,
     };
     match case.actor.as_str() {
-        "server" => return Ok(Caller { who: Who::Server, channel: Channel::Tick }),
-        "visitor" => return Ok(Caller { who: Who::Visitor, channel }),
+        "server" => return Ok(Caller::new(Who::Server, Channel::Tick)),
+        "visitor" => return Ok(Caller::new(Who::Visitor, channel)),
         _ => {}
     }
     let actor = known(world, &case.actor)?;
@@ -161,7 +161,8 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
         true => Who::Holder(actor),
         false => Who::Token { actor, hash: TokenHash([0; 32]), scopes },
     };
-    Ok(Caller { who, channel })
+    let glass = case.around.broken.then(|| Id::stored("bgl_1"));
+    Ok(Caller { glass, ..Caller::new(who, channel) })
 }
 
 fn known(world: &World, id: &str) -> Result<ActorId, String> {

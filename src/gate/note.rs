@@ -20,7 +20,13 @@ pub(super) fn note(operation: &str, caller: &Caller, target: &Target, granted: &
         operation: operation.to_owned(),
         channel: caller.channel.name().to_owned(),
         policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
-        asked: Some(Asked { by, scopes, target: target.clone(), granted: granted.to_vec() }),
+        asked: Some(Asked {
+            by,
+            scopes,
+            target: target.clone(),
+            granted: granted.to_vec(),
+            glass: caller.glass.clone(),
+        }),
     }
 }
 

@@ -42,7 +42,7 @@ impl Draft<'_> {
         if entry.spec.route.secret.is_some() {
             return Ok(Redeemed::AtNextCall);
         }
-        let caller = Caller { who: Who::Holder(approval.actor.clone()), channel: approval.channel };
+        let caller = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
         let read = self.read().acting_as(&caller);
         admit::still(read.world(), caller.clone(), &entry.spec, read.now())?;
         let call = entry.prepare(approval.input.clone()).map_err(|bad| Refusal::conflict(bad.to_string()))?;

@@ -41,7 +41,7 @@ impl<'a> Asker<'a> {
     }
 
     /// The answer of other policies to the same question.
-    fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
+    pub fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
         self.question_to(policies, operation, &[], |question| policies.decide(question))
     }
 

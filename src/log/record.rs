@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::types::canonical;
 use crate::types::event::Event;
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Fault;
 use crate::types::scope::Scopes;
 use crate::types::target::Target;
@@ -69,6 +69,9 @@ pub struct Asked {
     /// The kinds of approval that were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<String>,
+    /// The break-glass grant because of which they counted as given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glass: Option<Id>,
 }
 
 /// As whom a question was asked.

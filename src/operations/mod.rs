@@ -6,6 +6,7 @@ pub mod actor;
 pub mod approval;
 pub mod audit;
 pub mod blueprint;
+pub mod break_glass;
 pub mod change;
 pub mod company;
 pub mod context;
@@ -30,6 +31,7 @@ const NOUNS: &[&[Entry]] = &[
     approval::ALL,
     audit::ALL,
     blueprint::ALL,
+    break_glass::ALL,
     change::ALL,
     company::ALL,
     context::ALL,

@@ -1,4 +1,5 @@
-//! What time brings about, once for each thing that is due: the ends of tokens and of approvals.
+//! What time brings about, once for each thing that is due: the ends of tokens and of approvals, and what waiting leads
+//! to.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,10 @@ pub struct Ticked {
     pub now: Time,
     /// Ids of the tokens and approvals that ended.
     pub expired: Vec<String>,
+    /// Ids of the approvals of which whoever may decide was reminded.
+    pub reminded: Vec<String>,
+    /// Ids of the approvals that more people may decide now.
+    pub escalated: Vec<String>,
     /// More is due; tick again.
     pub more: bool,
 }
@@ -37,13 +42,15 @@ pub enum Tick {}
 impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
-        doc: "Advance the clock once: end the tokens and approvals whose time is over.",
+        doc: "Advance the clock once: end the tokens and approvals whose time is over, remind and escalate.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[ResourceKind::Company],
         events: &[
             EventKind::TokenExpired,
             EventKind::ApprovalExpired,
+            EventKind::ApprovalReminded,
+            EventKind::ApprovalEscalated,
             EventKind::CanaryMeasured,
             EventKind::CanaryAborted,
         ],
@@ -62,8 +69,9 @@ impl Change for Tick {
         }
         let tokens = draft.read().overdue_tokens(now, MOST)?;
         let approvals = draft.read().overdue_approvals(now, MOST)?;
-        let more = tokens.len() == MOST || approvals.len() == MOST;
-        let mut expired = Vec::new();
+        let notices = super::approval::due(draft.read(), now, MOST)?;
+        let more = [tokens.len(), approvals.len(), notices.len()].contains(&MOST);
+        let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
         for token in tokens {
             draft.record(Event::TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
             expired.push(token.id);
@@ -72,9 +80,17 @@ impl Change for Tick {
             draft.record(Event::ApprovalExpired { id: Id::stored(&id) })?;
             expired.push(id);
         }
+        for event in notices {
+            match &event {
+                Event::ApprovalEscalated { id, .. } => escalated.push(id.to_string()),
+                Event::ApprovalReminded { id, .. } => reminded.push(id.to_string()),
+                _ => {}
+            }
+            draft.record(event)?;
+        }
         if let Some(event) = super::change::measured(draft.read()) {
             draft.record(event)?;
         }
-        Ok(Ticked { now, expired, more })
+        Ok(Ticked { now, expired, reminded, escalated, more })
     }
 }

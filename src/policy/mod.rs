@@ -12,6 +12,7 @@ pub mod codes;
 pub mod diff;
 pub mod engine;
 pub mod entities;
+pub mod exempt;
 pub mod finding;
 pub mod kinds;
 mod lexer;

@@ -7,6 +7,7 @@ pub mod backup;
 pub mod changes;
 pub mod company;
 pub mod fold;
+pub mod glass;
 pub mod idem;
 pub mod inbox;
 pub mod kills;

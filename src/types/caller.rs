@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::actor::named;
-use super::id::ActorId;
+use super::id::{ActorId, Id};
 use super::scope::Scopes;
 use super::token::TokenHash;
 
@@ -50,6 +50,8 @@ pub struct Presented {
 pub struct Caller {
     pub who: Who,
     pub channel: Channel,
+    /// The break-glass grant that lets this call go on without the approvals that it needs.
+    pub glass: Option<Id>,
 }
 
 #[derive(Clone, Debug)]
@@ -68,6 +70,10 @@ pub enum Who {
 }
 
 impl Caller {
+    pub fn new(who: Who, channel: Channel) -> Caller {
+        Caller { who, channel, glass: None }
+    }
+
     /// The id that goes into the log.
     pub fn actor(&self) -> ActorId {
         match &self.who {

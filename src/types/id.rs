@@ -85,6 +85,7 @@ pub enum Kind {
     Token,
     Approval,
     Change,
+    Glass,
 }
 
 impl Kind {
@@ -93,6 +94,7 @@ impl Kind {
             Kind::Token => "tok_",
             Kind::Approval => "apr_",
             Kind::Change => "chg_",
+            Kind::Glass => "bgl_",
         }
     }
 }

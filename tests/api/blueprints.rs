@@ -38,8 +38,8 @@ async fn installing_makes_teams_at_once_and_proposes_the_policies() {
             "agent reviewer",
             "file approvals.yaml",
             "file production.cedar",
-            "file tests/approvals.yaml",
-            "file tests/changes.yaml",
+            "file tests/leaving.yaml",
+            "file tests/promote.yaml",
         ]
     );
     assert_eq!(texts(&done, "skipped"), Vec::<String>::new());

@@ -96,10 +96,7 @@ async fn what_cannot_be_is_told_by_key_and_line_and_nobody_joins() {
         (CLERK.replace("run_cents", "runcents"), "definition: line 15: spec.limits: unknown field `runcents`"),
         (CLERK.replace("kind: Agent", "kind: Blueprint"), "definition: line 2: kind: unknown variant `Blueprint`"),
         (CLERK.replace("ok/v1", "ok/v2"), "definition: line 1: apiVersion: unknown variant `ok/v2`"),
-        (
-            CLERK.replace("trust: assist", "trust: blind"),
-            "definition: line 8: spec: `blind` is not a trust tier",
-        ),
+        (CLERK.replace("trust: assist", "trust: blind"), "definition: line 8: spec: `blind` is not a trust tier"),
         (CLERK.replace("wall: 20m", "wall: 2 weeks"), "spec.limits.wall: must be a number and s, m or h"),
         (CLERK.replace("0.5", "3"), "spec.model.temperature: must be 0 to 2"),
         (CLERK.replace("name: clerk", "name: The Clerk"), "metadata.name: `The Clerk` is not an actor id"),

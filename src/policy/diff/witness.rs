@@ -46,7 +46,7 @@ impl Witness {
             operation: case.op.clone(),
             target: case.target.clone(),
             given: given(&case.around),
-            test: test(fixture, case, &after),
+            test: test_file(fixture, &[(case, &after)]),
             before,
             after,
         }
@@ -63,9 +63,9 @@ fn given(around: &Around) -> Vec<String> {
     told
 }
 
-/// A test file with one case.
-fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
-    let concerned = concerned(fixture, case);
+/// A test file with these cases and answers, and all who are concerned.
+pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
+    let concerned: BTreeSet<ActorId> = cases.iter().flat_map(|(case, _)| concerned(fixture, case)).collect();
     let mut text = format!("now: {}\n", fixture.now);
     let list = |text: &mut String, name: &str, rows: Vec<String>| {
         if !rows.is_empty() {
@@ -76,7 +76,7 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
     let known = |id: &ActorId| concerned.contains(id);
     list(&mut text, "teams", fixture.teams.iter().filter(|row| known(&row.id)).map(team).collect());
     list(&mut text, "actors", fixture.actors.iter().filter(|row| known(&row.id)).map(member).collect());
-    let is_target = |id: &str| case.target.as_deref() == Some(id);
+    let is_target = |id: &str| cases.iter().any(|(case, _)| case.target.as_deref() == Some(id));
     let tokens = fixture.tokens.iter().filter(|row| is_target(&row.id));
     let token = tokens.map(|row| format!("id: {}, holder: {}", quoted(&row.id), quoted(row.holder.as_str())));
     list(&mut text, "tokens", token.collect());
@@ -102,17 +102,20 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
         told
     });
     list(&mut text, "changes", change.collect());
-    list(&mut text, "cases", vec![line(case, after)]);
+    list(&mut text, "cases", cases.iter().map(|(case, answer)| line(case, answer)).collect());
     text
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, kill, release, scopes, channel, now } = &case.around;
+    let Around { granted, broken, kill, release, scopes, channel, now } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
     if !granted.is_empty() {
         add("granted", format!("[{}]", granted.join(", ")));
+    }
+    if *broken {
+        add("broken", "true".into());
     }
     if !kill.is_empty() {
         add("kill", format!("[{}]", joined(kill)));
@@ -125,12 +128,7 @@ fn line(case: &Case, after: &Answer) -> String {
     }
     channel.iter().for_each(|way| add("channel", if *way == Way::Cli { "cli" } else { "http" }.into()));
     now.iter().for_each(|now| add("now", now.to_string()));
-    let expect = match after.decision {
-        Decision::Allow => "allow",
-        Decision::NeedsApproval => "needs_approval",
-        Decision::Deny => "deny",
-    };
-    add("expect", expect.into());
+    add("expect", after.decision.name().into());
     if after.decision == Decision::NeedsApproval {
         add("approvals", format!("[{}]", after.approvals.join(", ")));
     }
