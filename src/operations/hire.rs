@@ -45,7 +45,7 @@ impl Change for Hire {
         name: "actor.hire",
         doc: "Hire an agent by its definition.",
         scope: Reach::Full,
-        route: post("/actors/hire").created(),
+        route: post("/actors/hire").created().slow(),
         about: &[ResourceKind::Company, ResourceKind::Team],
         events: &[EventKind::ActorAdded, EventKind::ActorHired],
     };
@@ -58,6 +58,13 @@ impl Change for Hire {
         let team = definition.team().and_then(|team| team.parse::<ActorId>().ok());
         let joined = team.filter(|team| read.card(team).is_some());
         Ok(joined.map_or(Target::Company, Target::Actor))
+    }
+
+    /// What cannot be is told where it delays nobody: a definition may take long to read.
+    fn prepare(input: &Hiring, read: &Reader<'_>) -> Result<(), Stop> {
+        let definition: AgentDefinition = definition::read("definition", &input.definition)?;
+        let candidate = Candidate::new(definition, &read.caller().actor(), &Known::of(read));
+        Ok(candidate.map(drop).map_err(Refusal::invalid)?)
     }
 
     fn run(permit: Permit<Self>, input: Hiring, draft: &mut Draft<'_>) -> Result<Hired, Stop> {
