@@ -36,7 +36,7 @@ async fn what_is_wrong_with_a_new_actor_is_told_at_once() {
         answer.json()["problems"],
         json!([
             "id: a team's id begins with `team:`, and no other does",
-            "role: people have any role but agent, agents that one, teams none",
+            "role: people have any role but those of agents, agents their own, teams none",
             "team: there is no such team",
             "lead: only a team has a lead",
         ])
