@@ -5,12 +5,14 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::actors::{self, Status};
 use super::{Position, parsed};
 use crate::types::actor::KillScope;
 use crate::types::approval::ApprovalStatus;
 use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::inbox::ItemKind;
+use crate::types::mention::mentions;
 use crate::types::time::Time;
 
 /// One thing to look at.
@@ -49,7 +51,8 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Item>> {
     conn.prepare_cached(&sql)?.query_row([id], read).optional()
 }
 
-/// An actor's items after a position, newest first; all, or those that are not resolved.
+/// An actor's items after a position, newest first: all, or those that are not over. What waits for something is over when
+/// it is resolved; what only tells something, when it is read.
 pub fn after(
     conn: &Connection,
     actor: &ActorId,
@@ -59,7 +62,7 @@ pub fn after(
 ) -> rusqlite::Result<Vec<Item>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM inbox LEFT JOIN inbox_read ON item = inbox.id \
-         WHERE actor = ?1 AND (?2 OR resolved_at IS NULL) AND (created_at < ?3 OR (created_at = ?3 AND inbox.id > ?4)) \
+         WHERE actor = ?1 AND (?2 OR resolved_at IS NULL AND (kind IN ('approval', 'alert') OR inbox_read.at IS NULL)) AND (created_at < ?3 OR (created_at = ?3 AND inbox.id > ?4)) \
          ORDER BY created_at DESC, inbox.id LIMIT ?5"
     );
     let rows = params![actor.as_str(), all, from.at, from.id, limit as i64];
@@ -78,6 +81,50 @@ pub fn mark_read(conn: &Connection, id: &str, at: Time) -> rusqlite::Result<()> 
 
 /// What an event puts into inboxes, and what it settles there.
 pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    subject(conn, at, by, event)?;
+    assigned(conn, at, by, event)?;
+    mentioned(conn, at, by, event)
+}
+
+/// Whom an event makes answer for somebody.
+fn assigned(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    let (id, person, title) = match event {
+        Event::ActorAdded { id, owner: Some(owner), .. } | Event::OwnerChanged { id, owner } => {
+            (id, Some(owner), format!("you answer for {id} now"))
+        }
+        Event::ActorAdded { id, lead, .. } | Event::LeadChanged { id, lead } => {
+            (id, lead.as_ref(), format!("you lead {id} now"))
+        }
+        Event::ActorOffboarded { id, .. } => (id, None, String::new()),
+        _ => return Ok(()),
+    };
+    resolve(conn, at, id.as_str())?;
+    let told = person.filter(|person| *person != by);
+    told.map_or(Ok(()), |person| add(conn, at, person, ItemKind::Assignment, id.as_str(), &title))
+}
+
+/// Whom somebody names in what they write to others.
+fn mentioned(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    let (id, text) = match event {
+        Event::ApprovalDecided { id, note, .. }
+        | Event::ChangeReviewed { id, note, .. }
+        | Event::GlassReviewed { id, note, .. } => (id, note),
+        Event::ChangeProposed { id, reason, .. }
+        | Event::ChangeRejected { id, reason, .. }
+        | Event::GlassBroken { id, reason, .. } => (id, reason),
+        _ => return Ok(()),
+    };
+    let title = format!("{by} mentions you in {id}");
+    for person in mentions(text).iter().filter(|person| *person != by) {
+        if actors::get(conn, person)?.is_some_and(|actor| actor.status == Status::Active) {
+            add(conn, at, person, ItemKind::Mention, id.as_str(), &title)?;
+        }
+    }
+    Ok(())
+}
+
+/// What comes and goes with its subject.
+fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
     match event {
         Event::ApprovalRequested { id, operation, target, approvers, .. } => {
             let title = format!("{operation} of {target} waits for you");

@@ -15,6 +15,10 @@ named! {
         Approval = "approval",
         /// Something that the reader asked for was decided.
         Decision = "decision",
+        /// The reader answers for an agent, or leads a team, from now on.
+        Assignment = "assignment",
+        /// Somebody wrote the reader's name: `@ana`.
+        Mention = "mention",
         /// A kill switch stops the reader or an agent of theirs, or somebody goes on without approval.
         Alert = "alert",
     }

@@ -14,6 +14,7 @@ pub mod glass;
 pub mod id;
 pub mod impact;
 pub mod inbox;
+pub mod mention;
 pub mod operations;
 pub mod page;
 pub mod refusal;

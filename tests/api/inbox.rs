@@ -30,12 +30,13 @@ async fn who_may_decide_is_told_and_then_who_asked() {
         let items = items(&test, admin, "").await;
         assert_eq!((told(&items), items[0]["subject"].as_str()), (vec![waiting.clone()], Some(approval.as_str())));
     }
-    assert!(items(&test, &lea, "").await.is_empty());
+    let leads = pair("assignment", "you lead team:ops now");
+    assert_eq!(told(&items(&test, &lea, "").await), std::slice::from_ref(&leads));
 
     test.post(&format!("/approvals/{approval}"), &ben, json!({ "decision": "approve" })).await;
     assert!(items(&test, &test.admin, "").await.is_empty(), "what is decided waits for nobody");
     assert_eq!(told(&items(&test, &test.admin, "?all=true").await), [waiting]);
-    assert_eq!(told(&items(&test, &lea, "").await), [pair("decision", "what you asked for is used")]);
+    assert_eq!(told(&items(&test, &lea, "").await), [leads, pair("decision", "what you asked for is used")]);
 }
 
 #[tokio::test]
@@ -58,5 +59,35 @@ async fn reading_is_ones_own_mark_and_no_event() {
     let test = test.reopened().await;
     assert_eq!(items(&test, &max, "").await[0]["read_at"], read["read_at"]);
     test.post("/kill", &test.admin, json!({ "scope": "actor:bot", "off": true })).await;
-    assert!(items(&test, &max, "").await.is_empty());
+    assert_eq!(told(&items(&test, &max, "").await), [pair("assignment", "you answer for bot now")]);
+}
+
+#[tokio::test]
+async fn who_answers_for_somebody_from_now_on_is_told_until_they_have_read_it() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    assert_eq!(told(&items(&test, &cast.lea, "").await), [pair("assignment", "you lead team:ops now")]);
+    assert_eq!(told(&items(&test, &cast.mia, "").await), [pair("assignment", "you answer for bot now")]);
+    assert!(items(&test, &test.admin, "").await.is_empty(), "nobody is told of what they did themselves");
+
+    let leaving = json!({ "reason": "moved on", "successor": "max" });
+    assert_eq!(test.post("/actors/mia/offboard", &test.admin, leaving).await.status, 200);
+    let now = items(&test, &cast.max, "").await;
+    assert_eq!(told(&now), [pair("assignment", "you answer for bot now")]);
+    let path = format!("/inbox/{}/read", now[0]["id"].as_str().unwrap());
+    assert_eq!(test.post(&path, &cast.max, json!({})).await.status, 200);
+    assert!(items(&test, &cast.max, "").await.is_empty(), "what only tells something is over when it is read");
+    assert_eq!(items(&test, &cast.max, "?all=true").await.len(), 1);
+}
+
+#[tokio::test]
+async fn who_is_named_in_a_note_is_told() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let asked = test.post("/actors", &cast.lea, json!({ "id": "new", "kind": "agent", "team": "team:ops" })).await;
+    let approval = asked.json()["approval"].as_str().unwrap().to_owned();
+    let note = json!({ "decision": "reject", "note": "ask @max first, @ana and @nobody know (max@example.org)" });
+    test.post(&format!("/approvals/{approval}"), &test.admin, note).await;
+    assert_eq!(told(&items(&test, &cast.max, "").await), [pair("mention", &format!("ana mentions you in {approval}"))]);
+    assert!(items(&test, &test.admin, "").await.is_empty(), "nobody mentions themselves");
 }

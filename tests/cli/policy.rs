@@ -123,3 +123,34 @@ fn a_server_killed_while_it_applies_has_the_old_policies_or_the_new_ones() {
     assert_eq!(applied.code, 0, "{applied}");
     assert!(place.ana("inbox").stderr.contains("closed for now"));
 }
+
+#[test]
+fn of_two_folders_applied_at_once_one_comes_into_force_and_the_other_is_told() {
+    let place = Place::with_company();
+    for name in ["one", "two"] {
+        assert_eq!(place.ana(&format!("policy export --dir {name}")).code, 0);
+        std::fs::write(place.path().join(format!("{name}/{name}.cedar")), format!("// {name}\n")).unwrap();
+    }
+    let mut runs = std::thread::scope(|scope| {
+        let place = &place;
+        let apply = |name: &'static str| scope.spawn(move || place.ana(&format!("policy apply {name}")));
+        [apply("one"), apply("two")].map(|run| run.join().unwrap())
+    });
+    runs.sort_by_key(|run| run.code);
+    assert_eq!((runs[0].code, runs[1].code), (0, 1), "{}{}", runs[0].shown, runs[1].shown);
+    assert!(runs[1].stderr.contains("version 2 is in force, applied by ana"), "{}", runs[1].shown);
+    assert_eq!(place.ana("policy list --format json").stdout.matches("\"version\"").count(), 2);
+}
+
+#[test]
+fn a_folder_of_too_many_files_is_refused() {
+    let place = Place::with_company();
+    std::fs::create_dir(place.path().join("many")).unwrap();
+    for number in 0..=20_000 {
+        std::fs::write(place.path().join(format!("many/{number}.cedar")), "").unwrap();
+    }
+    for line in ["policy apply many", "policy check many", "policy diff many"] {
+        let ran = place.ana(line);
+        assert_eq!((ran.code, ran.stderr.contains("more than 20000 policy files")), (1, true), "{}", ran.shown);
+    }
+}

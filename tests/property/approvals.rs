@@ -1,5 +1,6 @@
-//! Whatever people, the clock, kill switches and restarts do: an approved call has at most one effect, and none without
-//! enough eligible people, after a rejection, after its time, under a kill switch, or for somebody who left.
+//! Whatever people, the clock, kill switches, other policies and restarts do: an approved call has at most one effect, and none without
+//! enough eligible people, after a rejection, after its time, under a kill switch, against the policy of the moment, or for
+//! somebody who left.
 
 use std::collections::BTreeSet;
 
@@ -23,6 +24,7 @@ enum Step {
     Advance(i64),
     Kill { scope: &'static str, off: bool },
     Trouble(Trouble),
+    Policies(Policies),
     Restart,
     Tick,
 }
@@ -31,6 +33,42 @@ enum Step {
 enum Trouble {
     RequesterLeaves,
     SomebodyElseTakesTheId,
+}
+
+/// What is in force from then on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Policies {
+    /// Two admins must agree.
+    Two,
+    Three,
+    /// Nobody needs to be asked any more.
+    Open,
+    /// No approval helps any more.
+    Closed,
+}
+
+impl Policies {
+    fn threshold(self) -> usize {
+        if self == Policies::Three { 3 } else { 2 }
+    }
+
+    fn bundle(self) -> Bundle {
+        let mut bundle = Bundle::built_in();
+        let rule = format!("kinds: {{admin: {{eligible: [{{role: admin}}], threshold: {}}}}}", self.threshold());
+        bundle.files.insert("approvals.yaml".into(), rule);
+        let leads = bundle.files.get_mut("base/leads.cedar").unwrap();
+        let needed =
+            "  principal in Ok::Role::\"admin\" ||\n  context.approvals.contains(Ok::ApprovalKind::\"admin\")\n";
+        let other = match self {
+            Policies::Two | Policies::Three => return bundle,
+            Policies::Open => "  principal in Ok::Role::\"admin\" || principal in Ok::Role::\"lead\"\n",
+            Policies::Closed => "  principal in Ok::Role::\"admin\"\n",
+        };
+        assert!(leads.contains(needed));
+        // The first of them is about who joins a team.
+        *leads = leads.replacen(needed, other, 1);
+        bundle
+    }
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -44,14 +82,15 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (1..40_i64).prop_map(|hours| Step::Advance(hours * HOUR)),
         3 => kill,
         1 => trouble,
+        2 => select(vec![Policies::Two, Policies::Three, Policies::Open, Policies::Closed]).prop_map(Step::Policies),
         2 => Just(Step::Restart),
         2 => Just(Step::Tick),
     ]
 }
 
 /// What must be true by the rules alone.
-#[derive(Default)]
 struct Model {
+    policies: Policies,
     agreed: BTreeSet<&'static str>,
     waited: i64,
     killed: BTreeSet<&'static str>,
@@ -62,6 +101,19 @@ struct Model {
 }
 
 impl Model {
+    fn new() -> Model {
+        Model {
+            policies: Policies::Two,
+            agreed: BTreeSet::new(),
+            waited: 0,
+            killed: BTreeSet::new(),
+            left: false,
+            taken: false,
+            over: false,
+            effect: false,
+        }
+    }
+
     /// Whether the vote counts, and what follows.
     fn vote(&mut self, by: &'static str, approve: bool) {
         // lea leads the team ops without being in it.
@@ -76,17 +128,15 @@ impl Model {
             return;
         }
         self.agreed.insert(by);
-        if self.agreed.len() == 2 {
+        if self.agreed.len() >= self.policies.threshold() {
             self.over = true;
-            self.effect = !self.taken && !self.left;
+            self.effect = !self.taken && !self.left && self.policies != Policies::Closed;
         }
     }
 }
 
 async fn company() -> (Test, String) {
-    let mut policies = Bundle::built_in();
-    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
-    let test = Test::with_policies(policies).await;
+    let test = Test::with_policies(Policies::Two.bundle()).await;
     test.add("lea", "person", json!({ "role": "lead" })).await;
     test.add("team:ops", "team", json!({ "lead": "lea" })).await;
     for admin in ["ben", "cleo"] {
@@ -138,6 +188,10 @@ async fn take(mut test: Test, model: &mut Model, id: &str, tokens: &[String], st
                 }
             }
         }
+        Step::Policies(policies) => {
+            test = test.upgraded(policies.bundle()).await;
+            model.policies = *policies;
+        }
         Step::Restart => test = test.reopened().await,
         Step::Tick => {
             test.post("/tick", &test.admin, json!({})).await;
@@ -156,7 +210,7 @@ proptest! {
             for voter in VOTERS {
                 tokens.push(test.token(voter, json!({ "days": 90 })).await);
             }
-            let mut model = Model::default();
+            let mut model = Model::new();
             for step in &steps {
                 test = take(test, &mut model, &id, &tokens, step).await;
             }

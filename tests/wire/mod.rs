@@ -1,5 +1,6 @@
 //! Over real sockets: what the service does with connections that are slow, large, many or crooked, and its stream.
 
+mod approvals;
 mod connections;
 mod failures;
 mod stopping;

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use super::own::{self, Evaluation, Records};
 use super::rows::{Approval, Change, Event, Member, Team, Token};
 
+use super::run::Expected;
 use crate::policy::Finding;
 use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
@@ -36,9 +38,13 @@ struct Fields {
     #[serde(default)]
     changes: Vec<Change>,
     #[serde(default)]
+    records: Vec<own::Row>,
+    #[serde(default)]
     cases: Vec<Line>,
     #[serde(default)]
     matrix: Vec<Matrix>,
+    #[serde(default)]
+    evaluations: Vec<own::Line>,
 }
 
 /// The company that a file's questions are about.
@@ -155,6 +161,12 @@ pub struct Case {
     pub approvals: Option<BTreeSet<String>>,
 }
 
+impl Case {
+    pub fn expected(&self) -> Expected {
+        Expected { decision: self.expect, because: self.because.clone(), approvals: self.approvals.clone() }
+    }
+}
+
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.actor, self.op)?;
@@ -166,6 +178,10 @@ impl std::fmt::Display for Case {
 pub struct TestFile {
     pub fixture: Fixture,
     pub cases: Vec<Case>,
+    /// What the company's own types look like in it.
+    pub records: Records,
+    /// Questions about them.
+    pub evaluations: Vec<Evaluation>,
 }
 
 /// 2026-01-01T00:00:00Z
@@ -185,7 +201,7 @@ pub(super) fn line_span(text: &str, line: usize) -> (usize, usize) {
 }
 
 fn read(text: &str) -> Result<TestFile, YamlError> {
-    let Fields { now, teams, actors, tokens, events, approvals, changes, cases, matrix } =
+    let Fields { now, teams, actors, tokens, events, approvals, changes, records, cases, matrix, evaluations } =
         match yaml::read::<Option<Fields>>(text)? {
             Some(fields) => fields,
             None => return Err(YamlError::at(1, "the file is empty")),
@@ -200,6 +216,13 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         }
         asked.extend(matrix.read(line)?);
     }
+    let records = Records::new(records).map_err(|twice| YamlError::at(yaml::line_of(text, &["records"]), twice))?;
+    if asked.len().saturating_add(evaluations.len()) > MAX_CASES {
+        let line = yaml::line_of(text, &["evaluations"]);
+        return Err(YamlError::at(line, format!("the file comes to more than {MAX_CASES} cases")));
+    }
+    let lines = yaml::item_lines(text, "evaluations", evaluations.len());
+    let evaluations = lines.into_iter().zip(evaluations).map(|(line, one)| one.read(line)).collect::<Result<_, _>>()?;
     let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events, approvals, changes };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
         let head = yaml::line_of(text, &[list]);
@@ -208,7 +231,7 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         let at = text.lines().skip(head).position(names).map_or(head, |at| head + at + 1);
         Err(YamlError::at(at, problem))
     })?;
-    Ok(TestFile { fixture, cases: asked })
+    Ok(TestFile { fixture, cases: asked, records, evaluations })
 }
 
 impl Fixture {
