@@ -46,7 +46,8 @@ fn openapi() -> String {
 }
 
 fn schema() -> String {
-    ok::gate::schema::schema(&ok::operations::ALL)
+    let product = ok::gate::schema::schema(&ok::operations::ALL);
+    ok::policy::kinds::schema_for(&product, &ok::policy::Bundle::built_in())
 }
 
 const MADE: &str = "<!-- Made from the code by tests/reference.rs; do not edit. -->\n";

@@ -1,12 +1,16 @@
 //! `ok actor`: people, agents and teams.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
+use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::types::actor::{ActorKind, Role, Trust};
+use crate::types::definition::MAX_BYTES;
 use crate::types::id::ActorId;
 
 /// List, show, add and trust people, agents and teams
@@ -35,6 +39,13 @@ pub enum Actor {
     AddTeam(NewTeam),
     /// Add an agent
     AddAgent(NewAgent),
+    /// Hire an agent by its definition
+    ///
+    /// Example: `ok actor hire agents/invoice-clerk.yaml`
+    Hire {
+        /// The definition's file, YAML or JSON, of at most 256 KiB; `ok schemas` shows what it may hold
+        file: PathBuf,
+    },
     /// Set how far an agent is trusted
     Trust {
         /// The agent's id
@@ -110,10 +121,32 @@ pub struct NewAgent {
     /// A name to read [default: the id]
     #[arg(long)]
     name: Option<String>,
+    /// It runs elsewhere, and reaches itself alone
+    #[arg(long)]
+    outside: bool,
 }
 
+/// What people read of an actor.
+const FIELDS: [&str; 15] = [
+    "id",
+    "kind",
+    "name",
+    "role",
+    "team",
+    "lead",
+    "owner",
+    "skills",
+    "trust",
+    "status",
+    "created_at",
+    "members",
+    "leads",
+    "agents",
+    "definition",
+];
+
 fn human_roles() -> impl Iterator<Item = &'static str> {
-    Role::ALL.iter().filter(|role| **role != Role::Agent).map(|role| role.name())
+    Role::ALL.iter().filter(|role| role.is_for(ActorKind::Person)).map(|role| role.name())
 }
 
 impl Actor {
@@ -124,6 +157,18 @@ impl Actor {
             Actor::AddHuman(new) => one(context, "actor.add", new.input()).await,
             Actor::AddTeam(new) => one(context, "actor.add", new.input()).await,
             Actor::AddAgent(new) => one(context, "actor.add", new.input()).await,
+            Actor::Hire { file } => {
+                let answer =
+                    client::call(context, "actor.hire", json!({ "definition": text_of(&file, MAX_BYTES)? })).await?;
+                context.show(&answer, || {
+                    show::fields(&FIELDS, &answer)?;
+                    if let Some(tier) = answer.get("trust_asked") {
+                        let (id, tier) = (show::cell(answer.get("id")), show::cell(Some(tier)));
+                        show::note(&format!("\nIt asks for more trust. Somebody who is not its owner may give it: `ok actor trust {id} {tier}`."));
+                    }
+                    Ok(())
+                })
+            }
             Actor::Offboard { id, successor, reason } => {
                 let input = json!({ "id": id, "successor": successor, "reason": reason });
                 let answer = client::call(context, "actor.offboard", input).await?;
@@ -160,8 +205,9 @@ impl NewTeam {
 
 impl NewAgent {
     fn input(self) -> Value {
-        let NewAgent { id, team, owner, skills, name } = self;
-        json!({ "id": id, "kind": ActorKind::Agent, "team": team, "owner": owner, "skills": skills, "name": name })
+        let NewAgent { id, team, owner, skills, name, outside } = self;
+        let kind = if outside { ActorKind::OutsideAgent } else { ActorKind::Agent };
+        json!({ "id": id, "kind": kind, "team": team, "owner": owner, "skills": skills, "name": name })
     }
 }
 
@@ -178,21 +224,5 @@ async fn list(
 
 async fn one(context: &Context, op: &str, input: Value) -> Result<Exit, Failure> {
     let answer = client::call(context, op, input).await?;
-    let fields = [
-        "id",
-        "kind",
-        "name",
-        "role",
-        "team",
-        "lead",
-        "owner",
-        "skills",
-        "trust",
-        "status",
-        "created_at",
-        "members",
-        "leads",
-        "agents",
-    ];
-    context.show(&answer, || show::fields(&fields, &answer))
+    context.show(&answer, || show::fields(&FIELDS, &answer))
 }

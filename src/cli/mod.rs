@@ -5,11 +5,13 @@ mod actor;
 mod approval;
 mod audit;
 mod backup;
+mod blueprint;
 mod call;
 mod changes;
 mod ci;
 mod client;
 mod completions;
+mod definition;
 mod directory;
 mod doctor;
 mod event;
@@ -90,6 +92,9 @@ enum Command {
     Serve(serve::Serve),
     Backup(backup::Backup),
     Doctor(doctor::Doctor),
+    Schemas(definition::Schemas),
+    #[command(subcommand)]
+    Blueprint(blueprint::Blueprint),
     #[command(subcommand)]
     Actor(actor::Actor),
     #[command(subcommand)]
@@ -216,7 +221,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         return Err(Failure::Usage("only `ok policy check` prints junit, sarif and github".into()));
     }
     // A server knows its caller by the token, and most of `ok ci` is about files alone.
-    let anybody = server.is_some() || matches!(cli.command, Command::Ci(_));
+    let anybody = server.is_some() || matches!(cli.command, Command::Ci(_) | Command::Schemas(_));
     let context = Context { server, ..cli.global.context(anybody)? };
     show::trace()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -234,6 +239,8 @@ impl Command {
             Command::Serve(command) => command.run(context).await,
             Command::Backup(command) => command.run(context),
             Command::Doctor(command) => command.run(context),
+            Command::Schemas(_) => definition::Schemas::run(),
+            Command::Blueprint(command) => command.run(context).await,
             Command::Actor(command) => command.run(context).await,
             Command::Directory(command) => command.run(context).await,
             Command::Token(command) => command.run(context).await,

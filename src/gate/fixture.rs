@@ -119,8 +119,7 @@ fn team(row: &Team, now: Time) -> Actor {
 
 fn member(row: &Member, now: Time) -> Actor {
     let Member { id, kind, role, team, owner, trust, offboarded } = row.clone();
-    let usual = if kind == ActorKind::Agent { Role::Agent } else { Role::Member };
-    let blank = blank(id, kind, role.unwrap_or(usual), now);
+    let blank = blank(id, kind, role.unwrap_or(kind.usual_role()), now);
     let status = if offboarded { Status::Offboarded } else { Status::Active };
     Actor { team, owner, trust: trust.unwrap_or(blank.trust), status, ..blank }
 }

@@ -11,6 +11,7 @@ mod guard;
 pub mod hold;
 pub mod impact;
 pub mod inquiry;
+mod joining;
 mod likeness;
 pub mod limiter;
 pub mod lock;

@@ -135,14 +135,12 @@ impl Inquiry<'_> {
         match (name, to) {
             ("admin", Scalar::Bool(true)) => role(row, Role::Admin),
             ("admin", Scalar::Bool(false)) => role(row, Role::Member),
-            ("trust", Scalar::Long(level)) if row.kind == ActorKind::Agent => {
+            ("trust", Scalar::Long(level)) if row.kind.is_agent() => {
                 let tier = Trust::ALL.iter().find(|tier| tier.level() == *level);
                 tier.map(|tier| Change::Trust(id, *tier))
             }
             ("team", Scalar::Entity(team)) => self.team(row, team),
-            ("owner", Scalar::Entity(person)) if row.kind == ActorKind::Agent => {
-                Some(Change::Owner(id, self.person(person)?))
-            }
+            ("owner", Scalar::Entity(person)) if row.kind.is_agent() => Some(Change::Owner(id, self.person(person)?)),
             ("lead", Scalar::Entity(person)) if row.kind == ActorKind::Team => {
                 Some(Change::Lead(id, self.person(person)?))
             }
@@ -154,7 +152,7 @@ impl Inquiry<'_> {
     fn missing(&self, of: &EntityUid, name: &str) -> Vec<Change> {
         let (me, Some(row)) = (self.caller.actor(), self.row(of)) else { return Vec::new() };
         match (name, row.kind) {
-            ("team", ActorKind::Person | ActorKind::Agent) => {
+            ("team", ActorKind::Person | ActorKind::Agent | ActorKind::OutsideAgent) => {
                 let mine = self.world.card(&me).and_then(|card| card.actor.team.clone());
                 let cards = self.world.actors.values();
                 let led = cards.filter(|card| card.actor.lead.as_ref() == Some(&me)).map(|card| card.actor.id.clone());
@@ -163,7 +161,7 @@ impl Inquiry<'_> {
                 teams.dedup();
                 teams.iter().take(TEAMS).filter_map(|team| self.team(row, &actor_uid(team))).collect()
             }
-            ("owner", ActorKind::Agent) | ("lead", ActorKind::Team) => {
+            ("owner", ActorKind::Agent | ActorKind::OutsideAgent) | ("lead", ActorKind::Team) => {
                 self.attribute(of, name, &Scalar::Entity(actor_uid(&me))).into_iter().collect()
             }
             _ => Vec::new(),
@@ -211,6 +209,6 @@ fn role_of(group: &EntityUid) -> Option<Role> {
 
 /// People have any role but that of agents; agents have no other.
 fn role(row: &Actor, to: Role) -> Option<Change> {
-    let fits = row.kind == ActorKind::Person && to != Role::Agent && to != row.role;
+    let fits = row.kind == ActorKind::Person && to.is_for(row.kind) && to != row.role;
     fits.then(|| Change::Role(row.id.clone(), to))
 }

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::policy::{Bundle, Finding, Snapshot};
+use crate::policy::{Bundle, Finding, Snapshot, kinds};
 
 /// Things that are kept; the oldest goes first. A compiled bundle of 10,000 policies is the largest of them.
 const MOST: usize = 12;
@@ -24,9 +24,9 @@ impl Workshop {
         Workshop { schema, made: Mutex::default() }
     }
 
-    /// The product's Cedar schema.
-    pub fn schema(&self) -> &str {
-        &self.schema
+    /// The product's Cedar schema as a bundle is checked against it: with the bundle's kinds of approval.
+    pub fn schema(&self, bundle: &Bundle) -> String {
+        kinds::schema_for(&self.schema, bundle)
     }
 
     /// The bundle, compiled.

@@ -240,7 +240,7 @@ fn card(actor: Actor, find: &dyn Fn(&ActorId) -> Option<Actor>) -> Card {
             let facts = actor.lead.iter().fold(Record::new(), |facts, lead| facts.entity("lead", &actor_uid(lead)));
             Closed::new(&id, above, &facts)
         }
-        ActorKind::Person | ActorKind::Agent => {
+        ActorKind::Person | ActorKind::Agent | ActorKind::OutsideAgent => {
             Closed::new(&id, above.chain([uid("Role", actor.role.name())]), &facts(&actor))
         }
     };

@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nothing;
+use super::joining::{Known, NewActor, joined};
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
-use crate::store::actors::{self, Actor, Status};
-use crate::types::actor::{ActorKind, Role, Trust};
+use crate::store::actors::{self, Actor};
+use crate::types::actor::{ActorKind, Trust};
+use crate::types::definition::AgentDefinition;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
@@ -114,6 +116,9 @@ pub struct ShownActor {
     pub leads: Vec<ActorId>,
     /// Of a person: the agents that they answer for.
     pub agents: Vec<ActorId>,
+    /// Of a hired agent: the definition that it was hired by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<AgentDefinition>,
 }
 
 /// Show one actor.
@@ -138,6 +143,7 @@ impl Query for Show {
 
     fn run(_: Permit<Self>, input: OneActor, read: &Reader<'_>) -> Result<ShownActor, Stop> {
         let actor = read.actor(&input.id)?.actor.clone();
+        let definition = if actor.kind.is_agent() { read.definition(&input.id)? } else { None };
         let related = |relation: fn(&Actor) -> &Option<ActorId>| {
             let is_related = |other: &&Actor| relation(other).as_ref() == Some(&input.id);
             let mut ids: Vec<ActorId> =
@@ -149,70 +155,9 @@ impl Query for Show {
             members: related(|other| &other.team),
             leads: related(|other| &other.lead),
             agents: related(|other| &other.owner),
+            definition: definition.map(serde_json::from_value).transpose()?,
             actor,
         })
-    }
-}
-
-/// Somebody to be added.
-#[derive(Deserialize, JsonSchema)]
-pub struct NewActor {
-    /// The id for good; a team's begins with `team:`.
-    pub id: ActorId,
-    pub kind: ActorKind,
-    /// A name for people to read; the id unless given.
-    pub name: Option<String>,
-    /// `member` for people and `agent` for agents unless given.
-    pub role: Option<Role>,
-    /// The team that it joins; for a team, the team above it.
-    pub team: Option<ActorId>,
-    /// Of a team: the person who leads it.
-    pub lead: Option<ActorId>,
-    /// Of an agent: the person who answers for it; the caller unless given.
-    pub owner: Option<ActorId>,
-    /// What it can do, in a word each.
-    #[serde(default)]
-    pub skills: Vec<String>,
-}
-
-impl NewActor {
-    fn problems(&self, read: &Reader<'_>) -> Vec<String> {
-        let mut problems = Vec::new();
-        let mut check = |fine: bool, problem: &str| {
-            if !fine {
-                problems.push(problem.to_owned());
-            }
-        };
-        let is = |id: &Option<ActorId>, kind: ActorKind| {
-            let fits = |id: &ActorId| {
-                read.card(id).is_some_and(|card| card.actor.kind == kind && card.actor.status == Status::Active)
-            };
-            id.as_ref().is_none_or(fits)
-        };
-        let team = self.kind == ActorKind::Team;
-        check(self.id.is_team() == team, "id: a team's id begins with `team:`, and no other does");
-        check(!self.id.is_reserved(), "id: `ok`, `company` and `global` mean something else");
-        check(
-            self.name.as_ref().is_none_or(|name| (1..=100).contains(&name.chars().count())),
-            "name: must have 1 to 100 characters",
-        );
-        let role_fits = |role| match self.kind {
-            ActorKind::Person => role != Role::Agent,
-            ActorKind::Agent => role == Role::Agent,
-            ActorKind::Team => false,
-        };
-        check(self.role.is_none_or(role_fits), "role: people have any role but agent, agents that one, teams none");
-        check(is(&self.team, ActorKind::Team), "team: there is no such team");
-        check(is(&self.lead, ActorKind::Person), "lead: there is no such person");
-        check(is(&self.owner, ActorKind::Person), "owner: there is no such person");
-        check(self.lead.is_none() || team, "lead: only a team has a lead");
-        check(self.owner.is_none() || self.kind == ActorKind::Agent, "owner: only an agent has an owner");
-        let skill = |skill: &String| (1..=64).contains(&skill.chars().count());
-        check(
-            self.skills.len() <= 50 && self.skills.iter().all(skill),
-            "skills: at most 50, of 1 to 64 characters each",
-        );
-        problems
     }
 }
 
@@ -238,42 +183,15 @@ impl Change for Add {
     }
 
     fn run(permit: Permit<Self>, input: NewActor, draft: &mut Draft<'_>) -> Result<Actor, Stop> {
-        let problems = input.problems(draft.read());
+        let problems = input.problems(&Known::of(draft.read()));
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
         if draft.read().card(&input.id).is_some() {
             return Err(Refusal::conflict(format!("id: {} is taken", input.id)).into());
         }
-        let (role, trust, owner) = match input.kind {
-            ActorKind::Agent => (Role::Agent, Trust::Observe, Some(input.owner.unwrap_or_else(|| permit.actor()))),
-            ActorKind::Person | ActorKind::Team => (input.role.unwrap_or(Role::Member), Trust::Autonomous, None),
-        };
-        let actor = Actor {
-            name: input.name.unwrap_or_else(|| input.id.to_string()),
-            id: input.id,
-            kind: input.kind,
-            role,
-            team: input.team,
-            lead: input.lead,
-            owner,
-            admin: role == Role::Admin,
-            skills: input.skills,
-            trust,
-            status: Status::Active,
-            created_at: draft.now(),
-        };
-        draft.record(Event::ActorAdded {
-            id: actor.id.clone(),
-            kind: actor.kind,
-            name: actor.name.clone(),
-            role,
-            team: actor.team.clone(),
-            lead: actor.lead.clone(),
-            owner: actor.owner.clone(),
-            skills: actor.skills.clone(),
-            trust,
-        })?;
+        let actor = input.actor(&permit.actor(), draft.read());
+        draft.record(joined(&actor))?;
         Ok(actor)
     }
 }
@@ -308,7 +226,7 @@ impl Change for SetTrust {
 
     fn run(_: Permit<Self>, input: NewTrust, draft: &mut Draft<'_>) -> Result<Actor, Stop> {
         let actor = draft.read().actor(&input.id)?.actor.clone();
-        if actor.kind != ActorKind::Agent {
+        if !actor.kind.is_agent() {
             return Err(
                 Refusal::field("id", format!("{} is not an agent; only agents have a trust tier", actor.id)).into()
             );

@@ -4,10 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nothing;
+use super::blueprint;
+use super::joining::{Known, NewActor, joined};
 use super::token::{IssuedToken, issue};
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Route, Spec, Target, get, put};
 use crate::store::company::Company;
-use crate::types::actor::{ActorKind, Role, Trust};
+use crate::types::actor::{ActorKind, Role};
 use crate::types::decision::Recording;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
@@ -73,13 +75,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    fn stored(company: &Company) -> Result<Settings, Stop> {
+    pub(super) fn stored(company: &Company) -> Result<Settings, Stop> {
         let mut settings: Settings = serde_json::from_value(company.settings.clone())?;
         settings.name.clone_from(&company.name);
         Ok(settings)
     }
 
-    fn problems(&self) -> Vec<String> {
+    pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut check = |fine: bool, problem: &str| {
             if !fine {
@@ -187,10 +189,22 @@ impl Change for Update {
     }
 }
 
-/// Who the first admin will be.
+/// Who the first admin will be, and what the company begins with.
 #[derive(Deserialize, JsonSchema)]
 pub struct FirstAdmin {
     pub id: ActorId,
+    /// A blueprint that the company begins with.
+    pub blueprint: Option<blueprint::Asked>,
+}
+
+/// A company with its first token.
+#[derive(Serialize, JsonSchema)]
+pub struct Begun {
+    #[serde(flatten)]
+    pub token: IssuedToken,
+    /// What the blueprint came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blueprint: Option<blueprint::Installed>,
 }
 
 /// Name the first admin.
@@ -203,33 +217,39 @@ impl Change for Init {
         scope: Reach::Full,
         route: Route::LOCAL.by_server().secret("token"),
         about: &[ResourceKind::Company],
-        events: &[EventKind::ActorAdded, EventKind::TokenIssued],
+        events: &[
+            EventKind::ActorAdded,
+            EventKind::TokenIssued,
+            EventKind::ActorHired,
+            EventKind::CompanyUpdated,
+            EventKind::PolicyApplied,
+            EventKind::BlueprintInstalled,
+        ],
     };
     type Input = FirstAdmin;
-    type Output = IssuedToken;
+    type Output = Begun;
 
     fn target(_: &FirstAdmin, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, input: FirstAdmin, draft: &mut Draft<'_>) -> Result<IssuedToken, Stop> {
-        if draft.read().admins() > 0 {
+    fn run(_: Permit<Self>, input: FirstAdmin, draft: &mut Draft<'_>) -> Result<Begun, Stop> {
+        let read = draft.read();
+        if read.admins() > 0 {
             return Err(Refusal::new(Code::Conflict, "the company has an admin already").into());
         }
-        if input.id.is_team() || input.id.is_reserved() || draft.read().card(&input.id).is_some() {
+        if input.id.is_team() || input.id.is_reserved() || read.card(&input.id).is_some() {
             return Err(Refusal::field("admin", format!("{} cannot become the first admin", input.id)).into());
         }
-        draft.record(Event::ActorAdded {
-            id: input.id.clone(),
-            kind: ActorKind::Person,
-            name: input.id.to_string(),
-            role: Role::Admin,
-            team: None,
-            lead: None,
-            owner: None,
-            skills: Vec::new(),
-            trust: Trust::Autonomous,
-        })?;
-        issue(draft, input.id, "first token".into(), Scopes::new(), 30 * DAY)
+        let (kind, role) = (ActorKind::Person, Some(Role::Admin));
+        let (name, team, lead, owner, skills) = (None, None, None, None, Vec::new());
+        let admin = NewActor { id: input.id.clone(), kind, name, role, team, lead, owner, skills };
+        let admin = admin.actor(&input.id, read);
+        draft.record(joined(&admin))?;
+        let known = Known { read, more: [(input.id.clone(), admin)].into() };
+        let begin = |asked: &blueprint::Asked| blueprint::began(asked, &input.id, known, draft);
+        let blueprint = input.blueprint.as_ref().map(begin).transpose()?;
+        let token = issue(draft, input.id, "first token".into(), Scopes::new(), 30 * DAY)?;
+        Ok(Begun { token, blueprint })
     }
 }

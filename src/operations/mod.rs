@@ -5,14 +5,18 @@ pub mod access;
 pub mod actor;
 pub mod approval;
 pub mod audit;
+pub mod blueprint;
 pub mod break_glass;
 pub mod change;
 pub mod company;
 pub mod context;
+pub mod definition;
 pub mod directory;
 pub mod event;
 pub mod health;
+pub mod hire;
 pub mod inbox;
+pub mod joining;
 pub mod kill;
 pub mod offboard;
 pub mod policy;
@@ -26,13 +30,16 @@ const NOUNS: &[&[Entry]] = &[
     actor::ALL,
     approval::ALL,
     audit::ALL,
+    blueprint::ALL,
     break_glass::ALL,
     change::ALL,
     company::ALL,
     context::ALL,
+    definition::ALL,
     directory::ALL,
     event::ALL,
     health::ALL,
+    hire::ALL,
     inbox::ALL,
     kill::ALL,
     offboard::ALL,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::kinds::{MAX_KINDS, is_name};
 use super::yaml::{self, YamlError};
 use crate::types::actor::Role;
 use crate::types::approval::Notice;
@@ -100,6 +101,13 @@ impl ApprovalRules {
     /// Reads the file; the error says where.
     pub fn parse(text: &str) -> Result<ApprovalRules, YamlError> {
         let rules: ApprovalRules = yaml::read(text)?;
+        if let Some(kind) = rules.kinds.keys().find(|kind| !is_name(kind)) {
+            let message = format!("kinds.{kind}: a kind is named with 1 to 32 of a-z, 0-9 and `-`, a letter first");
+            return Err(YamlError::at(yaml::line_of(text, &["kinds", kind]), message));
+        }
+        if rules.kinds.len() > MAX_KINDS {
+            return Err(YamlError::at(yaml::line_of(text, &["kinds"]), format!("kinds: at most {MAX_KINDS}")));
+        }
         let problem = rules.kinds.iter().find_map(|(kind, rule)| Some((kind, rule.problem()?)));
         problem.map_or(Ok(rules.clone()), |(kind, problem)| {
             let field = problem.split([':', '.']).next().unwrap_or_default();

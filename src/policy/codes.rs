@@ -37,6 +37,7 @@ pub const LEVEL: &str = "policy_too_many_hops";
 pub const TOO_LARGE: &str = "policy_too_large";
 pub const APPROVALS: &str = "policy_approvals";
 pub const APPROVALS_FILE: &str = "approvals_invalid";
+pub const APPROVALS_UNUSED: &str = "approvals_unused";
 pub const LIMITS_FILE: &str = "limits_invalid";
 pub const APPROVALS_POOL: &str = "approvals_unreachable";
 pub const FORMAT: &str = "policy_format";
@@ -152,8 +153,14 @@ pub const ALL: &[Code] = &[
     error(
         APPROVALS_FILE,
         "approvals.yaml cannot be read",
-        "The file is not YAML, has an unknown field or a value out of bounds, or names a kind that the schema does not have.",
+        "The file is not YAML, has an unknown field or a value out of bounds, or a kind whose name is not made of a-z, 0-9 and `-`.",
         "Mend the line that is named.",
+    ),
+    warning(
+        APPROVALS_UNUSED,
+        "A kind of approval that nothing asks for",
+        "`approvals.yaml` has a kind of the company's own, and no policy names it.",
+        "Mend its name, or the policy that should name it, or leave it out.",
     ),
     error(
         LIMITS_FILE,

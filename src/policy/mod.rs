@@ -5,6 +5,7 @@
 
 pub mod approvals;
 mod base;
+pub mod blueprints;
 pub mod bundle;
 pub mod check;
 pub mod codes;
@@ -13,6 +14,7 @@ pub mod engine;
 pub mod entities;
 pub mod exempt;
 pub mod finding;
+pub mod kinds;
 mod lexer;
 pub mod limits;
 pub mod own;
@@ -20,7 +22,7 @@ pub mod plan;
 pub mod record;
 mod stack;
 pub mod testing;
-mod yaml;
+pub mod yaml;
 
 #[cfg(test)]
 mod tests;

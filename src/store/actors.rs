@@ -112,6 +112,19 @@ pub(super) fn added(conn: &Connection, at: Time, event: &Event) -> rusqlite::Res
     Ok(())
 }
 
+/// What a hired agent was hired by.
+pub fn definition(conn: &Connection, id: &ActorId) -> rusqlite::Result<Option<serde_json::Value>> {
+    conn.prepare_cached("SELECT definition FROM agent_definition WHERE actor = ?")?
+        .query_row([id.as_str()], |row| json(row, 0))
+        .optional()
+}
+
+pub(super) fn hired(conn: &Connection, id: &ActorId, definition: &serde_json::Value) -> rusqlite::Result<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO agent_definition (actor, definition) VALUES (?, ?)")?
+        .execute(params![id.as_str(), to_json(definition)?])?;
+    Ok(())
+}
+
 pub(super) fn trusted(conn: &Connection, id: &ActorId, trust: Trust) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE actor SET trust = ? WHERE id = ?")?.execute(params![trust.name(), id.as_str()])?;
     Ok(())

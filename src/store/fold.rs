@@ -56,6 +56,7 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             changes::fold(conn, at, by, event)?;
             return Ok(Touched::Trial);
         }
+        Event::ActorHired { id, definition } => actors::hired(conn, id, definition)?,
         Event::ActorAdded { id, .. }
         | Event::TrustChanged { id, .. }
         | Event::ActorOffboarded { id, .. }
@@ -91,8 +92,12 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             glass::fold(conn, at, by, event)?;
             return Ok(Touched::Glass);
         }
-        // These change no table: an answer is its own record, and erasing is the log's business.
-        Event::Denied { .. } | Event::AccessDecided { .. } | Event::ContextForgotten { .. } => {}
+        // These change no table: an answer is its own record, erasing is the log's business, and what a blueprint makes
+        // has events of its own.
+        Event::Denied { .. }
+        | Event::AccessDecided { .. }
+        | Event::ContextForgotten { .. }
+        | Event::BlueprintInstalled { .. } => {}
     }
     Ok(Touched::Nothing)
 }

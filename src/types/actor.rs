@@ -45,6 +45,24 @@ named! {
         Person = "person",
         Team = "team",
         Agent = "agent",
+        /// An agent that runs elsewhere, and that somebody here answers for.
+        OutsideAgent = "outside_agent",
+    }
+}
+
+impl ActorKind {
+    /// A machine that a person answers for, and that is trusted so far and no further.
+    pub const fn is_agent(self) -> bool {
+        matches!(self, ActorKind::Agent | ActorKind::OutsideAgent)
+    }
+
+    /// The role that it has unless it is given another.
+    pub const fn usual_role(self) -> Role {
+        match self {
+            ActorKind::Person | ActorKind::Team => Role::Member,
+            ActorKind::Agent => Role::Agent,
+            ActorKind::OutsideAgent => Role::OutsideAgent,
+        }
     }
 }
 
@@ -63,6 +81,8 @@ named! {
         Member = "member",
         /// An agent of the company.
         Agent = "agent",
+        /// An agent that runs elsewhere: itself, and its own requests.
+        OutsideAgent = "outside-agent",
     }
 }
 
@@ -76,6 +96,27 @@ named! {
         Standard = "standard",
         Trusted = "trusted",
         Autonomous = "autonomous",
+    }
+}
+
+impl Role {
+    /// Whether an actor of this kind can have it: agents have their one role, and people any other.
+    pub const fn is_for(self, kind: ActorKind) -> bool {
+        match kind {
+            ActorKind::Person => !matches!(self, Role::Agent | Role::OutsideAgent),
+            ActorKind::Agent => matches!(self, Role::Agent),
+            ActorKind::OutsideAgent => matches!(self, Role::OutsideAgent),
+            ActorKind::Team => false,
+        }
+    }
+
+    /// The kind of actor that has it.
+    pub const fn kind(self) -> ActorKind {
+        match self {
+            Role::Agent => ActorKind::Agent,
+            Role::OutsideAgent => ActorKind::OutsideAgent,
+            _ => ActorKind::Person,
+        }
     }
 }
 

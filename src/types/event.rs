@@ -100,6 +100,13 @@ events! {
         id: ActorId, kind: ActorKind, name: String, role: Role, team: Option<ActorId>, lead: Option<ActorId>,
         owner: Option<ActorId>, skills: Vec<String>, trust: Trust,
     }
+    /// An agent was hired by this definition; it joins with the event before.
+    ActorHired = "actor_hired" { id: ActorId, definition: serde_json::Value, }
+    /// A blueprint was installed: what it made, what was there already, what it still takes.
+    BlueprintInstalled = "blueprint_installed" {
+        blueprint: String, hash: String, created: Vec<String>, skipped: Vec<String>, needs: Vec<String>,
+        change: Option<Id>,
+    }
     /// An actor's trust tier changed.
     TrustChanged = "trust_changed" { id: ActorId, from: Trust, to: Trust, reason: String, }
     /// Somebody left: none of their tokens and requests lives on.
@@ -178,7 +185,9 @@ impl Event {
             | Event::CompanyUpdated { .. }
             | Event::PolicySourceChanged { .. }
             | Event::AccessDecided { .. } => Vec::new(),
-            Event::PolicyApplied { change, .. } => change.iter().map(Id::to_string).collect(),
+            Event::PolicyApplied { change, .. } | Event::BlueprintInstalled { change, .. } => {
+                change.iter().map(Id::to_string).collect()
+            }
             Event::ChangeProposed { id, .. } | Event::GlassBroken { id, .. } => vec![id.to_string()],
             Event::ChangeReviewed { id, author, .. }
             | Event::EvalsRun { id, author, .. }
@@ -192,7 +201,7 @@ impl Event {
                 .flatten()
                 .map(ActorId::to_string)
                 .collect(),
-            Event::TrustChanged { id, .. } => vec![id.to_string()],
+            Event::TrustChanged { id, .. } | Event::ActorHired { id, .. } => vec![id.to_string()],
             Event::ActorOffboarded { id, successor: other, .. } | Event::LeadChanged { id, lead: other } => {
                 [Some(id), other.as_ref()].into_iter().flatten().map(ActorId::to_string).collect()
             }

@@ -26,9 +26,9 @@ impl ActorId {
         &self.0
     }
 
-    /// Whether it is the name of something that is no actor: the server, the company, the global kill switch.
+    /// Whether it is the name of something that is no actor: the server, the company, the global kill switch, a route.
     pub fn is_reserved(&self) -> bool {
-        matches!(&*self.0, "ok" | "company" | "global")
+        matches!(&*self.0, "ok" | "company" | "global" | "hire")
     }
 
     pub fn is_team(&self) -> bool {

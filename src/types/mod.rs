@@ -2,10 +2,12 @@
 
 pub mod actor;
 pub mod approval;
+pub mod blueprint;
 pub mod caller;
 pub mod canonical;
 pub mod change;
 pub mod decision;
+pub mod definition;
 pub mod entropy;
 pub mod event;
 pub mod glass;

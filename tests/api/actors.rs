@@ -36,14 +36,14 @@ async fn what_is_wrong_with_a_new_actor_is_told_at_once() {
         answer.json()["problems"],
         json!([
             "id: a team's id begins with `team:`, and no other does",
-            "role: people have any role but agent, agents that one, teams none",
+            "role: people have any role but those of agents, agents their own, teams none",
             "team: there is no such team",
             "lead: only a team has a lead",
         ])
     );
     assert_eq!(answer.fields(), ["error", "message", "problems"]);
     let server = test.post("/actors", &test.admin, json!({ "id": "ok", "kind": "person" })).await;
-    assert_eq!(server.error(), "422 invalid id: `ok`, `company` and `global` mean something else");
+    assert_eq!(server.error(), "422 invalid id: `ok`, `company`, `global` and `hire` mean something else");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Test};
+use ok::policy::Bundle;
 use ok::types::time::DAY;
 
 /// A company with the team `team:ops`, its lead `lea`, the second admin `ben` and the member `max`; and a call of lea's
@@ -258,4 +259,43 @@ async fn a_voice_counts_as_long_as_its_owner_may_decide() {
         "ben's voice left with ben"
     );
     assert_eq!(test.post(&path, &admins[2], approve).await.json()["status"], "used");
+}
+
+/// The default policies, and one that has the company changed only with the word of somebody who leads `team:legal`.
+fn with_legal(kind: &str) -> Bundle {
+    let mut bundle = Bundle::built_in();
+    let policy = format!(
+        "@id(\"company-with-legal\")\n@reason(\"legal must agree\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"company.update\",\n  resource\n)\nunless {{ context.approvals.contains(Ok::ApprovalKind::\"{kind}\") }};\n"
+    );
+    bundle.files.insert("legal.cedar".into(), policy);
+    let kinds = bundle.files.get_mut("approvals.yaml").unwrap();
+    kinds.push_str(&format!("  {kind}:\n    eligible:\n      - {{team: team:legal, role: lead}}\n"));
+    // These expect the company to be changed without it.
+    bundle.files.retain(|path, _| !path.starts_with("tests/"));
+    bundle
+}
+
+#[tokio::test]
+async fn a_company_has_kinds_of_its_own() {
+    let test = Test::with_policies(with_legal("legal")).await;
+    let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:legal", "team", json!({ "lead": "lea" })).await;
+    test.add("max", "person", json!({ "team": "team:legal" })).await;
+    let asked = test.call("PUT", "/company", &test.admin, Some(json!({ "name": "Acme" }))).await;
+    assert_eq!(asked.status, 202);
+    assert_eq!(asked.json()["message"], "company.update needs approval (legal): legal must agree");
+    let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
+    let shown = test.get(&path, &lea).await.json();
+    assert_eq!(shown["approvers"], json!([{ "kind": "legal", "threshold": 1, "held": [], "any_of": ["lea"] }]));
+    let exported = test.get("/policy/export", &test.admin).await.json();
+    let kinds = "entity ApprovalKind enum [\"admin\", \"finance\", \"lead\", \"legal\", \"security\"];";
+    assert!(exported["schema"].as_str().unwrap().contains(kinds));
+    // A candidate that calls it otherwise is checked and compared like any other.
+    let other = json!({ "files": with_legal("counsel").files, "reason": "another name" });
+    let checked = test.post("/policy/check", &test.admin, json!({ "files": other["files"] })).await.json();
+    assert_eq!(checked["problems"], json!([]));
+    let compared = test.post("/policy/diff", &test.admin, json!({ "files": other["files"] })).await;
+    assert_eq!(compared.status, 200, "{}", compared.text());
+    let done = test.post(&path, &lea, json!({ "decision": "approve", "note": "" })).await.json();
+    assert_eq!((&done["status"], &done["result"]["name"]), (&json!("used"), &json!("Acme")), "{done}");
 }

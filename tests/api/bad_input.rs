@@ -71,11 +71,14 @@ async fn a_role_is_for_people() {
     let test = Test::new().await;
     for (id, kind, role) in [("team:x", "team", "admin"), ("bot", "agent", "admin"), ("max", "person", "agent")] {
         let refused = test.post("/actors", &test.admin, json!({ "id": id, "kind": kind, "role": role })).await;
-        assert_eq!(refused.error(), "422 invalid role: people have any role but agent, agents that one, teams none");
+        assert_eq!(
+            refused.error(),
+            "422 invalid role: people have any role but those of agents, agents their own, teams none"
+        );
     }
     for reserved in ["ok", "company", "global"] {
         let refused = test.post("/actors", &test.admin, json!({ "id": reserved, "kind": "person" })).await;
-        assert_eq!(refused.error(), "422 invalid id: `ok`, `company` and `global` mean something else");
+        assert_eq!(refused.error(), "422 invalid id: `ok`, `company`, `global` and `hire` mean something else");
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use ok::gate::Entry;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Test};
+use crate::harness::{Answer, Test, fill, hiring};
 
 /// A kind of actor: its column, who that is, the team that it is in or leads, and an agent of its own.
 struct Who {
@@ -33,6 +33,7 @@ const EVERYBODY: &[Who] = &[
     who("auditor", "aud", None, "audbot"),
     who("member", "mia", Some("team:ops"), "bot"),
     who("agent", "bot", Some("team:ops"), "bot"),
+    who("outside", "ext", Some("team:ops"), "ext"),
     // The admin, by a token limited to `read`, and by one that was revoked.
     who("read", "ada", None, "adabot"),
     who("revoked", "ada", None, "adabot"),
@@ -107,6 +108,9 @@ fn targets(name: &str) -> Option<&'static [Of]> {
         | "audit.head"
         | "audit.key"
         | "audit.verify"
+        | "blueprint.install"
+        | "blueprint.list"
+        | "definition.schemas"
         | "company.read"
         | "company.update"
         | "directory.cards"
@@ -140,7 +144,7 @@ fn targets(name: &str) -> Option<&'static [Of]> {
         }
         "inbox.read" => &[Own, Another, Absent],
         "context.forget" => &[Own, Another, Absent],
-        "actor.add" | "kill" => &[Company, Own, Ops, Another, Absent],
+        "actor.add" | "actor.hire" | "kill" => &[Company, Own, Ops, Another, Absent],
         "actor.offboard" => &[Own, Ops, Another, Absent],
         "actor.read" | "actor.trust" | "policy.explain" | "token.issue" | "token.narrow" | "token.revoke"
         | "token.revoke_all" => &[Own, Ops, Another, Absent],
@@ -171,6 +175,7 @@ impl Stage {
         ] {
             test.add(agent, "agent", json!({ "owner": owner, "team": team })).await;
         }
+        test.add("ext", "outside_agent", json!({ "owner": "mia", "team": "team:ops" })).await;
         Stage { test, count: 0 }
     }
 
@@ -220,7 +225,7 @@ impl Stage {
             Absent => return "inb_alert.actor:none.none".to_owned(),
             _ => self.fresh("pet"),
         };
-        let person = if of == Own && who.id != "bot" && !who.id.is_empty() { who.id } else { "fay" };
+        let person = if of == Own && !["bot", "ext", ""].contains(&who.id) { who.id } else { "fay" };
         self.test.add(&agent, "agent", json!({ "owner": person })).await;
         self.test.post("/kill", &self.test.admin, json!({ "scope": format!("actor:{agent}") })).await;
         format!("inb_alert.actor:{agent}.{person}")
@@ -246,6 +251,8 @@ impl Stage {
                 json!({ "id": of.agent(who), "tier": "assist", "reason": "a matrix" })
             }
             "actor.add" => json!({ "id": self.fresh("new"), "kind": "agent", "team": of.team(who), "owner": "ana" }),
+            "actor.hire" => hiring(&self.fresh("hired"), of.team(who)),
+            "blueprint.install" => json!({ "id": "solo-founder" }),
             "inbox.read" => json!({ "id": self.item(of, who).await }),
             "actor.offboard" => json!({ "id": self.leaver(of, who).await, "reason": "a matrix" }),
             "kill" if of == Company => json!({ "scope": "tool:mail.send" }),
@@ -324,20 +331,6 @@ impl Stage {
         }
         answer
     }
-}
-
-/// The path with its parameters, and the fields that are left.
-fn fill(path: &str, input: &Value) -> (String, serde_json::Map<String, Value>) {
-    let mut rest = input.as_object().unwrap().clone();
-    let mut filled = path.to_owned();
-    for name in input.as_object().unwrap().keys() {
-        if path.contains(&format!("{{{name}}}")) {
-            let value = rest.remove(name).unwrap();
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            filled = filled.replace(&format!("{{{name}}}"), &text);
-        }
-    }
-    (filled, rest)
 }
 
 /// An answer without what is different each time.

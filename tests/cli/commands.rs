@@ -41,6 +41,61 @@ fn people_teams_and_agents_are_added_listed_and_shown() {
     assert_snapshot("actors", session(lines.map(|line| place.ana(line))));
 }
 
+const CLERK: &str = "apiVersion: ok/v1\nkind: Agent\nmetadata: {name: clerk, title: The clerk}\nspec:\n  owner: bob\n  skills: [pay]\n  trust: assist\n";
+
+#[test]
+fn agents_are_hired_by_their_files() {
+    let place = Place::with_company();
+    place.ana("actor add-human bob --role member");
+    let write = |file: &str, bytes: &[u8]| std::fs::write(place.path().join(file), bytes).unwrap();
+    write("clerk.yaml", CLERK.as_bytes());
+    write("own.yaml", CLERK.replace("  owner: bob\n", "").replace("name: clerk", "name: own").as_bytes());
+    write("odd.yaml", CLERK.replace("skills:", "skils:").as_bytes());
+    write("large.yaml", &vec![b' '; 10 << 20]);
+    write("latin.yaml", b"metadata: {title: caf\xe9}\n");
+    let lines = [
+        "actor hire clerk.yaml",
+        "actor hire own.yaml",
+        "--format json actor hire clerk.yaml",
+        "actor hire odd.yaml",
+        "actor hire large.yaml",
+        "actor hire latin.yaml",
+        "actor hire nowhere.yaml",
+        "actor add-agent ext --outside --owner bob",
+        "actor list",
+    ];
+    assert_snapshot("hire", session(lines.map(|line| place.ana(line))));
+    let schemas = Place::new().ok("schemas");
+    assert_eq!((schemas.code, schemas.stderr.as_str()), (0, ""));
+    let schemas: serde_json::Value = serde_json::from_str(&schemas.stdout).unwrap();
+    assert!(schemas["Agent"]["properties"]["spec"].is_object() && schemas["Blueprint"].is_object());
+}
+
+#[test]
+fn a_company_begins_with_a_blueprint() {
+    let place = Place::new();
+    let nothing = place.ok("init --admin ana --blueprint nothing");
+    assert!(!place.path().join(".ok").exists(), "a company that was not begun is in nobody's way");
+    let folder = place.path().join("own");
+    std::fs::create_dir_all(folder.join("policies")).unwrap();
+    let own = "apiVersion: ok/v1\nkind: Blueprint\nmetadata: {name: own}\nspec:\n  description: Ours.\n  ask: [{name: boss, type: person, title: Who leads?}]\n  teams: [{id: 'team:own', lead: '{{boss}}'}]\n";
+    std::fs::write(folder.join("blueprint.yaml"), own).unwrap();
+    let policy = "@id(\"own\")\npermit (\n  principal in Ok::Role::\"lead\",\n  action == Ok::Action::\"tick\",\n  resource\n);\n";
+    std::fs::write(folder.join("policies/own.cedar"), policy).unwrap();
+    let lines = [
+        "init --admin ana --blueprint small-firm --set 'company_name=Acme & Sons'",
+        "policy list",
+        "blueprint list",
+        "blueprint install own/blueprint.yaml",
+        "blueprint install own/blueprint.yaml --set boss=ana",
+        "blueprint install own/blueprint.yaml --set boss",
+        "blueprint install nowhere.yaml",
+        "--format json blueprint install own/blueprint.yaml --set boss=ana",
+    ];
+    let runs = std::iter::once(nothing).chain(lines.map(|line| place.ana(line)));
+    assert_snapshot("blueprints", session(runs));
+}
+
 #[test]
 fn a_long_list_is_read_to_its_end() {
     let place = Place::with_company();

@@ -130,14 +130,19 @@ impl Test {
 
     /// The same with other policies.
     pub async fn with_policies(policies: Bundle) -> Test {
+        let mut test = Test::uninitialised(policies);
+        let first = test.local(Credential::Server, "company.init", json!({ "id": "ana" })).await;
+        test.admin = first["token"].as_str().unwrap().to_owned();
+        test
+    }
+
+    /// A company that nobody is in yet.
+    pub fn uninitialised(policies: Bundle) -> Test {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
         let options = Options { policies: policies.clone(), ..options(dir.path().join("state.db"), clock.clone(), 1) };
         let company = open(&options).unwrap();
-        let mut test = Test { app: router(&company), dir, clock, company, admin: String::new(), policies };
-        let first = test.local(Credential::Server, "company.init", json!({ "id": "ana" })).await;
-        test.admin = first["token"].as_str().unwrap().to_owned();
-        test
+        Test { app: router(&company), dir, clock, company, admin: String::new(), policies }
     }
 
     /// The same company after its server was stopped and started again.
@@ -305,4 +310,25 @@ pub fn snapshots(folder: &str) -> insta::Settings {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings
+}
+
+/// The path with its parameters, and the fields that are left.
+pub fn fill(path: &str, input: &Value) -> (String, serde_json::Map<String, Value>) {
+    let mut rest = input.as_object().unwrap().clone();
+    let mut filled = path.to_owned();
+    for name in input.as_object().unwrap().keys() {
+        if path.contains(&format!("{{{name}}}")) {
+            let value = rest.remove(name).unwrap();
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            filled = filled.replace(&format!("{{{name}}}"), &text);
+        }
+    }
+    (filled, rest)
+}
+
+/// What hires an agent that answers to ana.
+pub fn hiring(name: &str, team: Option<&str>) -> Value {
+    let labels = team.map_or(json!({}), |team| json!({ "team": team }));
+    let metadata = json!({ "name": name, "labels": labels });
+    json!({ "definition": { "apiVersion": "ok/v1", "kind": "Agent", "metadata": metadata, "spec": { "owner": "ana" } } })
 }

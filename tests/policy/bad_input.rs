@@ -43,9 +43,38 @@ fn misspelt_names_are_found_with_the_right_ones() {
 }
 
 #[test]
+fn the_kinds_of_approvals_yaml_are_the_kinds_that_policies_may_name() {
+    let legal = forbid("a", "tick", "unless { context.approvals.contains(Ok::ApprovalKind::\"legal\") }");
+    let pool = "eligible: [{team: \"team:legal\", role: lead}]";
+    let with = |kinds: &str| check(&Bundle::new([("a.cedar", legal.as_str()), ("approvals.yaml", kinds)])).findings;
+    assert_eq!(with(&format!("kinds:\n  legal: {{{pool}}}\n")), []);
+    // Misspelt on either side: the policy's place, and the kinds that there are.
+    let told = with(&format!("kinds:\n  leagl: {{{pool}}}\n"));
+    let finding = told.first().unwrap();
+    assert_eq!((finding.code, finding.line, told.len()), ("policy_invalid", 8, 1));
+    let said = format!("{} {}", finding.message, finding.help.clone().unwrap_or_default());
+    assert!(finding.span.1 > 0 && said.contains("leagl") && said.contains("security"), "{finding:?}");
+    // A file that is wrong elsewhere still names its kinds: one mistake is told once.
+    let told = with("kinds:\n  legal:\n    eligible: []\n");
+    assert_eq!(told.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["approvals_invalid"]);
+}
+
+#[test]
+fn an_approval_kind_is_a_word() {
+    let long = "k".repeat(33);
+    for name in ["Legal", "2nd", "a_b", "\"a b\"", "\"\"", "-a", "'a\"];'", long.as_str()] {
+        let text =
+            format!("kinds:\n  admin:\n    eligible: [{{role: admin}}]\n  {name}:\n    eligible: [{{role: admin}}]\n");
+        assert_eq!(found(&[("approvals.yaml", &text)]), ["approvals.yaml:4 approvals_invalid"], "{name}");
+    }
+    let many: String = (0..65).map(|n| format!("  k{n}: {{eligible: [{{role: admin}}]}}\n")).collect();
+    assert_eq!(found(&[("approvals.yaml", &format!("kinds:\n{many}"))]), ["approvals.yaml:1 approvals_invalid"]);
+}
+
+#[test]
 fn a_misspelt_kind_in_approvals_yaml_has_a_line() {
     let text = "kinds:\n  admin:\n    eligible:\n      - role: admin\n  amdin:\n    eligible:\n      - role: admin\n";
-    assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:5 approvals_invalid"]);
+    assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:5 approvals_unused"]);
     let text = "kinds:\n  admin:\n    eligible:\n      - role: admin\n    threshold: 21\n";
     assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:5 approvals_invalid"]);
     let text = "kinds:\n  admin:\n    eligible:\n      - rule: admin\n";

@@ -72,7 +72,7 @@ fn errors_are_shown_with_their_lines() {
     let place = place(&[
         ("a.cedar", &permit("a", "tickk")),
         ("b.cedar", &broken),
-        ("approvals.yaml", "kinds:\n  amdin: {eligible: [{role: admin}]}\n"),
+        ("approvals.yaml", "kinds:\n  Admin: {eligible: [{role: admin}]}\n"),
     ]);
     assert_snapshot("check_errors", &shown(&place.ok("policy check")));
 }

@@ -2,6 +2,7 @@
 
 mod api;
 mod bad_input;
+mod blueprints;
 mod diff;
 mod diff_command;
 mod diff_laws;

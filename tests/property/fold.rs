@@ -10,7 +10,7 @@ use rusqlite::types::Value as Cell;
 use serde_json::{Value, json};
 
 use super::{companies, run};
-use crate::harness::Test;
+use crate::harness::{Test, hiring};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -28,7 +28,7 @@ fn call(method: &'static str, path: impl Into<String>, body: Value) -> Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let kind = select(vec!["person", "agent", "team"]);
+    let kind = select(vec!["person", "agent", "outside_agent", "team"]);
     let team = select(vec![Value::Null, json!("team:ops"), json!("team:new")]);
     let add = (id(), kind, team)
         .prop_map(|(id, kind, team)| call("POST", "/actors", json!({ "id": id, "kind": kind, "team": team })));
@@ -46,8 +46,14 @@ fn step() -> impl Strategy<Value = Step> {
     let company = ("[a-z]{1,9}", any::<u32>()).prop_map(|(name, budget)| {
         call("PUT", "/company", json!({ "name": name, "budget_cents_month": budget, "locale": "de-CH" }))
     });
+    let hire = (id(), 0..3_u8).prop_map(|(id, degree)| {
+        let mut body = hiring(id, None);
+        body["definition"]["spec"]["model"] = json!({ "temperature": f64::from(degree) / 2.0 });
+        call("POST", "/actors/hire", body)
+    });
     let calls = prop_oneof![
         4 => add,
+        1 => hire,
         2 => trust,
         2 => issue,
         1 => revoke,

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
 use crate::operations::Nothing;
-use crate::policy::Bundle;
 use crate::types::change::SourceKind;
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
@@ -122,8 +121,9 @@ impl Query for Export {
     }
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Exported, Stop> {
-        let (applied, Bundle { files }) = (read.applied()?, read.bundle()?);
-        Ok(Exported { version: applied.version, hash: applied.hash, files, schema: read.workshop().schema().into() })
+        let (applied, bundle) = (read.applied()?, read.bundle()?);
+        let schema = read.workshop().schema(&bundle);
+        Ok(Exported { version: applied.version, hash: applied.hash, files: bundle.files, schema })
     }
 }
 

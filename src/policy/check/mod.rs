@@ -13,6 +13,7 @@ pub use pools::{Directory, Person};
 
 use super::codes::Severity;
 use super::finding::code;
+use super::kinds::of_schema;
 use super::stack::deep;
 use super::testing::{self, Coverage, Mutation, Run, Stage};
 use super::{Bundle, Finding, Snapshot};
@@ -94,6 +95,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
         Ok(snapshot) => {
             findings.extend(snapshot.lint());
             let text = bundle.files.get(approvals::FILE).map(String::as_str).unwrap_or_default();
+            findings.extend(pools::unused(&of_schema(schema), &snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
             tested(bundle, Arc::new(snapshot), stage, options, findings)
         }

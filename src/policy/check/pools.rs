@@ -1,4 +1,4 @@
-//! Whether the people who may give an approval are enough.
+//! Whether the people who may give an approval are enough, and whether anything asks for it.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +16,23 @@ pub struct Directory {
     pub leads: BTreeSet<ActorId>,
 }
 
+/// A finding for each kind beside the product's own that no policy names: as a rule, a slip of the pen.
+pub(super) fn unused(product: &BTreeSet<String>, snapshot: &Snapshot, text: &str) -> Vec<Finding> {
+    let named = named(snapshot);
+    let own = snapshot.approvals().kinds.keys().filter(|kind| !product.contains(*kind));
+    let unused = own.filter(|kind| !named.contains(kind.as_str())).map(|kind| {
+        let line = yaml::line_of(text, &["kinds", kind]);
+        let message = format!("no policy asks for the approval kind `{kind}`");
+        Finding::new(code::APPROVALS_UNUSED, FILE, line, (0, 0), message)
+    });
+    unused.collect()
+}
+
+/// The kinds that policies name.
+fn named(snapshot: &Snapshot) -> BTreeSet<&str> {
+    snapshot.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect()
+}
+
 #[derive(Clone, Debug)]
 pub struct Person {
     pub id: ActorId,
@@ -27,8 +44,6 @@ pub struct Person {
 impl Directory {
     /// A finding for each kind whose threshold can never be met.
     pub(super) fn findings(&self, snapshot: &Snapshot, text: &str) -> Vec<Finding> {
-        let kinds: BTreeSet<&str> =
-            snapshot.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
         let finding = |kind: &str| {
             let rule = snapshot.approvals().rule(kind);
             let pool = self.eligible(&rule);
@@ -40,7 +55,7 @@ impl Directory {
             let line = yaml::line_of(text, &["kinds", kind, "threshold"]);
             (!enough).then(|| Finding::new(code::APPROVALS_POOL, FILE, line, (0, 0), message))
         };
-        kinds.into_iter().filter_map(finding).collect()
+        named(snapshot).into_iter().filter_map(finding).collect()
     }
 
     fn eligible(&self, rule: &ApprovalRule) -> usize {

@@ -5,7 +5,7 @@ use std::str::FromStr as _;
 
 use crate::policy::engine::{Looks, Named};
 use crate::policy::testing::{Approval, Around, Change, Event, Fixture, Member, Team, Token, Way, parse};
-use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::actor::{KillScope, Role};
 use crate::types::change::ChangeState;
 use crate::types::id::ActorId;
 use crate::types::scope::Scope;
@@ -55,9 +55,8 @@ fn ids<'a>(named: &'a Named, kind: &'a str) -> impl Iterator<Item = ActorId> + '
 }
 
 fn member(id: ActorId, role: Role, team: Option<ActorId>) -> Member {
-    let agent = role == Role::Agent;
-    let kind = if agent { ActorKind::Agent } else { ActorKind::Person };
-    let owner = if agent { "max".parse().ok() } else { None };
+    let kind = role.kind();
+    let owner = if kind.is_agent() { "max".parse().ok() } else { None };
     Member { id, kind, role: Some(role), team, owner, trust: None, offboarded: false }
 }
 

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::{Answer, Decision, Shift};
 use crate::policy::testing::{Around, Case, Fixture, Member, Team, Way};
-use crate::types::actor::ActorKind;
 use crate::types::id::ActorId;
 use crate::types::scope::listed;
 
@@ -28,11 +27,11 @@ pub struct Witness {
     pub test: String,
 }
 
-/// The kind of an actor: a person's role, `agent`, `visitor` or `server`.
+/// The kind of an actor: a person's role, `agent`, `outside_agent`, `visitor` or `server`.
 pub(super) fn kind_of(fixture: &Fixture, actor: &str) -> String {
     let row = fixture.actors.iter().find(|row| row.id.as_str() == actor);
     row.map_or(actor, |row| match (row.kind, row.role) {
-        (ActorKind::Agent, _) => "agent",
+        (kind, _) if kind.is_agent() => kind.name(),
         (_, Some(role)) => role.name(),
         (_, None) => "member",
     })
@@ -150,8 +149,8 @@ fn team(row: &Team) -> String {
 
 fn member(row: &Member) -> String {
     let mut told = format!("id: {}", quoted(row.id.as_str()));
-    if row.kind == ActorKind::Agent {
-        told.push_str(", kind: agent");
+    if row.kind.is_agent() {
+        put(&mut told, "kind", row.kind);
     }
     row.role.iter().for_each(|role| put(&mut told, "role", role));
     row.team.iter().for_each(|team| put(&mut told, "team", quoted(team.as_str())));

@@ -140,11 +140,9 @@ impl Snapshot {
     /// The request with the approvals of the question, and `more`.
     pub(super) fn request(&self, question: &Question<'_>, more: &[String]) -> Result<Request, String> {
         let entry = |uid: &EntityUid| EntityUIDEntry::known(uid.as_ref().clone(), None);
-        let kinds = question.approvals.iter().chain(more).map(|kind| {
-            let value = self.kinds.get(kind).cloned();
-            value.ok_or_else(|| format!("the schema knows no approval kind `{kind}`"))
-        });
-        let approvals = Value::set(kinds.collect::<Result<Vec<_>, _>>()?, None);
+        // A kind that these policies do not know, given under earlier ones, releases nothing: no policy can name it.
+        let kinds = question.approvals.iter().chain(more).filter_map(|kind| self.kinds.get(kind).cloned());
+        let approvals = Value::set(kinds, None);
         let takes = self.actions.get(question.action.as_ref()).is_none_or(|action| action.takes_approvals);
         let facts = question.facts.clone();
         let context: Context = if takes { facts.with(ATTRIBUTE, approvals) } else { facts }.context();

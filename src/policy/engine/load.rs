@@ -15,7 +15,7 @@ use cedar_policy_core::parser::Loc;
 
 use super::approvals;
 use super::ruling::{Effect, PolicyMeta};
-use super::schema::{self, Kinds, Known};
+use super::schema::{self, Known};
 use super::snapshot::{Parts, Rule};
 use crate::policy::approvals::{self as approval_file, ApprovalRules};
 use crate::policy::bundle::is_policy;
@@ -38,7 +38,7 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
     for (file, text) in bundle.files.iter().filter(|(file, _)| is_policy(file)) {
         loading.file(file, text);
     }
-    let approvals = loading.approval_rules(bundle, &kinds);
+    let approvals = loading.approval_rules(bundle);
     let limits = loading.limits(bundle, &schema);
     loading.validate(&schema);
     if !loading.findings.is_empty() {
@@ -65,21 +65,14 @@ impl Loading {
         Self { kind_type, sources: Sources::new(), findings, rules: BTreeMap::new(), set: PolicySet::new() }
     }
 
-    /// The rules of `approvals.yaml`; each is for a kind of the schema.
-    fn approval_rules(&mut self, bundle: &Bundle, kinds: &Kinds) -> ApprovalRules {
-        let text = bundle.files.get(approval_file::FILE).map(String::as_str).unwrap_or_default();
-        let finding = |line, message| Finding::new(code::APPROVALS_FILE, approval_file::FILE, line, (0, 0), message);
+    /// The rules of `approvals.yaml`. Its kinds are in the schema already.
+    fn approval_rules(&mut self, bundle: &Bundle) -> ApprovalRules {
         let parsed = bundle.files.get(approval_file::FILE).map(|text| ApprovalRules::parse(text)).transpose();
-        let rules = parsed.map(Option::unwrap_or_default).unwrap_or_else(|error| {
-            self.findings.push(finding(error.line, error.message));
+        parsed.map(Option::unwrap_or_default).unwrap_or_else(|error| {
+            let file = approval_file::FILE;
+            self.findings.push(Finding::new(code::APPROVALS_FILE, file, error.line, (0, 0), error.message));
             ApprovalRules::default()
-        });
-        for kind in rules.kinds.keys().filter(|kind| !kinds.contains_key(*kind)) {
-            let known: Vec<&str> = kinds.keys().map(String::as_str).collect();
-            let message = format!("there is no approval kind `{kind}`; the schema has {}", known.join(", "));
-            self.findings.push(finding(yaml::line_of(text, &["kinds", kind]), message));
-        }
-        rules
+        })
     }
 
     /// The limits of `limits.yaml`; each is for operations of the schema.

@@ -1,5 +1,5 @@
 //! The schema that policies are checked against: the product's, generated from its operations, and beside it what the
-//! company declares for itself in `schema.cedarschema`.
+//! company declares for itself in `schema.cedarschema`; its kinds of approval come from `approvals.yaml`.
 //!
 //! Always true: the product's declarations are exactly the product's; the company adds, and redefines nothing.
 
@@ -17,7 +17,7 @@ use super::approvals::KIND_TYPE;
 use crate::policy::bundle::GENERATED;
 use crate::policy::finding::{SCHEMA_FILE, Source, code};
 use crate::policy::lexer::{Tokens, out_of_bounds};
-use crate::policy::{Bundle, Finding};
+use crate::policy::{Bundle, Finding, kinds};
 
 /// Each approval kind with its value.
 pub(super) type Kinds = BTreeMap<String, Value>;
@@ -31,6 +31,7 @@ pub(super) struct Known {
 
 /// The schema of product and company. Findings in the company's leave the product's alone.
 pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> Result<Known, Finding> {
+    let ours = &kinds::schema_for(ours, bundle);
     let known = product(ours)?;
     // An exported schema is the product's own, if perhaps of another version.
     let own = |theirs: &&String| !theirs.starts_with(GENERATED);

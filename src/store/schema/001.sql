@@ -77,6 +77,11 @@ CREATE TABLE actor (
   status     TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT;
+-- What agents were hired by.
+CREATE TABLE agent_definition (
+  actor      TEXT PRIMARY KEY,
+  definition TEXT NOT NULL         -- JSON
+) STRICT;
 CREATE INDEX actor_by_age ON actor (created_at DESC, id);
 CREATE TABLE token (
   id         TEXT PRIMARY KEY,

@@ -104,7 +104,7 @@ fn member(actor: &Actor) -> Member {
         role: (actor.kind == ActorKind::Person).then_some(actor.role),
         team: actor.team.clone(),
         owner: actor.owner.clone(),
-        trust: (actor.kind == ActorKind::Agent).then_some(actor.trust),
+        trust: actor.kind.is_agent().then_some(actor.trust),
         offboarded: actor.status != Status::Active,
     }
 }

@@ -1,0 +1,35 @@
+//! `ok schemas`, and how a definition's file is read: bounded, before anything of it is understood.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::show;
+use crate::operations::definition::schemas;
+
+/// Print the JSON Schema of every kind of definition
+#[derive(clap::Args)]
+pub struct Schemas {}
+
+impl Schemas {
+    pub fn run() -> Result<Exit, Failure> {
+        show::json(&json!(schemas()))?;
+        Ok(Exit::Done)
+    }
+}
+
+/// A file's text, if it holds at most so many bytes.
+pub fn text_of(path: &Path, most: usize) -> Result<String, Failure> {
+    let failed = |what: String| Failure::new(format!("`{}` {what}", path.display()));
+    let file = File::open(path).map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))?;
+    let mut bytes = Vec::new();
+    let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))?;
+    if bytes.len() > most {
+        return Err(failed(format!("holds more than {most} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| failed("is not UTF-8".to_owned()))
+}

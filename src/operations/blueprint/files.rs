@@ -1,0 +1,63 @@
+//! The policies of a blueprint beside those that are in force.
+
+use std::collections::BTreeMap;
+
+use crate::policy::Bundle;
+use crate::policy::approvals::{ApprovalRules, FILE};
+
+/// Where its policies stand in a blueprint's folder; they lose it in the bundle.
+const POLICIES: &str = "policies/";
+/// What in a blueprint's folder is no file of a bundle.
+const OTHERS: [&str; 2] = ["blueprint.yaml", "README.md"];
+
+/// The files of a blueprint by their paths in a bundle.
+pub fn of_bundle(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let own = files.iter().filter(|(path, _)| !OTHERS.contains(&path.as_str()));
+    own.map(|(path, text)| (path.strip_prefix(POLICIES).unwrap_or(path).to_owned(), text.clone())).collect()
+}
+
+/// A bundle with the files of a blueprint, and the paths that it left as they were. A file that nobody has changed since
+/// the company began gives way; a changed one stays, and approvals.yaml gets the kinds that it does not have.
+pub fn onto(in_force: &Bundle, blueprint: &BTreeMap<String, String>) -> (Bundle, Vec<String>) {
+    let (begun, mut bundle, mut skipped) = (Bundle::built_in(), in_force.clone(), Vec::new());
+    for (path, text) in of_bundle(blueprint) {
+        match in_force.files.get(&path) {
+            Some(theirs) if *theirs == text => skipped.push(path),
+            Some(theirs) if begun.files.get(&path) != Some(theirs) => {
+                match (path == FILE).then(|| with_kinds(theirs, &text)).flatten() {
+                    Some(both) => drop(bundle.files.insert(path, both)),
+                    None => skipped.push(path),
+                }
+            }
+            Some(_) | None => drop(bundle.files.insert(path, text)),
+        }
+    }
+    (bundle, skipped)
+}
+
+/// A company's approvals with the kinds that only the blueprint has; None where there are none.
+fn with_kinds(theirs: &str, ours: &str) -> Option<String> {
+    let (mut rules, more) = (ApprovalRules::parse(theirs).ok()?, ApprovalRules::parse(ours).ok()?);
+    let missing: Vec<_> = more.kinds.into_iter().filter(|(kind, _)| !rules.kinds.contains_key(kind)).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let blocks: String = missing.iter().map(|(kind, _)| block(ours, kind)).collect();
+    rules.kinds.extend(missing);
+    let appended = format!("{}\n{blocks}", theirs.trim_end());
+    // Comments are kept where the two files are written alike.
+    if ApprovalRules::parse(&appended).as_ref() == Ok(&rules) {
+        Some(appended)
+    } else {
+        serde_yaml::to_string(&rules).ok()
+    }
+}
+
+/// The lines of one kind, as block style writes them.
+fn block(text: &str, kind: &str) -> String {
+    let head = format!("  {kind}:");
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(&head));
+    let first = lines.next().unwrap_or_default();
+    let inside = lines.take_while(|line| line.starts_with("   "));
+    std::iter::once(first).chain(inside).map(|line| format!("{line}\n")).collect()
+}

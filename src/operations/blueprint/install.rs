@@ -1,0 +1,111 @@
+//! Installing: in one transaction, whole or not at all. In a company that lives, the policies become a proposal like any
+//! other; a company that begins with a blueprint begins with its policies.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::plan::{Plan, plan};
+use super::source::{Asked, Source};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::operations::change::{Proposal, propose};
+use crate::operations::joining::Known;
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// What installing came to.
+#[derive(Serialize, JsonSchema)]
+pub struct Installed {
+    pub blueprint: String,
+    /// What was made: teams, agents, settings, policy files.
+    pub created: Vec<String>,
+    /// What was there already, or is proposed already, and is as it was.
+    pub skipped: Vec<String>,
+    /// What it still takes, above all people.
+    pub needs: Vec<String>,
+    /// The change that would bring its policies into force; they are not in force before.
+    pub change: Option<String>,
+}
+
+/// Install a blueprint.
+pub enum Install {}
+
+impl Change for Install {
+    const SPEC: Spec = Spec {
+        name: "blueprint.install",
+        doc: "Install a blueprint: its teams, agents and settings at once, its policies as a proposal. What exists is left as it is.",
+        scope: Reach::Full,
+        route: post("/blueprints").created().slow().large(),
+        about: &[ResourceKind::Company],
+        events: &[
+            EventKind::ActorAdded,
+            EventKind::ActorHired,
+            EventKind::CompanyUpdated,
+            EventKind::ChangeProposed,
+            EventKind::BlueprintInstalled,
+        ],
+    };
+    type Input = Asked;
+    type Output = Installed;
+
+    fn target(_: &Asked, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    /// Compiles its policies.
+    fn prepare(input: &Asked, read: &Reader<'_>) -> Result<(), Stop> {
+        plan(&Source::of(input)?, &input.values, &read.caller().actor(), Known::of(read)).map(drop)
+    }
+
+    fn run(permit: Permit<Self>, input: Asked, draft: &mut Draft<'_>) -> Result<Installed, Stop> {
+        let (source, author) = (Source::of(&input)?, permit.actor());
+        let mut plan = plan(&source, &input.values, &author, Known::of(draft.read()))?;
+        let change = match plan.bundle.take() {
+            None => None,
+            Some((bundle, files)) => {
+                let (read, hash) = (draft.read(), bundle.hash().to_string());
+                let open = read.open_change(&author, &hash, read.applied()?.version)?;
+                if open.is_some() {
+                    plan.skipped.extend(files)
+                } else {
+                    plan.created.extend(files)
+                }
+                let reason = format!("the blueprint {}", source.blueprint.metadata.name);
+                let proposal = Proposal { bundle, reason, base_version: None, commit: None, rolls_back: None };
+                Some(propose(&proposal, author, draft)?.id)
+            }
+        };
+        record(&source, plan, change, draft)
+    }
+}
+
+/// Records what a plan comes to.
+fn record(source: &Source, plan: Plan, change: Option<String>, draft: &mut Draft<'_>) -> Result<Installed, Stop> {
+    let Plan { events, created, skipped, needs, .. } = plan;
+    events.into_iter().try_for_each(|event| draft.record(event))?;
+    let blueprint = source.blueprint.metadata.name.clone();
+    draft.record(Event::BlueprintInstalled {
+        blueprint: blueprint.clone(),
+        hash: source.hash(),
+        created: created.clone(),
+        skipped: skipped.clone(),
+        needs: needs.clone(),
+        change: change.as_deref().map(Id::stored),
+    })?;
+    Ok(Installed { blueprint, created, skipped, needs, change })
+}
+
+/// Installs a blueprint into a company that only just begins, with its policies in force at once.
+pub fn began(asked: &Asked, admin: &ActorId, known: Known<'_>, draft: &mut Draft<'_>) -> Result<Installed, Stop> {
+    let source = Source::of(asked)?;
+    let mut plan = plan(&source, &asked.values, admin, known)?;
+    if let Some((bundle, files)) = plan.bundle.take() {
+        plan.created.extend(files);
+        let version = draft.read().applied()?.version + 1;
+        let hash = bundle.hash().to_string();
+        let from = format!("blueprint {}", source.blueprint.metadata.name);
+        plan.events.push(Event::PolicyApplied { version, hash, source: from, change: None, files: bundle.files });
+    }
+    record(&source, plan, None, draft)
+}

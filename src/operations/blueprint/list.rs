@@ -1,0 +1,68 @@
+//! The blueprints that come with the program.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::source::Source;
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::operations::Nothing;
+use crate::policy::blueprints;
+use crate::types::blueprint::Question;
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// One starting company.
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    pub id: String,
+    pub title: String,
+    /// What it is for.
+    pub description: String,
+    /// What whoever installs it is asked.
+    pub ask: Vec<Question>,
+    pub teams: Vec<String>,
+    pub agents: Vec<String>,
+    /// The people that it takes, and what for.
+    pub needs: Vec<String>,
+    /// Its own policy files.
+    pub policies: Vec<String>,
+}
+
+/// List blueprints.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "blueprint.list",
+        doc: "List the starting companies that come with the program.",
+        scope: Reach::READ,
+        route: get("/blueprints"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = Vec<Shown>;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, _: &Reader<'_>) -> Result<Vec<Shown>, Stop> {
+        blueprints::ids().into_iter().map(|id| Ok(shown(Source::named(&id)?, id))).collect()
+    }
+}
+
+fn shown(source: Source, id: String) -> Shown {
+    let (metadata, spec) = (source.blueprint.metadata, source.blueprint.spec);
+    let policies = source.files.into_keys().filter(|path| path.ends_with(".cedar"));
+    Shown {
+        title: metadata.title.unwrap_or_else(|| id.clone()),
+        id,
+        description: spec.description,
+        ask: spec.ask,
+        teams: spec.teams.iter().map(|team| team.id.to_string()).collect(),
+        agents: spec.agents.into_iter().map(|agent| agent.metadata.name).collect(),
+        needs: spec.roles.into_iter().map(|needed| needed.why).collect(),
+        policies: policies.collect(),
+    }
+}

@@ -1,0 +1,16 @@
+//! Blueprints: starting companies that are listed and installed. What exists already is never overwritten.
+
+mod files;
+mod install;
+mod list;
+mod plan;
+mod source;
+
+pub use files::onto;
+pub use install::{Installed, began};
+pub use plan::{Plan, plan};
+pub use source::{Asked, Source};
+
+use crate::gate::Entry;
+
+pub const ALL: &[Entry] = &[Entry::query::<list::List>(), Entry::change::<install::Install>()];

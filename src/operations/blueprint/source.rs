@@ -1,0 +1,177 @@
+//! A blueprint as it is named or sent, with its questions answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::operations::definition;
+use crate::operations::joining::Known;
+use crate::policy::bundle::path_problem;
+use crate::policy::{blueprints, yaml};
+use crate::types::actor::ActorKind;
+use crate::types::blueprint::{AnswerType, Blueprint, Question, filled, is_name};
+use crate::types::definition::Problems;
+use crate::types::id::ActorId;
+use crate::types::refusal::Refusal;
+
+/// The definition's place in a blueprint.
+const DEFINITION: &str = "blueprint.yaml";
+/// The most files that one may have beside its definition.
+const MAX_FILES: usize = 200;
+
+/// Which blueprint, and the answers to what it asks.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct Asked {
+    /// One that comes with the program.
+    pub id: Option<String>,
+    /// One of one's own instead: the text of its `blueprint.yaml`, at most 256 KiB.
+    pub file: Option<String>,
+    /// The files beside it, text by path: `policies/**/*.cedar`, `approvals.yaml`, `limits.yaml`, `tests/**/*.yaml`.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Answers to what it asks, by name.
+    #[serde(default)]
+    pub values: BTreeMap<String, String>,
+}
+
+/// A blueprint with its files.
+pub struct Source {
+    pub blueprint: Blueprint,
+    /// Its definition as it is written, with what is asked still open.
+    text: String,
+    raw: Value,
+    /// Everything beside the definition.
+    pub files: BTreeMap<String, String>,
+}
+
+impl Source {
+    /// One that comes with the program.
+    pub fn named(id: &str) -> Result<Source, Refusal> {
+        let mut files = blueprints::files(id);
+        let known = || blueprints::ids().into_iter().collect::<Vec<_>>().join(", ");
+        let text = files.remove(DEFINITION);
+        let text =
+            text.ok_or_else(|| Refusal::field("id", format!("there is no blueprint `{id}`: use {}", known())))?;
+        Source::read("id", text, files)
+    }
+
+    pub fn of(asked: &Asked) -> Result<Source, Refusal> {
+        match (&asked.id, &asked.file) {
+            (Some(id), None) if asked.files.is_empty() => Source::named(id),
+            (None, Some(text)) => {
+                if asked.files.len() > MAX_FILES {
+                    return Err(Refusal::field("files", format!("at most {MAX_FILES}")));
+                }
+                Source::read("file", text.clone(), asked.files.clone())
+            }
+            (Some(_), None) => Err(Refusal::field("files", "belong to a file of one's own, not to an id")),
+            (None, None) => Err(Refusal::field("id", "name a blueprint, or send a file")),
+            (Some(_), Some(_)) => Err(Refusal::field("file", "give either id or file")),
+        }
+    }
+
+    fn read(field: &str, text: String, files: BTreeMap<String, String>) -> Result<Source, Refusal> {
+        // What is asked for stands in for itself, so that a key that is wrong is told with its line.
+        let plain = filled(&text, &mut |_| "x".to_owned());
+        let blueprint: Blueprint = definition::read(field, &Value::String(plain))?;
+        let raw: Value = yaml::read(&text).map_err(|error| definition::wrong(field, &error))?;
+        let names = super::files::of_bundle(&files);
+        let bad = names.keys().filter_map(|path| Some(format!("files: `{path}` {}", path_problem(path)?)));
+        let bad: Vec<String> = bad.collect();
+        if bad.is_empty() { Ok(Source { blueprint, text, raw, files }) } else { Err(Refusal::invalid(bad)) }
+    }
+
+    /// SHA-256 over everything that it is made of.
+    pub fn hash(&self) -> String {
+        let mut hash = Sha256::new();
+        for (path, text) in std::iter::once((DEFINITION, self.text.as_str()))
+            .chain(self.files.iter().map(|(path, text)| (path.as_str(), text.as_str())))
+        {
+            hash.update(path.as_bytes());
+            hash.update([0]);
+            hash.update(Sha256::digest(text.as_bytes()));
+        }
+        hex::encode(hash.finalize())
+    }
+
+    /// The blueprint with the answers in it.
+    pub fn filled(
+        &self,
+        given: &BTreeMap<String, String>,
+        admin: &ActorId,
+        known: &Known<'_>,
+    ) -> Result<Blueprint, Vec<String>> {
+        let mut problems = Problems::default();
+        let asks = &self.raw_asks();
+        let strange = given.keys().filter(|name| !asks.iter().any(|ask| ask.name == **name));
+        for name in strange {
+            let names: Vec<&str> = asks.iter().map(|ask| ask.name.as_str()).collect();
+            let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+            problems.check(false, format!("values.{name}: is not asked for; asked for is {names}"));
+        }
+        let mut values = BTreeMap::from([("admin".to_owned(), admin.to_string())]);
+        for ask in asks {
+            let fits = is_name(&ask.name) && ask.name != "admin";
+            problems.check(fits, format!("spec.ask: `{}` is no name: use a-z and `_`", ask.name));
+            let default = ask.default.as_ref().map(|text| filled(text, &mut |_| admin.to_string()));
+            match given.get(&ask.name).cloned().or(default) {
+                Some(value) => {
+                    answer(ask, &value, known, &mut problems);
+                    values.insert(ask.name.clone(), value);
+                }
+                None => problems.check(false, format!("values.{}: is needed: {}", ask.name, ask.title)),
+            }
+        }
+        let mut unknown = BTreeSet::new();
+        let mut whole = self.raw.clone();
+        fill(&mut whole, &mut |name| {
+            values.get(name).cloned().unwrap_or_else(|| {
+                unknown.insert(name.to_owned());
+                "x".to_owned()
+            })
+        });
+        for name in unknown.iter().filter(|name| !asks.iter().any(|ask| ask.name == **name)) {
+            problems.check(false, format!("file: nothing called `{name}` is asked for"));
+        }
+        if !problems.0.is_empty() {
+            return Err(problems.0);
+        }
+        serde_json::from_value(whole).map_err(|error| vec![format!("file: {error}")])
+    }
+
+    /// What it asks, as it is written: a default may name the admin.
+    fn raw_asks(&self) -> Vec<Question> {
+        let asks = self.raw.pointer("/spec/ask").cloned().unwrap_or(Value::Array(Vec::new()));
+        serde_json::from_value(asks).unwrap_or_default()
+    }
+}
+
+fn answer(ask: &Question, value: &str, known: &Known<'_>, problems: &mut Problems) {
+    let key = format!("values.{}", ask.name);
+    match ask.r#type {
+        AnswerType::Text => {
+            let fine = (1..=200).contains(&value.chars().count()) && !value.contains(char::is_control);
+            problems.check(fine, format!("{key}: must have 1 to 200 characters"));
+        }
+        AnswerType::Person => {
+            let is = value.parse::<ActorId>().is_ok_and(|id| known.is(&id, ActorKind::Person));
+            problems.check(
+                is,
+                format!("{key}: there is no such person as `{}`", value.chars().take(80).collect::<String>()),
+            );
+        }
+    }
+}
+
+/// Fills every text of a value.
+fn fill(value: &mut Value, with: &mut dyn FnMut(&str) -> String) {
+    match value {
+        Value::String(text) => *text = filled(text, with),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, with)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| fill(field, with)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

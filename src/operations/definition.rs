@@ -1,0 +1,77 @@
+//! Definitions as they are sent: the text of a file, YAML or JSON, or the JSON itself. Bounded before it is read, and
+//! wrong with the key and the line.
+
+use std::collections::BTreeMap;
+
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Nothing;
+use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::policy::yaml::{self, YamlError};
+use crate::types::blueprint::Blueprint;
+use crate::types::definition::{AgentDefinition, MAX_BYTES};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[Entry::query::<Schemas>()];
+
+/// Reads a definition; what is wrong is told under the name of the input's field.
+pub fn read<T: DeserializeOwned>(field: &str, written: &Value) -> Result<T, Refusal> {
+    match written {
+        Value::String(text) => {
+            bounded(field, text)?;
+            yaml::read(text).map_err(|error| wrong(field, &error))
+        }
+        other => {
+            let text = other.to_string();
+            bounded(field, &text)?;
+            yaml::read(&text).map_err(|error| Refusal::field(field, error.message))
+        }
+    }
+}
+
+fn bounded(field: &str, text: &str) -> Result<(), Refusal> {
+    let fits = text.len() <= MAX_BYTES;
+    if fits { Ok(()) } else { Err(Refusal::field(field, format!("holds more than {MAX_BYTES} bytes"))) }
+}
+
+/// What is wrong with a text, and where.
+pub fn wrong(field: &str, error: &YamlError) -> Refusal {
+    Refusal::field(field, format!("line {}: {}", error.line, error.message))
+}
+
+/// The JSON Schema of every kind of definition.
+pub fn schemas() -> BTreeMap<&'static str, Value> {
+    let schema = |made: schemars::Schema| made.to_value();
+    let generator = || SchemaSettings::draft2020_12().into_generator();
+    BTreeMap::from([
+        ("Agent", schema(generator().into_root_schema_for::<AgentDefinition>())),
+        ("Blueprint", schema(generator().into_root_schema_for::<Blueprint>())),
+    ])
+}
+
+/// The schemas of definitions.
+pub enum Schemas {}
+
+impl Query for Schemas {
+    const SPEC: Spec = Spec {
+        name: "definition.schemas",
+        doc: "Show the JSON Schema of every kind of definition.",
+        scope: Reach::READ,
+        route: get("/schemas"),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = BTreeMap<&'static str, Value>;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, _: &Reader<'_>) -> Result<Self::Output, Stop> {
+        Ok(schemas())
+    }
+}

@@ -1,0 +1,158 @@
+//! Hiring: an agent joins by its definition, which is kept. What the definition asks for is not granted by it; how far the
+//! agent is trusted at first is for whoever may set trust.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::definition;
+use super::joining::{Known, NewActor, joined};
+use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::store::actors::Actor;
+use crate::types::actor::{ActorKind, Trust};
+use crate::types::caller::Who;
+use crate::types::definition::{AgentDefinition, Problems};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[Entry::change::<Hire>()];
+
+/// An agent to be hired.
+#[derive(Deserialize, JsonSchema)]
+pub struct Hiring {
+    /// Its definition, of the kind `Agent`: the text of a YAML or JSON file of at most 256 KiB, or the JSON itself.
+    pub definition: Value,
+}
+
+/// A hired agent.
+#[derive(Serialize, JsonSchema)]
+pub struct Hired {
+    #[serde(flatten)]
+    pub actor: Actor,
+    pub definition: AgentDefinition,
+    /// How far the definition asks to be trusted, where that was not for whoever hires it to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust_asked: Option<Trust>,
+}
+
+/// Hire an agent.
+pub enum Hire {}
+
+impl Change for Hire {
+    const SPEC: Spec = Spec {
+        name: "actor.hire",
+        doc: "Hire an agent by its definition.",
+        scope: Reach::Full,
+        route: post("/actors/hire").created().slow(),
+        about: &[ResourceKind::Company, ResourceKind::Team],
+        events: &[EventKind::ActorAdded, EventKind::ActorHired],
+    };
+    type Input = Hiring;
+    type Output = Hired;
+
+    /// The team that it joins, or the company.
+    fn target(input: &Hiring, read: &Reader<'_>) -> Result<Target, Stop> {
+        let definition: AgentDefinition = definition::read("definition", &input.definition)?;
+        let team = definition.team().and_then(|team| team.parse::<ActorId>().ok());
+        let joined = team.filter(|team| read.card(team).is_some());
+        Ok(joined.map_or(Target::Company, Target::Actor))
+    }
+
+    /// What cannot be is told where it delays nobody: a definition may take long to read.
+    fn prepare(input: &Hiring, read: &Reader<'_>) -> Result<(), Stop> {
+        let definition: AgentDefinition = definition::read("definition", &input.definition)?;
+        let candidate = Candidate::new(definition, &read.caller().actor(), &Known::of(read));
+        Ok(candidate.map(drop).map_err(Refusal::invalid)?)
+    }
+
+    fn run(permit: Permit<Self>, input: Hiring, draft: &mut Draft<'_>) -> Result<Hired, Stop> {
+        let definition: AgentDefinition = definition::read("definition", &input.definition)?;
+        let known = Known::of(draft.read());
+        let candidate = Candidate::new(definition, &permit.actor(), &known).map_err(Refusal::invalid)?;
+        if draft.read().card(&candidate.actor.id).is_some() {
+            return Err(Refusal::conflict(format!("metadata.name: {} is taken", candidate.actor.id)).into());
+        }
+        let hired = candidate.hired(&known);
+        hired.events()?.into_iter().try_for_each(|event| draft.record(event))?;
+        Ok(hired)
+    }
+}
+
+/// An agent that could join as its definition says.
+pub struct Candidate {
+    pub definition: AgentDefinition,
+    pub actor: Actor,
+}
+
+impl Candidate {
+    /// Or everything that is wrong with it. `by` answers for it where it names nobody.
+    pub fn new(definition: AgentDefinition, by: &ActorId, known: &Known<'_>) -> Result<Candidate, Vec<String>> {
+        let mut problems = Problems::default();
+        definition.problems(&mut problems);
+        let mut id = |key: &str, text: &str| {
+            let parsed = text.parse::<ActorId>();
+            parsed.map_err(|bad| problems.check(false, format!("{key}: {bad}"))).ok()
+        };
+        let name = id("metadata.name", &definition.metadata.name);
+        let team = definition.team().and_then(|team| id("metadata.labels.team", &team));
+        let Some(name) = name else { return Err(problems.0) };
+        let new = NewActor {
+            id: name,
+            kind: ActorKind::Agent,
+            name: definition.metadata.title.clone(),
+            role: None,
+            team,
+            lead: None,
+            owner: Some(definition.spec.owner.clone().unwrap_or_else(|| by.clone())),
+            skills: definition.spec.skills.clone(),
+        };
+        problems.0.extend(new.problems(known).iter().map(|problem| in_definition(problem)));
+        if !problems.0.is_empty() {
+            return Err(problems.0);
+        }
+        Ok(Candidate { actor: new.actor(by, known.read), definition })
+    }
+
+    /// The agent as it joins: trusted as it asks to be if the caller may set that, and not at all if not.
+    pub fn hired(self, known: &Known<'_>) -> Hired {
+        let Candidate { definition, mut actor } = self;
+        let asked = definition.spec.trust.filter(|tier| *tier > actor.trust);
+        match asked {
+            Some(tier) if may_trust(&actor, known) => {
+                actor.trust = tier;
+                Hired { actor, definition, trust_asked: None }
+            }
+            trust_asked => Hired { actor, definition, trust_asked },
+        }
+    }
+}
+
+/// Whether the caller may set how far this agent is trusted, once it is there. A company that begins has nobody to say so.
+fn may_trust(agent: &Actor, known: &Known<'_>) -> bool {
+    let company = known.read.supposing(known.more.values().chain([agent]));
+    let somebody = !matches!(known.read.caller().who, Who::Server);
+    somebody && known.read.in_past(&company).may("actor.trust", &Target::Actor(agent.id.clone()))
+}
+
+impl Hired {
+    /// How it is recorded.
+    pub fn events(&self) -> Result<[Event; 2], Stop> {
+        let definition = serde_json::to_value(&self.definition)?;
+        Ok([joined(&self.actor), Event::ActorHired { id: self.actor.id.clone(), definition }])
+    }
+}
+
+/// A problem of an actor under the key that its definition has for it.
+fn in_definition(problem: &str) -> String {
+    let keys = [
+        ("id:", "metadata.name:"),
+        ("name:", "metadata.title:"),
+        ("team:", "metadata.labels.team:"),
+        ("owner:", "spec.owner:"),
+        ("skills:", "spec.skills:"),
+    ];
+    let key = keys.iter().find(|(key, _)| problem.starts_with(key));
+    key.map_or_else(|| problem.to_owned(), |(from, to)| problem.replacen(from, to, 1))
+}

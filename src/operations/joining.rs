@@ -1,0 +1,126 @@
+//! Joining the company: what somebody new must be like, whichever operation adds them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::gate::Reader;
+use crate::store::actors::{Actor, Status};
+use crate::types::actor::{ActorKind, Role, Trust};
+use crate::types::event::Event;
+use crate::types::id::ActorId;
+
+/// The directory, and who joins it with the same operation.
+pub struct Known<'a> {
+    pub read: &'a Reader<'a>,
+    pub more: BTreeMap<ActorId, Actor>,
+}
+
+impl<'a> Known<'a> {
+    pub fn of(read: &'a Reader<'a>) -> Known<'a> {
+        Known { read, more: BTreeMap::new() }
+    }
+
+    pub fn get(&self, id: &ActorId) -> Option<&Actor> {
+        self.more.get(id).or_else(|| self.read.card(id).map(|card| &card.actor))
+    }
+
+    /// Whether this is an active actor of this kind.
+    pub fn is(&self, id: &ActorId, kind: ActorKind) -> bool {
+        self.get(id).is_some_and(|actor| actor.kind == kind && actor.status == Status::Active)
+    }
+}
+
+/// Somebody to be added.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewActor {
+    /// The id for good; a team's begins with `team:`.
+    pub id: ActorId,
+    pub kind: ActorKind,
+    /// A name for people to read; the id unless given.
+    pub name: Option<String>,
+    /// `member` for people unless given; agents have a role of their own.
+    pub role: Option<Role>,
+    /// The team that it joins; for a team, the team above it.
+    pub team: Option<ActorId>,
+    /// Of a team: the person who leads it.
+    pub lead: Option<ActorId>,
+    /// Of an agent: the person who answers for it; the caller unless given.
+    pub owner: Option<ActorId>,
+    /// What it can do, in a word each.
+    #[serde(default)]
+    pub skills: Vec<String>,
+}
+
+impl NewActor {
+    pub fn problems(&self, known: &Known<'_>) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut check = |fine: bool, problem: &str| {
+            if !fine {
+                problems.push(problem.to_owned());
+            }
+        };
+        let is = |id: &Option<ActorId>, kind: ActorKind| id.as_ref().is_none_or(|id| known.is(id, kind));
+        let team = self.kind == ActorKind::Team;
+        check(self.id.is_team() == team, "id: a team's id begins with `team:`, and no other does");
+        check(!self.id.is_reserved(), "id: `ok`, `company`, `global` and `hire` mean something else");
+        check(
+            self.name.as_ref().is_none_or(|name| (1..=100).contains(&name.chars().count())),
+            "name: must have 1 to 100 characters",
+        );
+        check(
+            self.role.is_none_or(|role| role.is_for(self.kind)),
+            "role: people have any role but those of agents, agents their own, teams none",
+        );
+        check(is(&self.team, ActorKind::Team), "team: there is no such team");
+        check(is(&self.lead, ActorKind::Person), "lead: there is no such person");
+        check(is(&self.owner, ActorKind::Person), "owner: there is no such person");
+        check(self.lead.is_none() || team, "lead: only a team has a lead");
+        check(self.owner.is_none() || self.kind.is_agent(), "owner: only an agent has an owner");
+        let skill = |skill: &String| (1..=64).contains(&skill.chars().count());
+        check(
+            self.skills.len() <= 50 && self.skills.iter().all(skill),
+            "skills: at most 50, of 1 to 64 characters each",
+        );
+        problems
+    }
+
+    /// The actor that it becomes. Agents begin with the least trust; `by` answers for them where nobody else is named.
+    pub fn actor(self, by: &ActorId, read: &Reader<'_>) -> Actor {
+        let role = self.role.unwrap_or(self.kind.usual_role());
+        let (trust, owner) = match self.kind.is_agent() {
+            true => (Trust::Observe, Some(self.owner.unwrap_or_else(|| by.clone()))),
+            false => (Trust::Autonomous, None),
+        };
+        Actor {
+            name: self.name.unwrap_or_else(|| self.id.to_string()),
+            id: self.id,
+            kind: self.kind,
+            role,
+            team: self.team,
+            lead: self.lead,
+            owner,
+            admin: role == Role::Admin,
+            skills: self.skills,
+            trust,
+            status: Status::Active,
+            created_at: read.now(),
+        }
+    }
+}
+
+/// The event by which somebody joins.
+pub fn joined(actor: &Actor) -> Event {
+    Event::ActorAdded {
+        id: actor.id.clone(),
+        kind: actor.kind,
+        name: actor.name.clone(),
+        role: actor.role,
+        team: actor.team.clone(),
+        lead: actor.lead.clone(),
+        owner: actor.owner.clone(),
+        skills: actor.skills.clone(),
+        trust: actor.trust,
+    }
+}

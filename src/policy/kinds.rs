@@ -1,0 +1,76 @@
+//! The kinds of approval that policies may name: those that every company has, and those that a bundle's `approvals.yaml`
+//! adds.
+//!
+//! Always true: there is one text of the product's schema for a bundle, and it is made here; whoever compiles, exports or
+//! compares works with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::approvals::FILE;
+use super::{Bundle, yaml};
+
+/// The most kinds that one file may add.
+pub const MAX_KINDS: usize = 64;
+/// How the product's schema begins to list them.
+const BEGIN: &str = "entity ApprovalKind enum [";
+
+/// What is needed of the file here; what is wrong with the rest of it is told elsewhere.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default)]
+    kinds: BTreeMap<String, IgnoredAny>,
+}
+
+/// Whether a kind can have this name.
+pub fn is_name(name: &str) -> bool {
+    let known = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    (1..=32).contains(&name.len()) && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(known)
+}
+
+/// The kinds that a schema lists, and where its list stands.
+fn listed(schema: &str) -> Option<(BTreeSet<String>, std::ops::Range<usize>)> {
+    let from = schema.find(BEGIN)? + BEGIN.len();
+    let list = schema.get(from..)?.split(']').next()?;
+    let names = list.split(',').map(|name| name.trim().trim_matches('"').to_owned()).filter(|name| !name.is_empty());
+    Some((names.collect(), from..from + list.len()))
+}
+
+/// The kinds that a schema lists.
+pub fn of_schema(schema: &str) -> BTreeSet<String> {
+    listed(schema).map(|(names, _)| names).unwrap_or_default()
+}
+
+/// The product's schema with the kinds of a bundle: on the same lines, so that every place in it stays where it is.
+pub fn schema_for(product: &str, bundle: &Bundle) -> String {
+    let (Some((mut names, place)), Some(text)) = (listed(product), bundle.files.get(FILE)) else {
+        return product.to_owned();
+    };
+    let own = yaml::read::<Named>(text).map(|named| named.kinds).unwrap_or_default();
+    names.extend(own.into_keys().filter(|name| is_name(name)).take(MAX_KINDS));
+    let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let mut schema = product.to_owned();
+    schema.replace_range(place, &names.join(", "));
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_lists_the_kinds_of_both_sorted() {
+        let product = "namespace Ok {\n  entity ApprovalKind enum [\"lead\", \"admin\"];\n  entity Role;\n}\n";
+        let with = |text: &str| schema_for(product, &Bundle::new([(FILE, text)]));
+        let listed = |text: &str| with(text).lines().nth(1).unwrap_or_default().trim().to_owned();
+        let all = "entity ApprovalKind enum [\"admin\", \"board-2\", \"lead\"];";
+        assert_eq!(listed("kinds: {board-2: {}, lead: {}}"), all);
+        assert_eq!(listed("kinds: {board-2: {nonsense: 1}, 'x\"];entity Y;': {}, Board: {}, '': {}}"), all);
+        assert_eq!(listed("kinds: ["), "entity ApprovalKind enum [\"admin\", \"lead\"];");
+        assert_eq!(with("kinds: {a: {}}").lines().count(), product.lines().count());
+        assert_eq!(schema_for(product, &Bundle::default()), product);
+        assert_eq!(schema_for("entity X;", &Bundle::new([(FILE, "kinds: {a: {}}")])), "entity X;");
+    }
+}
