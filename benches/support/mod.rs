@@ -50,7 +50,7 @@ pub async fn company(dir: &Path) -> Company {
 }
 
 pub fn admit(gate: &Gate, credential: Credential, entry: &Entry) -> Caller {
-    gate.admit(&Presented { credential, channel: Channel::Cli, address: None }, &entry.spec).unwrap()
+    gate.admit(&Presented { credential, channel: Channel::Cli, address: None, under: None }, &entry.spec).unwrap()
 }
 
 pub async fn perform(gate: &Arc<Gate>, credential: Credential, operation: &str, input: Value) -> Value {
@@ -98,7 +98,7 @@ impl Log {
             decision: Decision::Deny,
             policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
             idem: None,
-            gate: GateNote { operation: "tick".into(), channel: "http".into(), policies, asked },
+            gate: GateNote { operation: "tick".into(), channel: "http".into(), on_behalf_of: Vec::new(), policies, asked },
         };
         let begun = tail.ts();
         Log { tail, entry, salt: [0; 32], begun, appended: 0 }

@@ -3,7 +3,7 @@
 //! they are the same one, and by the names that stand in policies.
 //!
 //! Always true of a key: it holds all that [`Asker`](super::rule::Asker) gathers, except the time; whoever adds to that adds
-//! here. Names are replaced by the order in which they turn up, types and all other values stay.
+//! here. Whoever acts under a delegation is asked anew each time. Names are replaced by the order in which they turn up, types and all other values stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -180,12 +180,20 @@ impl Writer<'_> {
                     }
                 }
             }
-            Target::Approval { id, requester, operation, approvers } => {
+            Target::Approval { id, requester, operation, approvers, behalf } => {
                 self.key.push(15);
                 self.thing("Ok::Approval", id);
                 self.text(operation);
                 self.actor(requester, Far::End);
                 self.all(approvers.iter(), Far::Beyond);
+                self.all(behalf.iter(), Far::Beyond);
+            }
+            Target::Delegation { id, giver, taker, chain } => {
+                self.key.push(17);
+                self.thing("Ok::Delegation", id);
+                self.actor(giver, Far::End);
+                self.actor(taker, Far::End);
+                self.all(chain.iter(), Far::Beyond);
             }
             Target::Change { id, author, to, state, reviewed, peers } => {
                 self.key.push(16);
@@ -297,7 +305,7 @@ when { resource has owner && (resource.owner == principal || resource.owner has 
                     about.push(("token.list", Target::Token { id, holder: other.clone() }));
                 }
                 for (operation, target) in about {
-                    let caller = Caller { who: Who::Holder(actor.clone()), channel: Channel::Http };
+                    let caller = Caller { who: Who::Holder(actor.clone()), channel: Channel::Http, under: None };
                     let mut key = Vec::new();
                     write(&mut key, &world, &names, &caller, (operation, &target, &[]));
                     let question =

@@ -1,6 +1,7 @@
 //! What an operation may read: this company's tables, log and directory, as one caller, at one moment. It is bound to
 //! its company when it is made, so no query has a company to forget.
 
+mod delegations;
 mod policies;
 
 use std::cell::OnceCell;
@@ -92,7 +93,7 @@ impl<'a> Reader<'a> {
 
     /// Whether the target exists as far as the caller can tell.
     pub fn sees(&self, target: &Target) -> bool {
-        sight(target).is_none_or(|operation| self.may(operation, target))
+        sight(target).is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
     }
 
     /// The same company at the same moment, as somebody else.
@@ -148,6 +149,7 @@ impl<'a> Reader<'a> {
                 let change = self.change(id)?;
                 json!(change.map(|change| json!({ "hash": change.hash, "open": change.state.is_open() })))
             }
+            Target::Delegation { id, .. } => json!(self.delegation(id)?.map(|given| given.terms.status)),
             Target::Event { .. } | Target::KillSwitch { .. } | Target::Approval { .. } => Value::Null,
         })
     }
@@ -291,7 +293,7 @@ impl<'a> Reader<'a> {
         let needs = |kind: &&str| {
             let rule = rules.rule(kind);
             // Asked for nobody in particular: pools that hang on the requester hold nobody here.
-            let pool = pool::approvers(self.world, &rule, &ActorId::system(), self.now, self.now);
+            let pool = pool::approvers(self.world, &rule, (&ActorId::system(), &[]), self.now, self.now);
             pool.contains(person) && pool.len() <= rule.threshold as usize
         };
         named.into_iter().find(needs).map(str::to_owned)
@@ -299,7 +301,8 @@ impl<'a> Reader<'a> {
 
     /// Who may give a kind of approval to a request, now.
     pub fn approvers(&self, kind: &str, approval: &Approval) -> BTreeSet<ActorId> {
-        pool::approvers(self.world, &self.approval_rule(kind), &approval.actor, approval.created_at, self.now)
+        let request = (&approval.actor, approval.behalf.as_slice());
+        pool::approvers(self.world, &self.approval_rule(kind), request, approval.created_at, self.now)
     }
 
     /// An approval as the gate sees it.
@@ -311,6 +314,7 @@ impl<'a> Reader<'a> {
             requester: approval.actor.clone(),
             operation: approval.operation.clone(),
             approvers: approvers.into_iter().collect(),
+            behalf: approval.behalf.clone(),
         }
     }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::types::canonical;
 use crate::types::event::Event;
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Fault;
 use crate::types::scope::Scopes;
 use crate::types::target::Target;
@@ -53,6 +53,9 @@ pub struct GateNote {
     pub operation: String,
     pub channel: String,
     pub policies: Vec<String>,
+    /// All on whose behalf it was done, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<ActorId>,
     /// The question, on the first of the events that one decision leads to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
@@ -69,6 +72,9 @@ pub struct Asked {
     /// The kinds of approval that were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<String>,
+    /// The delegation that it was asked under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<Id>,
 }
 
 /// As whom a question was asked.

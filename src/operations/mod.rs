@@ -8,6 +8,7 @@ pub mod audit;
 pub mod change;
 pub mod company;
 pub mod context;
+pub mod delegation;
 pub mod directory;
 pub mod event;
 pub mod health;
@@ -28,6 +29,7 @@ const NOUNS: &[&[Entry]] = &[
     change::ALL,
     company::ALL,
     context::ALL,
+    delegation::ALL,
     directory::ALL,
     event::ALL,
     health::ALL,

@@ -1,9 +1,10 @@
-//! What time brings about, once for each thing that is due: the ends of tokens and of approvals.
+//! What time brings about, once for each thing that is due: the ends of tokens, approvals and delegations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::store::delegations::Delegation;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -25,7 +26,7 @@ pub struct When {
 #[derive(Serialize, JsonSchema)]
 pub struct Ticked {
     pub now: Time,
-    /// Ids of the tokens and approvals that ended.
+    /// Ids of the tokens, approvals and delegations that ended.
     pub expired: Vec<String>,
     /// More is due; tick again.
     pub more: bool,
@@ -37,13 +38,14 @@ pub enum Tick {}
 impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
-        doc: "Advance the clock once: end the tokens and approvals whose time is over.",
+        doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[ResourceKind::Company],
         events: &[
             EventKind::TokenExpired,
             EventKind::ApprovalExpired,
+            EventKind::DelegationExpired,
             EventKind::CanaryMeasured,
             EventKind::CanaryAborted,
         ],
@@ -62,7 +64,8 @@ impl Change for Tick {
         }
         let tokens = draft.read().overdue_tokens(now, MOST)?;
         let approvals = draft.read().overdue_approvals(now, MOST)?;
-        let more = tokens.len() == MOST || approvals.len() == MOST;
+        let delegations = draft.read().overdue_delegations(now, MOST)?;
+        let more = [tokens.len(), approvals.len(), delegations.len()].contains(&MOST);
         let mut expired = Vec::new();
         for token in tokens {
             draft.record(Event::TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
@@ -71,6 +74,11 @@ impl Change for Tick {
         for id in approvals {
             draft.record(Event::ApprovalExpired { id: Id::stored(&id) })?;
             expired.push(id);
+        }
+        for Delegation { terms, .. } in delegations {
+            let id = Id::stored(&terms.id);
+            draft.record(Event::DelegationExpired { id, from: terms.from, to: terms.to })?;
+            expired.push(terms.id);
         }
         if let Some(event) = super::change::measured(draft.read()) {
             draft.record(event)?;

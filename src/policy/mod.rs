@@ -25,6 +25,7 @@ mod yaml;
 mod tests;
 
 pub use bundle::{Bundle, BundleError, Hash};
+pub use engine::{For, Giver};
 pub use engine::{Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot};
 pub use engine::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
 pub use entities::{Closed, Slice};

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::kills::Kill;
 use super::policies::{Applied, PolicySource};
-use super::{actors, approvals, changes, company, inbox, kills, policies, tokens};
+use super::{actors, approvals, changes, company, delegations, inbox, kills, policies, tokens};
 use crate::types::approval::ApprovalStatus;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
@@ -22,6 +22,8 @@ pub enum Touched {
     Company,
     /// A candidate is tried, or no longer.
     Trial,
+    /// These delegations.
+    Delegations(Vec<String>),
 }
 
 /// Folds one event into the tables.
@@ -92,6 +94,11 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::ApprovalStale { .. }
         | Event::ApprovalCancelled { .. }
         | Event::ApprovalExpired { .. } => approval(conn, at, by, event)?,
+        Event::DelegationGranted { .. }
+        | Event::DelegationRevoked { .. }
+        | Event::DelegationExpired { .. }
+        | Event::BudgetReserved { .. }
+        | Event::BudgetSettled { .. } => return Ok(Touched::Delegations(delegations::fold(conn, at, event)?)),
         // These change no table: an answer is its own record, and erasing is the log's business.
         Event::Denied { .. } | Event::AccessDecided { .. } | Event::ContextForgotten { .. } => {}
     }

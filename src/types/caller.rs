@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::actor::named;
-use super::id::ActorId;
+use super::id::{ActorId, Id};
 use super::scope::Scopes;
 use super::token::TokenHash;
 
@@ -43,6 +43,8 @@ pub struct Presented {
     pub channel: Channel,
     /// The peer's address, where there is one.
     pub address: Option<IpAddr>,
+    /// The delegation to act under.
+    pub under: Option<String>,
 }
 
 /// An admitted caller.
@@ -50,6 +52,8 @@ pub struct Presented {
 pub struct Caller {
     pub who: Who,
     pub channel: Channel,
+    /// The delegation that the caller acts under.
+    pub under: Option<Id>,
 }
 
 #[derive(Clone, Debug)]

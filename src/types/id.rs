@@ -85,6 +85,8 @@ pub enum Kind {
     Token,
     Approval,
     Change,
+    Delegation,
+    Reservation,
 }
 
 impl Kind {
@@ -93,6 +95,8 @@ impl Kind {
             Kind::Token => "tok_",
             Kind::Approval => "apr_",
             Kind::Change => "chg_",
+            Kind::Delegation => "dlg_",
+            Kind::Reservation => "rsv_",
         }
     }
 }

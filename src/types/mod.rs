@@ -6,6 +6,7 @@ pub mod caller;
 pub mod canonical;
 pub mod change;
 pub mod decision;
+pub mod delegation;
 pub mod entropy;
 pub mod event;
 pub mod id;

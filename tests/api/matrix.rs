@@ -1,6 +1,8 @@
 //! Everybody tries everything: each operation, as each kind of actor, on what is their own, on what belongs to the team
 //! ops, on what is another's, and on what does not exist.
 
+mod targets;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -9,6 +11,7 @@ use ok::policy::Bundle;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Test};
+use targets::targets;
 
 /// A kind of actor: its column, who that is, the team that it is in or leads, and an agent of its own.
 struct Who {
@@ -88,60 +91,6 @@ impl Of {
             Absent => Some("team:none"),
         }
     }
-}
-
-/// What each operation can be tried on.
-fn targets(name: &str) -> Option<&'static [Of]> {
-    Some(match name {
-        "access.evaluate"
-        | "access.evaluate.batch"
-        | "access.evaluate.subjects"
-        | "access.evaluate.resources"
-        | "access.evaluate.actions"
-        | "access.metadata"
-        | "actor.list"
-        | "approval.list"
-        | "audit.checkpoints"
-        | "audit.consistency"
-        | "audit.head"
-        | "audit.key"
-        | "audit.verify"
-        | "company.read"
-        | "company.update"
-        | "directory.cards"
-        | "directory.find"
-        | "event.list"
-        | "event.stream"
-        | "health.read"
-        | "inbox.list"
-        | "me.read"
-        | "policy.check"
-        | "policy.diff"
-        | "policy.read"
-        | "policy.export"
-        | "policy.applied"
-        | "policy.drift"
-        | "policy.source"
-        | "policy.propose"
-        | "change.list"
-        | "change.propose"
-        | "openapi.read"
-        | "policy.who_can"
-        | "tick"
-        | "token.list" => &[Company],
-        "audit.proof" => &[Company, Absent],
-        "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
-        "change.read" | "change.review" | "change.evals" | "change.promote" | "change.canary" | "change.reject" => {
-            &[Own, Another, Absent]
-        }
-        "inbox.read" => &[Own, Another, Absent],
-        "context.forget" => &[Own, Another, Absent],
-        "actor.add" | "kill" => &[Company, Own, Ops, Another, Absent],
-        "actor.offboard" => &[Own, Ops, Another, Absent],
-        "actor.read" | "actor.trust" | "policy.explain" | "token.issue" | "token.narrow" | "token.revoke"
-        | "token.revoke_all" => &[Own, Ops, Another, Absent],
-        _ => return None,
-    })
 }
 
 struct Stage {
@@ -260,6 +209,27 @@ impl Stage {
         proposed.json()["id"].as_str().unwrap_or_else(|| panic!("{}", proposed.text())).to_owned()
     }
 
+    /// A delegation from the caller to somebody, or between others, with a reservation.
+    async fn delegation(&self, of: Of, who: &Who) -> (String, String) {
+        if of == Absent {
+            return ("dlg_00000000000000000000000000".into(), "rsv_00000000000000000000000000".into());
+        }
+        let taker = match of {
+            Own if !who.id.is_empty() => who.id,
+            _ => "oz",
+        };
+        let (giver, taker) = (self.token_for("fay").await, taker);
+        let new = json!({ "to": taker, "authority": "act" });
+        let id = self.test.post("/delegations", &giver, new).await.json()["id"].as_str().unwrap().to_owned();
+        let reserve = json!({ "cents": 5, "purpose": "a matrix" });
+        let kept = self.test.post(&format!("/delegations/{id}/reservations"), &self.test.admin, reserve).await.json();
+        (id, kept["id"].as_str().unwrap().to_owned())
+    }
+
+    async fn token_for(&self, id: &str) -> String {
+        self.new_token(id).await["token"].as_str().unwrap().to_owned()
+    }
+
     /// An input that would be right if one were allowed.
     async fn input(&mut self, name: &str, of: Of, who: &Who) -> Value {
         match name {
@@ -291,6 +261,15 @@ impl Stage {
             "token.issue" => json!({ "for": of.person(who) }),
             "token.revoke_all" => json!({ "actor": of.person(who) }),
             "token.revoke" | "token.narrow" => json!({ "id": self.token_of(of, who).await, "scopes": ["read"] }),
+            "delegation.grant" => json!({ "to": of.person(who), "authority": "inform" }),
+            "delegation.read" | "delegation.revoke" => json!({ "id": self.delegation(of, who).await.0 }),
+            "delegation.reserve" => {
+                json!({ "id": self.delegation(of, who).await.0, "cents": 5, "purpose": "a matrix" })
+            }
+            "delegation.settle" => {
+                let (id, reservation) = self.delegation(of, who).await;
+                json!({ "id": id, "reservation": reservation, "cents": 5 })
+            }
             "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
             "access.evaluate.batch" => json!({ "evaluations": [{}] }),
             "audit.proof" => json!({ "seq": if of == Absent { 999_999 } else { 1 } }),

@@ -7,6 +7,8 @@ mod bad_input;
 mod canary;
 mod changes;
 mod company;
+mod delegations;
+mod delegated;
 mod events;
 mod explain;
 mod explain_changes;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::rows::{Approval, Change, Event, Member, Team, Token};
+use super::rows::{Approval, Change, Delegation, Event, Member, Team, Token};
 
 use crate::policy::Finding;
 use crate::policy::finding::code;
@@ -36,6 +36,8 @@ struct Fields {
     #[serde(default)]
     changes: Vec<Change>,
     #[serde(default)]
+    delegations: Vec<Delegation>,
+    #[serde(default)]
     cases: Vec<Line>,
     #[serde(default)]
     matrix: Vec<Matrix>,
@@ -52,6 +54,7 @@ pub struct Fixture {
     pub events: Vec<Event>,
     pub approvals: Vec<Approval>,
     pub changes: Vec<Change>,
+    pub delegations: Vec<Delegation>,
 }
 
 /// The way by which a question comes.
@@ -75,6 +78,8 @@ pub struct Around {
     pub scopes: Scopes,
     pub channel: Option<Way>,
     pub now: Option<Time>,
+    /// The delegation that the actor acts under.
+    pub under: Option<String>,
 }
 
 /// One case as it is written. (serde cannot flatten a struct that refuses unknown fields.)
@@ -97,6 +102,7 @@ struct Line {
     scopes: Scopes,
     channel: Option<Way>,
     now: Option<Time>,
+    under: Option<String>,
 }
 
 /// Every one of these actors with every one of these operations.
@@ -117,6 +123,7 @@ struct Matrix {
     scopes: Scopes,
     channel: Option<Way>,
     now: Option<Time>,
+    under: Option<String>,
 }
 
 /// Which fields of a matrix have an answer: `rest`, or names of actors, of operations, or both as `actor op`.
@@ -179,7 +186,7 @@ pub(super) fn line_span(text: &str, line: usize) -> (usize, usize) {
 }
 
 fn read(text: &str) -> Result<TestFile, YamlError> {
-    let Fields { now, teams, actors, tokens, events, approvals, changes, cases, matrix } =
+    let Fields { now, teams, actors, tokens, events, approvals, changes, delegations, cases, matrix } =
         match yaml::read::<Option<Fields>>(text)? {
             Some(fields) => fields,
             None => return Err(YamlError::at(1, "the file is empty")),
@@ -194,7 +201,8 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         }
         asked.extend(matrix.read(line)?);
     }
-    let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events, approvals, changes };
+    let now = now.unwrap_or(NOW);
+    let fixture = Fixture { now, teams, actors, tokens, events, approvals, changes, delegations };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
         let head = yaml::line_of(text, &[list]);
         let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
@@ -251,6 +259,16 @@ impl Fixture {
                 ));
             }
         }
+        let mut before = BTreeSet::new();
+        for row in &self.delegations {
+            let missing = [&row.from, &row.to].into_iter().find(|id| !members.contains(id)).map(ActorId::to_string);
+            let missing = missing.or_else(|| row.parent.clone().filter(|parent| !before.contains(parent)));
+            if let Some(missing) = missing {
+                let problem = format!("`{}` names `{missing}`, which is not there before it", row.id);
+                return Some(("delegations", row.id.as_str(), problem));
+            }
+            before.insert(row.id.clone());
+        }
         let stranger = self.tokens.iter().find(|token| !members.contains(&token.holder));
         stranger.map(|token| {
             ("tokens", token.id.as_str(), format!("`{}` is held by `{}`, who is not there", token.id, token.holder))
@@ -260,11 +278,12 @@ impl Fixture {
 
 impl Line {
     fn read(self, line: usize) -> Result<Case, YamlError> {
-        let Line { actor, op, target, expect, because, approvals, granted, kill, release, scopes, channel, now } = self;
+        let Line { actor, op, target, expect, because, approvals, .. } = self;
+        let Line { granted, kill, release, scopes, channel, now, under, .. } = self;
         if approvals.is_some() && expect != Decision::NeedsApproval {
             return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
         }
-        let around = Around { granted, kill, release, scopes, channel, now };
+        let around = Around { granted, kill, release, scopes, channel, now, under };
         let set = |list: Vec<String>| list.into_iter().collect();
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
     }
@@ -336,6 +355,7 @@ impl Matrix {
                 scopes: self.scopes.clone(),
                 channel: self.channel,
                 now: self.now,
+                under: self.under.clone(),
             },
             expect,
             because: None,

@@ -1,10 +1,14 @@
 //! The rows of a test file: who and what there is in its small company.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::change::{ChangeState, ChangeTarget};
+use crate::types::delegation::Authority;
 use crate::types::id::ActorId;
+use crate::types::time::Time;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +54,9 @@ pub struct Approval {
     pub operation: String,
     #[serde(default)]
     pub approvers: Vec<ActorId>,
+    /// On whose behalf it was asked.
+    #[serde(default)]
+    pub behalf: Vec<ActorId>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -78,4 +85,26 @@ pub struct Change {
     /// How many others could review it.
     #[serde(default)]
     pub peers: u32,
+}
+
+/// What somebody lets another do on their behalf.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delegation {
+    pub id: String,
+    pub from: ActorId,
+    pub to: ActorId,
+    /// Everything unless given.
+    pub scope: Option<BTreeSet<String>>,
+    /// `act` unless given.
+    pub authority: Option<Authority>,
+    #[serde(default)]
+    pub tools: BTreeSet<String>,
+    /// The delegation that its giver acted under: a row before this one.
+    pub parent: Option<String>,
+    /// Its budget is used up.
+    #[serde(default)]
+    pub exhausted: bool,
+    /// Its end: never unless given.
+    pub expires_at: Option<Time>,
 }

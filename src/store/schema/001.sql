@@ -112,7 +112,9 @@ CREATE TABLE approval (
   status     TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
-  ended_at   INTEGER
+  ended_at   INTEGER,
+  under      TEXT,                 -- the delegation that it was asked under
+  behalf     TEXT NOT NULL         -- JSON: on whose behalf
 ) STRICT;
 CREATE INDEX approval_by_age ON approval (created_at DESC, id);
 CREATE INDEX approval_open ON approval (expires_at) WHERE status IN ('pending', 'approved');
@@ -126,6 +128,37 @@ CREATE TABLE approval_decision (
   at       INTEGER NOT NULL,
   PRIMARY KEY (approval, by)
 ) STRICT;
+
+CREATE TABLE delegation (
+  id             TEXT PRIMARY KEY,
+  giver          TEXT NOT NULL,
+  taker          TEXT NOT NULL,
+  scope          TEXT NOT NULL,    -- JSON
+  authority      TEXT NOT NULL,
+  tools          TEXT NOT NULL,    -- JSON
+  expires_at     INTEGER NOT NULL,
+  parent         TEXT,
+  depth          INTEGER NOT NULL,
+  chain          TEXT NOT NULL,    -- JSON: on whose behalf the taker acts, the giver first
+  status         TEXT NOT NULL,
+  budget_cents   INTEGER,
+  spent_cents    INTEGER NOT NULL,
+  reserved_cents INTEGER NOT NULL,
+  created_at     INTEGER NOT NULL,
+  ended_at       INTEGER
+) STRICT;
+CREATE INDEX delegation_by_age ON delegation (created_at DESC, id);
+CREATE INDEX delegation_by_giver ON delegation (giver, created_at DESC, id);
+CREATE INDEX delegation_by_taker ON delegation (taker, created_at DESC, id);
+CREATE INDEX delegation_by_parent ON delegation (parent) WHERE ended_at IS NULL;
+CREATE INDEX delegation_live ON delegation (expires_at) WHERE ended_at IS NULL;
+CREATE TABLE delegation_reservation (
+  id            TEXT PRIMARY KEY,
+  delegation    TEXT NOT NULL,
+  cents         INTEGER NOT NULL,
+  settled_cents INTEGER
+) STRICT;
+CREATE INDEX delegation_reservation_open ON delegation_reservation (delegation) WHERE settled_cents IS NULL;
 
 CREATE TABLE inbox (
   id          TEXT PRIMARY KEY,
