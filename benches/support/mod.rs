@@ -98,7 +98,13 @@ impl Log {
             decision: Decision::Deny,
             policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
             idem: None,
-            gate: GateNote { operation: "tick".into(), channel: "http".into(), on_behalf_of: Vec::new(), policies, asked },
+            gate: GateNote {
+                operation: "tick".into(),
+                channel: "http".into(),
+                on_behalf_of: Vec::new(),
+                policies,
+                asked,
+            },
         };
         let begun = tail.ts();
         Log { tail, entry, salt: [0; 32], begun, appended: 0 }

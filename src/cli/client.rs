@@ -99,7 +99,8 @@ impl Session {
 
     /// Performs an operation as the acting actor.
     pub async fn call(&mut self, context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
-        let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()), under: context.delegation.clone() };
+        let ask =
+            Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()), under: context.delegation.clone() };
         let mut answer = self.send(ask).await?;
         Ok(answer.error.take().map_or(Ok(answer.body), Err))
     }
@@ -163,7 +164,12 @@ async fn pages(
     loop {
         let missing = limit.map_or(DEFAULT_LIMIT, |limit| limit.saturating_sub(rows.len() as u32).min(MAX_LIMIT));
         set(&mut input, "limit", missing);
-        let ask = Ask { op: op.to_owned(), input: input.clone(), actor: Some(context.actor.clone()), under: context.delegation.clone() };
+        let ask = Ask {
+            op: op.to_owned(),
+            input: input.clone(),
+            actor: Some(context.actor.clone()),
+            under: context.delegation.clone(),
+        };
         let answer = session.send(ask).await?;
         if let Some(refused) = answer.error {
             return Err(refused.into());

@@ -188,7 +188,8 @@ impl Writer {
         };
         let tenant = self.world.instance.ulid.clone();
         let behalf = chain::behalf(&self.world, caller);
-        let asked = hold::Asked { tenant: &tenant, caller, behalf: &behalf, operation: spec.name, input, target, resource };
+        let asked =
+            hold::Asked { tenant: &tenant, caller, behalf: &behalf, operation: spec.name, input, target, resource };
         if let Some(open) = approvals::open(&self.conn, &asked.digest()?, now)? {
             if open.status == ApprovalStatus::Pending {
                 return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());

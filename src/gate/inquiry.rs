@@ -118,7 +118,8 @@ impl<'a> Inquiry<'a> {
         let behalf = chain::behalf(self.world, &self.caller);
         let giver = |id: ActorId| Caller { who: Who::Holder(id), channel: self.caller.channel, under: None };
         let all = std::iter::once(self.caller.clone()).chain(behalf.into_iter().map(giver));
-        let found: BTreeSet<KillScope> = all.flat_map(|caller| facts::touching(self.world, &caller).collect::<Vec<_>>()).collect();
+        let found: BTreeSet<KillScope> =
+            all.flat_map(|caller| facts::touching(self.world, &caller).collect::<Vec<_>>()).collect();
         found.into_iter().collect()
     }
 

@@ -38,12 +38,7 @@ pub(super) fn approvers(
 }
 
 /// Everybody who may give any of these kinds to a new request.
-pub(super) fn of_kinds(
-    world: &World,
-    kinds: &[String],
-    request: (&ActorId, &[ActorId]),
-    now: Time,
-) -> Vec<ActorId> {
+pub(super) fn of_kinds(world: &World, kinds: &[String], request: (&ActorId, &[ActorId]), now: Time) -> Vec<ActorId> {
     let rules = world.policy.approvals();
     let people: BTreeSet<ActorId> =
         kinds.iter().flat_map(|kind| approvers(world, &rules.rule(kind), request, now, now)).collect();

@@ -93,7 +93,8 @@ impl<'a> Reader<'a> {
 
     /// Whether the target exists as far as the caller can tell.
     pub fn sees(&self, target: &Target) -> bool {
-        sight(target).is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
+        sight(target)
+            .is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
     }
 
     /// The same company at the same moment, as somebody else.

@@ -53,8 +53,7 @@ impl Draft<'_> {
         let (tenant, operation) = (&read.world().instance.ulid, entry.spec.name);
         let behalf = chain::behalf(read.world(), &caller);
         let (caller_of, input) = (&caller, &approval.input);
-        let asked =
-            Asked { tenant, caller: caller_of, behalf: &behalf, operation, input, target: &target, resource };
+        let asked = Asked { tenant, caller: caller_of, behalf: &behalf, operation, input, target: &target, resource };
         if asked.digest()? != approval.digest {
             return Ok(Redeemed::Stale(format!("{} has changed since it was asked for", target.id())));
         }

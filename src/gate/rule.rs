@@ -38,11 +38,8 @@ impl<'a> Asker<'a> {
         let given = links.as_deref().unwrap_or_default();
         given.iter().for_each(|link| entities.add_with_links(&link.from));
         let facts = facts::of(world, caller, given, now);
-        let givers = if caller.under.is_some() {
-            chain::givers(world, caller, links.as_deref(), now)
-        } else {
-            Vec::new()
-        };
+        let givers =
+            if caller.under.is_some() { chain::givers(world, caller, links.as_deref(), now) } else { Vec::new() };
         Asker { world, principal: principal(caller), resource, entities: entities.found, facts, givers }
     }
 
@@ -92,9 +89,7 @@ impl<'a> Asker<'a> {
 
     /// The answer of other policies to the same question.
     fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
-        self.question_to(policies, operation, &[], |question| {
-            policies.decide_for(question, &self.givers, For::Doing)
-        })
+        self.question_to(policies, operation, &[], |question| policies.decide_for(question, &self.givers, For::Doing))
     }
 
     /// The question that the gate puts to the policies.

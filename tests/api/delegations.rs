@@ -3,7 +3,7 @@
 use axum::http::Request;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Cast, Test};
+use crate::harness::{Answer, Cast, START, Test};
 use ok::types::time::{DAY, SECOND, Time};
 
 /// The cast, with the second admin `ben` and the agent `sub` of mia's.
@@ -89,8 +89,8 @@ async fn what_cannot_be_given_is_refused_by_field() {
     let test = &given.test;
     test.add("gone", "person", json!({})).await;
     test.post("/actors/gone/offboard", &test.admin, json!({ "reason": "left" })).await;
-    let late = Time(test.clock_now() + 367 * DAY).to_string();
-    let soon = Time(test.clock_now() + 30 * SECOND).to_string();
+    let late = Time(START + 367 * DAY).to_string();
+    let soon = Time(START + 30 * SECOND).to_string();
     let many: Vec<String> = (0..51).map(|n| format!("t{n}")).collect();
     for (new, told) in [
         (all("lea"), "to: nobody acts on their own behalf"),
@@ -107,7 +107,10 @@ async fn what_cannot_be_given_is_refused_by_field() {
         (json!({ "to": "bot", "authority": "act", "expires_at": soon }), "expires_at: must be"),
         (json!({ "to": "bot", "authority": "act", "ttl": "eternity" }), "ttl: `eternity`"),
         // What the giver may not do at all would be a delegation of nothing.
-        (json!({ "to": "bot", "authority": "act", "scope": ["company.update", "tick"] }), "scope: you may do nothing of"),
+        (
+            json!({ "to": "bot", "authority": "act", "scope": ["company.update", "tick"] }),
+            "scope: you may do nothing of",
+        ),
         (json!({ "to": "bot", "authority": "inform", "scope": ["token.issue"] }), "scope: you may do nothing of"),
     ] {
         let answer = test.post("/delegations", &given.cast.lea, new.clone()).await;

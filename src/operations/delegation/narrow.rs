@@ -15,7 +15,11 @@ impl Above {
     /// None for whoever gives in their own right.
     pub fn of(read: &Reader<'_>) -> Result<Option<Above>, Stop> {
         let Some(above) = read.acting_under()? else { return Ok(None) };
-        if read.resting_on(above.clone())?.iter().filter(|row| row.terms.parent.as_ref() == Some(&above.terms.id)).count()
+        if read
+            .resting_on(above.clone())?
+            .iter()
+            .filter(|row| row.terms.parent.as_ref() == Some(&above.terms.id))
+            .count()
             >= MOST_CHILDREN
         {
             let message = format!("{} was handed on {MOST_CHILDREN} times; revoke some first", above.terms.id);

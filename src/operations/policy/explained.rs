@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::gate::rate::Left;
 use crate::gate::inquiry::Link;
+use crate::gate::rate::Left;
 use crate::gate::{Alteration, Inquiry, Reader};
 use crate::operations::approval::open_request;
 use crate::policy::{Effect, PolicyMeta, Ruling, ShownPart, Told};

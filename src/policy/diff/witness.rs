@@ -173,7 +173,8 @@ fn member(row: &Member) -> String {
 
 /// The delegations that a question is asked under or about, with those that they rest on; the first first.
 fn chain<'a>(fixture: &'a Fixture, case: &Case) -> Vec<&'a Delegation> {
-    let mut wanted: BTreeSet<&str> = [&case.around.under, &case.target].into_iter().flatten().map(String::as_str).collect();
+    let mut wanted: BTreeSet<&str> =
+        [&case.around.under, &case.target].into_iter().flatten().map(String::as_str).collect();
     let mut found: Vec<&Delegation> = Vec::new();
     // A row rests only on rows before it.
     for row in fixture.delegations.iter().rev() {
