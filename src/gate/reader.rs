@@ -1,11 +1,11 @@
 //! What an operation may read: this company's tables, log and directory, as one caller, at one moment. It is bound to
 //! its company when it is made, so no query has a company to forget.
 
+mod approvals;
 mod delegations;
 mod policies;
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -15,7 +15,6 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::past::{self, AsOf};
-use super::pool;
 use super::rule;
 use super::target::{Target, sight};
 use super::workshop::Workshop;
@@ -23,25 +22,20 @@ use super::world::{Card, World};
 use crate::log::append::Head;
 use crate::log::read::{self, Filter, Logged, Order, Published};
 use crate::log::{proof, verify};
-use crate::policy::approvals::ApprovalRule;
 use crate::policy::{Ruling, Snapshot};
-use crate::store::approvals::Approval;
 use crate::store::company::Company;
 use crate::store::inbox::Item;
 use crate::store::kills::Kill;
 use crate::store::tokens::Token;
-use crate::store::{Position, actors, approvals, company, inbox, tokens};
+use crate::store::{Position, actors, company, inbox, tokens};
 use crate::types::actor::KillScope;
 use crate::types::caller::Caller;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
 use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::{SECOND, Time};
+use crate::types::time::Time;
 
 pub(super) type Readers = Pool<SqliteConnectionManager>;
-
-/// Hours that an approval is waited for where the company has not set it.
-const DEFAULT_TTL_H: i64 = 72;
 
 enum Source<'a> {
     /// The writer's own connection, in its transaction.
@@ -257,67 +251,7 @@ impl<'a> Reader<'a> {
         Ok(company::get(self.conn()?)?)
     }
 
-    // Approvals.
-
-    pub fn approval(&self, id: &str) -> Result<Option<Approval>, Fault> {
-        Ok(approvals::get(self.conn()?, id)?)
-    }
-
-    pub fn approvals_after(&self, from: &Position, limit: usize) -> Result<Vec<Approval>, Fault> {
-        Ok(approvals::after(self.conn()?, from, limit)?)
-    }
-
-    /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
-    pub(super) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
-        let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };
-        let settings = self.company()?.settings;
-        let company = settings.pointer("/approvals/default_ttl_h").and_then(Value::as_i64).unwrap_or(DEFAULT_TTL_H);
-        let hours = kinds.iter().map(|kind| self.approval_rule(kind).ttl_hours.map_or(company, i64::from)).min();
-        Ok(hours.unwrap_or(company) * 3_600 * SECOND)
-    }
-
-    /// How a kind of approval is given.
-    pub fn approval_rule(&self, kind: &str) -> ApprovalRule {
-        self.world.policy.approvals().rule(kind)
-    }
-
-    /// The ids of an actor's own requests that are still open.
-    pub fn open_requests_of(&self, actor: &ActorId) -> Result<Vec<String>, Fault> {
-        Ok(approvals::open_of(self.conn()?, actor)?)
-    }
-
-    /// A kind of approval that too few people could give without this person.
-    pub fn kind_that_needs(&self, person: &ActorId) -> Option<String> {
-        let rules = self.world.policy.approvals();
-        let named: BTreeSet<&str> =
-            self.world.policy.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
-        let needs = |kind: &&str| {
-            let rule = rules.rule(kind);
-            // Asked for nobody in particular: pools that hang on the requester hold nobody here.
-            let pool = pool::approvers(self.world, &rule, (&ActorId::system(), &[]), self.now, self.now);
-            pool.contains(person) && pool.len() <= rule.threshold as usize
-        };
-        named.into_iter().find(needs).map(str::to_owned)
-    }
-
-    /// Who may give a kind of approval to a request, now.
-    pub fn approvers(&self, kind: &str, approval: &Approval) -> BTreeSet<ActorId> {
-        let request = (&approval.actor, approval.behalf.as_slice());
-        pool::approvers(self.world, &self.approval_rule(kind), request, approval.created_at, self.now)
-    }
-
-    /// An approval as the gate sees it.
-    pub fn approval_target(&self, approval: &Approval) -> Target {
-        let approvers: BTreeSet<ActorId> =
-            approval.kinds.iter().flat_map(|kind| self.approvers(kind, approval)).collect();
-        Target::Approval {
-            id: approval.id.clone(),
-            requester: approval.actor.clone(),
-            operation: approval.operation.clone(),
-            approvers: approvers.into_iter().collect(),
-            behalf: approval.behalf.clone(),
-        }
-    }
+    // Inboxes.
 
     /// An inbox item.
     pub fn inbox_item(&self, id: &str) -> Result<Option<Item>, Fault> {
@@ -345,10 +279,6 @@ impl<'a> Reader<'a> {
 
     pub fn overdue_tokens(&self, now: Time, limit: usize) -> Result<Vec<Token>, Fault> {
         Ok(tokens::overdue(self.conn()?, now, limit)?)
-    }
-
-    pub fn overdue_approvals(&self, now: Time, limit: usize) -> Result<Vec<String>, Fault> {
-        Ok(approvals::overdue(self.conn()?, now, limit)?)
     }
 
     // The log.

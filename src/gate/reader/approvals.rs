@@ -1,0 +1,85 @@
+//! Approvals, as an operation may read them: what waits, and who may decide it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Reader;
+use crate::gate::pool;
+use crate::gate::target::Target;
+use crate::policy::Ruling;
+use crate::policy::approvals::ApprovalRule;
+use crate::store::Position;
+use crate::store::approvals::{self, Approval};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+use crate::types::time::{SECOND, Time};
+
+/// Hours that an approval is waited for where the company has not set it.
+const DEFAULT_TTL_H: i64 = 72;
+
+impl Reader<'_> {
+    pub fn approval(&self, id: &str) -> Result<Option<Approval>, Fault> {
+        Ok(approvals::get(self.conn()?, id)?)
+    }
+
+    pub fn approvals_after(&self, from: &Position, limit: usize) -> Result<Vec<Approval>, Fault> {
+        Ok(approvals::after(self.conn()?, from, limit)?)
+    }
+
+    /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
+    pub(in crate::gate) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
+        let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };
+        let settings = self.company()?.settings;
+        let company = settings.pointer("/approvals/default_ttl_h").and_then(Value::as_i64).unwrap_or(DEFAULT_TTL_H);
+        let hours = kinds.iter().map(|kind| self.approval_rule(kind).ttl_hours.map_or(company, i64::from)).min();
+        Ok(hours.unwrap_or(company) * 3_600 * SECOND)
+    }
+
+    /// How a kind of approval is given.
+    pub fn approval_rule(&self, kind: &str) -> ApprovalRule {
+        self.world().policy.approvals().rule(kind)
+    }
+
+    /// The ids of an actor's own requests that are still open.
+    pub fn open_requests_of(&self, actor: &ActorId) -> Result<Vec<String>, Fault> {
+        Ok(approvals::open_of(self.conn()?, actor)?)
+    }
+
+    /// A kind of approval that too few people could give without this person.
+    pub fn kind_that_needs(&self, person: &ActorId) -> Option<String> {
+        let rules = self.world().policy.approvals();
+        let named: BTreeSet<&str> =
+            self.world().policy.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
+        let needs = |kind: &&str| {
+            let rule = rules.rule(kind);
+            // Asked for nobody in particular: pools that hang on the requester hold nobody here.
+            let pool = pool::approvers(self.world(), &rule, (&ActorId::system(), &[]), self.now(), self.now());
+            pool.contains(person) && pool.len() <= rule.threshold as usize
+        };
+        named.into_iter().find(needs).map(str::to_owned)
+    }
+
+    /// Who may give a kind of approval to a request, now.
+    pub fn approvers(&self, kind: &str, approval: &Approval) -> BTreeSet<ActorId> {
+        let request = (&approval.actor, approval.behalf.as_slice());
+        pool::approvers(self.world(), &self.approval_rule(kind), request, approval.created_at, self.now())
+    }
+
+    /// An approval as the gate sees it.
+    pub fn approval_target(&self, approval: &Approval) -> Target {
+        let approvers: BTreeSet<ActorId> =
+            approval.kinds.iter().flat_map(|kind| self.approvers(kind, approval)).collect();
+        Target::Approval {
+            id: approval.id.clone(),
+            requester: approval.actor.clone(),
+            operation: approval.operation.clone(),
+            approvers: approvers.into_iter().collect(),
+            behalf: approval.behalf.clone(),
+        }
+    }
+
+    pub fn overdue_approvals(&self, now: Time, limit: usize) -> Result<Vec<String>, Fault> {
+        Ok(approvals::overdue(self.conn()?, now, limit)?)
+    }
+}
