@@ -85,8 +85,8 @@ impl Log {
         let origin: String = conn.query_row("SELECT origin FROM log_head", [], |row| row.get(0)).unwrap();
         let tail = Tail::resume(conn, Signer::new(origin, &key)).unwrap();
         let policies = vec!["tick-by-admins".into()];
-        let asked =
-            Some(Asked { by: By::Actor, scopes: Default::default(), target: Target::Company, granted: Vec::new() });
+        let (by, scopes, target) = (By::Actor, Default::default(), Target::Company);
+        let asked = Some(Asked { by, scopes, target, granted: Vec::new(), under: None });
         let entry = LogEntry {
             actor: "ana".parse().unwrap(),
             event: Event::Denied {

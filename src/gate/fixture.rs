@@ -237,6 +237,7 @@ fn target(
             state: row.state.unwrap_or(ChangeState::Proposed),
             reviewed: row.reviewed,
             peers: row.peers,
+            behalf: row.behalf.clone(),
         });
     }
     if let Some(terms) = world.delegations.get(id).filter(|_| is(ResourceKind::Delegation)) {

@@ -195,7 +195,7 @@ impl Writer<'_> {
                 self.actor(taker, Far::End);
                 self.all(chain.iter(), Far::Beyond);
             }
-            Target::Change { id, author, to, state, reviewed, peers } => {
+            Target::Change { id, author, to, state, reviewed, peers, behalf } => {
                 self.key.push(16);
                 self.thing("Ok::Change", id);
                 self.text(to.name());
@@ -203,6 +203,7 @@ impl Writer<'_> {
                 self.flags(&[*reviewed]);
                 self.count(*peers as usize);
                 self.actor(author, Far::End);
+                self.all(behalf.iter(), Far::Beyond);
             }
         }
     }

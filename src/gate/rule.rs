@@ -215,7 +215,7 @@ impl Entities<'_> {
             }
             Target::Event { kind, actor, subjects, .. } => self.event(kind, actor.as_ref(), subjects),
             Target::KillSwitch { scope, engage } => self.kill_switch(scope, *engage),
-            Target::Change { author, to, state, reviewed, peers, .. } => {
+            Target::Change { author, to, state, reviewed, peers, behalf, .. } => {
                 self.add_with_links(author);
                 Record::new()
                     .entity("author", &actor_uid(author))
@@ -223,6 +223,7 @@ impl Entities<'_> {
                     .string("state", state.name())
                     .bool("reviewed", *reviewed)
                     .long("peers", i64::from(*peers))
+                    .entities("behalf", &behalf.iter().map(actor_uid).collect::<Vec<_>>())
             }
             Target::Delegation { giver, taker, chain, .. } => {
                 self.add_with_links(giver);

@@ -79,6 +79,8 @@ events! {
     ChangeProposed = "change_proposed" hides "files" {
         id: Id, target: ChangeTarget, base_version: i64, hash: String, reason: String, commit: Option<String>,
         rolls_back: Option<i64>, files: BTreeMap<String, String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on_behalf_of: Vec<ActorId>,
     }
     /// Somebody else reviewed a change.
     ChangeReviewed = "change_reviewed" { id: Id, author: ActorId, verdict: ReviewVerdict, note: String, }

@@ -90,6 +90,9 @@ pub enum Target {
         reviewed: bool,
         /// How many others could review it.
         peers: u32,
+        /// On whose behalf it was proposed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        behalf: Vec<ActorId>,
     },
     Delegation {
         id: String,

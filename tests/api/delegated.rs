@@ -135,6 +135,22 @@ async fn what_was_approved_is_not_done_under_a_delegation_that_has_ended() {
 }
 
 #[tokio::test]
+async fn nobody_reviews_what_was_proposed_on_their_behalf() {
+    let given = Given::new().await;
+    let Given { test, ben, .. } = &given;
+    let under = given.grant(&test.admin, json!({ "to": "ben", "authority": "propose" })).await;
+    let mut files = ok::policy::Bundle::built_in().files;
+    files.retain(|path, _| !path.starts_with("tests/"));
+    files.insert("note.cedar".into(), "// One more file.\n".into());
+    let new = json!({ "target": "policy", "content": { "files": files }, "reason": "a note" });
+    let change = given.under(&under, ben, "POST", "/changes", new).await;
+    assert_eq!(change.json()["on_behalf_of"], json!(["ana"]), "{}", change.text());
+    let path = format!("/changes/{}/review", change.json()["id"].as_str().unwrap());
+    let reviewed = test.post(&path, &test.admin, json!({ "verdict": "approve" })).await.error();
+    assert!(reviewed.ends_with("nobody reviews their own change"), "{reviewed}");
+}
+
+#[tokio::test]
 async fn explain_says_who_is_in_the_way() {
     let given = Given::new().await;
     let Given { test, cast, ben, .. } = &given;

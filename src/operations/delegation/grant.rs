@@ -101,7 +101,8 @@ fn terms(
     let tools: BTreeSet<String> = input.tools.into_iter().collect();
     problems.extend(names_wrong("scope", &scope.0));
     problems.extend(names_wrong("tools", &tools));
-    problems.extend(scope.0.iter().filter(|name| !read.knows_operation(name)).map(|name| unknown(name, read)));
+    // One is enough to go on with: each tells all that there is.
+    problems.extend(scope.0.iter().find(|name| !read.knows_operation(name)).map(|name| unknown(name, read)));
     let bad_tool = tools.iter().find(|name| format!("tool:{name}").parse::<KillScope>().is_err());
     problems.extend(bad_tool.map(|name| format!("tools: `{}` is not a tool's name", cut(name))));
     if scope.0.is_empty() {

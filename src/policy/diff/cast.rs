@@ -130,7 +130,8 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
             for peers in [0, 2] {
                 let id = format!("chg_{number}_{peers}.{author}");
                 let state = Some(state);
-                fixture.changes.push(Change { id, author: author.clone(), target: None, state, reviewed, peers });
+                let (author, behalf) = (author.clone(), Vec::new());
+                fixture.changes.push(Change { id, author, target: None, state, reviewed, peers, behalf });
             }
         }
     }

@@ -92,10 +92,11 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
     let approval = approvals.map(|row| {
         let (id, requester) = (quoted(&row.id), quoted(row.requester.as_str()));
         let (operation, approvers) = (quoted(&row.operation), joined(&row.approvers));
-        let behalf = joined(&row.behalf);
-        format!(
-            "id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}], behalf: [{behalf}]"
-        )
+        let mut told = format!("id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}]");
+        if !row.behalf.is_empty() {
+            put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
+        }
+        told
     });
     list(&mut text, "approvals", approval.collect());
     let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
@@ -104,6 +105,9 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
         row.state.iter().for_each(|state| put(&mut told, "state", state));
         put(&mut told, "reviewed", row.reviewed);
         put(&mut told, "peers", row.peers);
+        if !row.behalf.is_empty() {
+            put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
+        }
         told
     });
     list(&mut text, "changes", change.collect());
@@ -222,7 +226,8 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     for row in fixture.approvals.iter().filter(|row| is_target(&row.id)) {
         next.extend(row.approvers.iter().chain(&row.behalf).cloned().chain([row.requester.clone()]));
     }
-    next.extend(fixture.changes.iter().filter(|row| is_target(&row.id)).map(|row| row.author.clone()));
+    let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
+    next.extend(changes.flat_map(|row| row.behalf.iter().chain([&row.author])).cloned());
     next.extend(chain(fixture, case).into_iter().flat_map(|row| [row.from.clone(), row.to.clone()]));
     let mut found = BTreeSet::new();
     while let Some(id) = next.pop() {

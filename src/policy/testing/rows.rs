@@ -85,6 +85,9 @@ pub struct Change {
     /// How many others could review it.
     #[serde(default)]
     pub peers: u32,
+    /// On whose behalf it was proposed.
+    #[serde(default)]
+    pub behalf: Vec<ActorId>,
 }
 
 /// What somebody lets another do on their behalf.

@@ -51,6 +51,7 @@ CREATE TABLE change (
   trialled     TEXT,               -- JSON: what the trial has shown
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
+  behalf       TEXT NOT NULL,      -- JSON: on whose behalf it was proposed
   files        TEXT NOT NULL       -- JSON
 ) STRICT;
 CREATE INDEX change_by_age ON change (created_at DESC, id);
