@@ -131,7 +131,8 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         entry.event =
             Event::TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() };
     }
-    let asked = Some(Asked { by: By::Actor, scopes: Default::default(), target, granted: Vec::new(), under: None });
+    let (by, scopes) = (By::Actor, Default::default());
+    let asked = Some(Asked { by, scopes, target, granted: Vec::new(), under: None, glass: None });
     entry.actor = id(&actor);
     entry.decision = decision;
     entry.gate = GateNote {

@@ -197,8 +197,10 @@ fn a_policy_has_an_id_and_one_that_refuses_a_reason() {
     assert!(ids.len() > 10);
 }
 
-/// What a company begins with; refusals and waits are recorded by the gate itself.
-const BY_THE_GATE: &[EventKind] = &[EventKind::CompanyCreated, EventKind::Denied, EventKind::ApprovalRequested];
+/// What a company begins with; refusals, waits and what went on without waiting are recorded by the
+/// gate itself.
+const BY_THE_GATE: &[EventKind] =
+    &[EventKind::CompanyCreated, EventKind::Denied, EventKind::ApprovalRequested, EventKind::GlassUsed];
 
 #[test]
 fn an_event_has_somebody_who_records_it_and_a_fold() {

@@ -57,6 +57,11 @@ pub enum Approval {
         #[arg(value_name = "APPROVAL")]
         id: String,
     },
+    /// Take your own request back
+    Withdraw {
+        #[arg(value_name = "APPROVAL")]
+        id: String,
+    },
     /// Explain why it is needed, who may decide, and what happens then
     Explain {
         #[arg(value_name = "APPROVAL")]
@@ -80,6 +85,10 @@ impl Approval {
                     show::fields(&fields, &answer)?;
                     needed(answer.get("approvers"))
                 })
+            }
+            Approval::Withdraw { id } => {
+                let answer = client::call(context, "approval.withdraw", json!({ "id": id })).await?;
+                context.show(&answer, || show::text(&format!("{id} {}", show::cell(answer.get("status")))))
             }
             Approval::Explain { id } => {
                 let answer = client::call(context, "approval.explain", json!({ "id": id })).await?;

@@ -106,6 +106,8 @@ enum Command {
     Delegate(delegation::Delegate),
     #[command(subcommand)]
     Delegation(delegation::Delegation),
+    #[command(subcommand)]
+    BreakGlass(policy::glass::Grants),
     Tick(tick::Tick),
     Kill(kill::Kill),
     Log(log::Log),
@@ -249,6 +251,7 @@ impl Command {
             Command::Approval(command) => command.run(context).await,
             Command::Delegate(command) => command.run(context).await,
             Command::Delegation(command) => command.run(context).await,
+            Command::BreakGlass(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,
             Command::Kill(command) => command.run(context).await,
             Command::Log(command) => command.run(context).await,

@@ -6,6 +6,7 @@ pub mod compared;
 mod diff;
 mod explain;
 mod export;
+pub mod glass;
 pub mod human;
 pub mod lock;
 pub mod machine;
@@ -44,6 +45,7 @@ pub enum Command {
     List(export::List),
     Drift(export::Drift),
     Source(export::Source),
+    BreakGlass(glass::BreakGlass),
 }
 
 impl Policy {
@@ -70,6 +72,7 @@ impl Policy {
             Command::List(list) => list.run(context).await,
             Command::Drift(drift) => drift.run(context).await,
             Command::Source(source) => source.run(context).await,
+            Command::BreakGlass(break_glass) => break_glass.run(context).await,
         }
     }
 }

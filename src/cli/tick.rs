@@ -6,7 +6,7 @@ use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::types::time::Time;
 
-/// Advance the clock once: end the tokens and approvals whose time is over
+/// Advance the clock once: end the tokens and approvals whose time is over, remind and escalate
 #[derive(clap::Args)]
 pub struct Tick {
     /// The time to advance to, such as 2026-11-20T09:00:00Z [default: the present]
@@ -17,6 +17,6 @@ pub struct Tick {
 impl Tick {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer = client::call(context, "tick", json!({ "now": self.now })).await?;
-        context.show(&answer, || show::fields(&["now", "expired", "more"], &answer))
+        context.show(&answer, || show::fields(&["now", "expired", "reminded", "escalated", "more"], &answer))
     }
 }

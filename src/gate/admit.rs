@@ -32,7 +32,7 @@ pub(super) fn admit(
     };
     // Nobody in particular acts in nobody's name.
     let under = presented.under.as_deref().filter(|_| !matches!(who, Who::Visitor | Who::Server)).map(Id::stored);
-    let caller = Caller { who, channel: presented.channel, under };
+    let caller = Caller { under, ..Caller::new(who, presented.channel) };
     reaches(&caller, spec)?;
     chain::holds(world, &caller, now)?;
     Ok(caller)

@@ -126,7 +126,8 @@ impl<'a> Worker<'a> {
             return Err(NOBODY);
         }
         let channel = note.channel.parse().map_err(|_| UNREADABLE)?;
-        let caller = Caller { who: who(asked, actor), channel, under: asked.under.clone() };
+        let (under, glass) = (asked.under.clone(), asked.glass.clone());
+        let caller = Caller { under, glass, ..Caller::new(who(asked, actor), channel) };
         let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
         self.tally.note(operation, &entry.actor, &outcome, recorded(entry, &outcome, plan));
         if self.tally.wants(operation, &outcome) {

@@ -65,7 +65,7 @@ pub(super) fn givers(world: &World, caller: &Caller, links: Option<&[Arc<Terms>]
     let giver = |(place, link): (usize, &Arc<Terms>)| {
         // In their own right, or under what they were given themselves.
         let above = links.get(place + 1..).unwrap_or_default();
-        let who = Caller { who: Who::Holder(link.from.clone()), channel: caller.channel, under: None };
+        let who = Caller::new(Who::Holder(link.from.clone()), caller.channel);
         Giver {
             name: link.from.to_string(),
             principal: actor_uid(&link.from),

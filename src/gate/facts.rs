@@ -66,6 +66,7 @@ pub(super) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time
     };
     let token = Record::new().bool("scoped", scoped).bool("reads", reads);
     let facts = Record::new()
+        .bool("break_glass", caller.glass.is_some())
         .string("channel", caller.channel.name())
         .record("kill", kill)
         .datetime("now", now.0)

@@ -176,8 +176,8 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
         Some(Way::Http) | None => Channel::Http,
     };
     match case.actor.as_str() {
-        "server" => return Ok(Caller { who: Who::Server, channel: Channel::Tick, under: None }),
-        "visitor" => return Ok(Caller { who: Who::Visitor, channel, under: None }),
+        "server" => return Ok(Caller::new(Who::Server, Channel::Tick)),
+        "visitor" => return Ok(Caller::new(Who::Visitor, channel)),
         _ => {}
     }
     let actor = known(world, &case.actor)?;
@@ -190,7 +190,8 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
         true => Who::Holder(actor),
         false => Who::Token { actor, hash: TokenHash([0; 32]), scopes },
     };
-    Ok(Caller { who, channel, under: case.around.under.as_deref().map(Id::stored) })
+    let (under, glass) = (case.around.under.as_deref(), case.around.broken.then(|| Id::stored("bgl_1")));
+    Ok(Caller { under: under.map(Id::stored), glass, ..Caller::new(who, channel) })
 }
 
 fn known(world: &World, id: &str) -> Result<ActorId, String> {

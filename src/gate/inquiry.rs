@@ -116,7 +116,7 @@ impl<'a> Inquiry<'a> {
     /// The engaged kill switches that touch the caller.
     pub fn kills(&self) -> Vec<KillScope> {
         let behalf = chain::behalf(self.world, &self.caller);
-        let giver = |id: ActorId| Caller { who: Who::Holder(id), channel: self.caller.channel, under: None };
+        let giver = |id: ActorId| Caller::new(Who::Holder(id), self.caller.channel);
         let all = std::iter::once(self.caller.clone()).chain(behalf.into_iter().map(giver));
         let found: BTreeSet<KillScope> =
             all.flat_map(|caller| facts::touching(self.world, &caller).collect::<Vec<_>>()).collect();

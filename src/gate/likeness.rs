@@ -62,7 +62,7 @@ pub(super) fn write(
     writer.text(operation);
     writer.text(caller.channel.name());
     let stopped = killed(world, caller);
-    writer.flags(&[stopped.global, stopped.actor, stopped.team]);
+    writer.flags(&[stopped.global, stopped.actor, stopped.team, caller.glass.is_some()]);
     writer.count(granted.len());
     granted.iter().for_each(|kind| writer.text(kind));
     writer.caller(caller);
@@ -306,7 +306,7 @@ when { resource has owner && (resource.owner == principal || resource.owner has 
                     about.push(("token.list", Target::Token { id, holder: other.clone() }));
                 }
                 for (operation, target) in about {
-                    let caller = Caller { who: Who::Holder(actor.clone()), channel: Channel::Http, under: None };
+                    let caller = Caller::new(Who::Holder(actor.clone()), Channel::Http);
                     let mut key = Vec::new();
                     write(&mut key, &world, &names, &caller, (operation, &target, &[]));
                     let question =

@@ -36,6 +36,7 @@ pub(super) fn note(
             target: target.clone(),
             granted: granted.to_vec(),
             under: caller.under.clone(),
+            glass: caller.glass.clone(),
         }),
     }
 }

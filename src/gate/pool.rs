@@ -8,9 +8,7 @@ use crate::policy::approvals::{ApprovalRule, Pool};
 use crate::store::actors::Status;
 use crate::types::actor::ActorKind;
 use crate::types::id::ActorId;
-use crate::types::time::{SECOND, Time};
-
-const HOUR: i64 = 3_600 * SECOND;
+use crate::types::time::{HOUR, Time};
 
 /// Everybody who may decide a request of `requester`, on behalf of these, that has waited since `since`.
 pub(super) fn approvers(

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod delegations;
+mod glass;
 mod policies;
 
 use std::cell::OnceCell;
@@ -251,7 +252,7 @@ impl<'a> Reader<'a> {
         Ok(company::get(self.conn()?)?)
     }
 
-    // Inboxes.
+    // The inbox.
 
     /// An inbox item.
     pub fn inbox_item(&self, id: &str) -> Result<Option<Item>, Fault> {

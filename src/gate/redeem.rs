@@ -44,7 +44,7 @@ impl Draft<'_> {
             return Ok(Redeemed::AtNextCall);
         }
         let under = approval.under.as_deref().map(Id::stored);
-        let caller = Caller { who: Who::Holder(approval.actor.clone()), channel: approval.channel, under };
+        let caller = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
         let read = self.read().acting_as(&caller);
         admit::still(read.world(), caller.clone(), &entry.spec, read.now())?;
         let call = entry.prepare(approval.input.clone()).map_err(|bad| Refusal::conflict(bad.to_string()))?;

@@ -88,7 +88,7 @@ impl<'a> Asker<'a> {
     }
 
     /// The answer of other policies to the same question.
-    fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
+    pub fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
         self.question_to(policies, operation, &[], |question| policies.decide_for(question, &self.givers, For::Doing))
     }
 
@@ -176,7 +176,7 @@ fn is_stopped(world: &World, caller: &Caller, now: Time) -> bool {
         killed.actor || killed.team
     };
     let links = chain::links(world, caller, now).unwrap_or_default();
-    let giver = |actor: &ActorId| Caller { who: Who::Holder(actor.clone()), channel: caller.channel, under: None };
+    let giver = |actor: &ActorId| Caller::new(Who::Holder(actor.clone()), caller.channel);
     stopped(caller) || links.iter().any(|link| stopped(&giver(&link.from)))
 }
 

@@ -48,6 +48,11 @@ pub(super) fn uid_of(target: &Target) -> EntityUid {
     }
 }
 
+/// Its Cedar entity, as a policy names it: `Ok::Team::"team:ops"`.
+pub fn entity(target: &Target) -> String {
+    uid_of(target).to_string()
+}
+
 /// A person or agent as `Ok::Actor`, a team as `Ok::Team`.
 pub(super) fn actor_uid(id: &ActorId) -> EntityUid {
     uid(if id.is_team() { "Team" } else { "Actor" }, id.as_str())

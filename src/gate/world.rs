@@ -18,14 +18,17 @@ use crate::store::actors::{self, Actor, Status};
 use crate::store::company::{self, Instance};
 use crate::store::delegations;
 use crate::store::fold::Touched;
+use crate::store::glass::{self, Glass};
 use crate::store::kills::{self, Kill};
 use crate::store::policies;
 use crate::store::tokens::{self, Token};
 use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::caller::{Caller, Who};
 use crate::types::decision::Recording;
 use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
+use crate::types::time::Time;
 use crate::types::token::TokenHash;
 
 /// An actor with its Cedar entity.
@@ -64,6 +67,8 @@ pub struct World {
     pub(super) rates: Arc<Rates>,
     /// Which decisions for other programs are recorded.
     pub(super) recording: Recording,
+    /// Break-glass grants that nobody has reviewed yet, oldest first.
+    pub(super) glass: Arc<Vec<Glass>>,
     /// A candidate that is tried beside the policies in force.
     pub(super) trial: Option<Arc<Trial>>,
 }
@@ -97,6 +102,7 @@ impl World {
             workshop,
             rates,
             recording: Recording::default(),
+            glass: Arc::default(),
             trial: None,
         }
     }
@@ -141,6 +147,7 @@ impl World {
         world.touch(conn, &Touched::Kills)?;
         world.touch(conn, &Touched::Policy)?;
         world.touch(conn, &Touched::Trial)?;
+        world.touch(conn, &Touched::Glass)?;
         world.touch(conn, &Touched::Company)?;
         Ok(world)
     }
@@ -151,6 +158,7 @@ impl World {
             Touched::Nothing => {}
             Touched::Policy => self.be_governed(conn)?,
             Touched::Company => self.recording = company::recording(conn)?,
+            Touched::Glass => self.glass = Arc::new(glass::unreviewed(conn)?),
             Touched::Trial => self.trial = trial::of(conn, &self.workshop, self.trial.take())?,
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {
@@ -218,6 +226,20 @@ impl World {
 
     pub fn card(&self, id: &ActorId) -> Option<&Arc<Card>> {
         self.actors.get(id)
+    }
+
+    /// The grant that lets a caller go on without the approvals that an operation needs: their own, and with all their
+    /// rights. It is no way to another grant, nor past its review.
+    pub fn glass_for(&self, caller: &Caller, operation: &str, now: Time) -> Option<&Glass> {
+        let holder = match &caller.who {
+            // A grant is its holder's own: what others need approval for is still to be approved.
+            _ if caller.under.is_some() => return None,
+            Who::Holder(actor) => actor,
+            Who::Token { actor, scopes, .. } if scopes.is_empty() => actor,
+            Who::Token { .. } | Who::Visitor | Who::Server => return None,
+        };
+        let grants = self.glass.iter().filter(|_| !operation.starts_with("break_glass."));
+        grants.into_iter().find(|glass| glass.lets(holder, operation, now))
     }
 
     /// How many people with the role admin may act.

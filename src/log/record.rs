@@ -75,6 +75,9 @@ pub struct Asked {
     /// The delegation that it was asked under.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under: Option<Id>,
+    /// The break-glass grant because of which they counted as given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glass: Option<Id>,
 }
 
 /// As whom a question was asked.

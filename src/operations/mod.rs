@@ -5,6 +5,7 @@ pub mod access;
 pub mod actor;
 pub mod approval;
 pub mod audit;
+pub mod break_glass;
 pub mod change;
 pub mod company;
 pub mod context;
@@ -26,6 +27,7 @@ const NOUNS: &[&[Entry]] = &[
     actor::ALL,
     approval::ALL,
     audit::ALL,
+    break_glass::ALL,
     change::ALL,
     company::ALL,
     context::ALL,

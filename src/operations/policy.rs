@@ -6,6 +6,7 @@ mod diff;
 mod drift;
 mod explain;
 mod explained;
+mod from_approvals;
 mod in_force;
 mod moment;
 mod propose;

@@ -1,4 +1,5 @@
-//! What time brings about, once for each thing that is due: the ends of tokens, approvals and delegations.
+//! What time brings about, once for each thing that is due: the ends of tokens, approvals and delegations, and what waiting
+//! leads to.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,10 @@ pub struct Ticked {
     pub now: Time,
     /// Ids of the tokens, approvals and delegations that ended.
     pub expired: Vec<String>,
+    /// Ids of the approvals of which whoever may decide was reminded.
+    pub reminded: Vec<String>,
+    /// Ids of the approvals that more people may decide now.
+    pub escalated: Vec<String>,
     /// More is due; tick again.
     pub more: bool,
 }
@@ -38,7 +43,7 @@ pub enum Tick {}
 impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
-        doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over.",
+        doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[ResourceKind::Company],
@@ -46,6 +51,8 @@ impl Change for Tick {
             EventKind::TokenExpired,
             EventKind::ApprovalExpired,
             EventKind::DelegationExpired,
+            EventKind::ApprovalReminded,
+            EventKind::ApprovalEscalated,
             EventKind::CanaryMeasured,
             EventKind::CanaryAborted,
         ],
@@ -65,8 +72,9 @@ impl Change for Tick {
         let tokens = draft.read().overdue_tokens(now, MOST)?;
         let approvals = draft.read().overdue_approvals(now, MOST)?;
         let delegations = draft.read().overdue_delegations(now, MOST)?;
-        let more = [tokens.len(), approvals.len(), delegations.len()].contains(&MOST);
-        let mut expired = Vec::new();
+        let notices = super::approval::due(draft.read(), now, MOST)?;
+        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len()].contains(&MOST);
+        let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
         for token in tokens {
             draft.record(Event::TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
             expired.push(token.id);
@@ -80,9 +88,17 @@ impl Change for Tick {
             draft.record(Event::DelegationExpired { id, from: terms.from, to: terms.to })?;
             expired.push(terms.id);
         }
+        for event in notices {
+            match &event {
+                Event::ApprovalEscalated { id, .. } => escalated.push(id.to_string()),
+                Event::ApprovalReminded { id, .. } => reminded.push(id.to_string()),
+                _ => {}
+            }
+            draft.record(event)?;
+        }
         if let Some(event) = super::change::measured(draft.read()) {
             draft.record(event)?;
         }
-        Ok(Ticked { now, expired, more })
+        Ok(Ticked { now, expired, reminded, escalated, more })
     }
 }

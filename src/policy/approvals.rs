@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::yaml::{self, YamlError};
 use crate::types::actor::Role;
+use crate::types::approval::Notice;
 use crate::types::id::ActorId;
 
 /// The file's path in a bundle.
@@ -36,7 +37,7 @@ pub struct ApprovalRule {
     pub self_approval: bool,
     /// Hours until an undecided request expires: 1 to 720; the company's setting unless given.
     pub ttl_hours: Option<u32>,
-    /// Hours until who may decide is reminded.
+    /// Hours until whoever may decide is reminded, once: 1 to 720.
     pub remind_hours: Option<u32>,
     /// Hours until these people may decide too.
     pub escalate: Option<Escalation>,
@@ -109,6 +110,13 @@ impl ApprovalRules {
 }
 
 impl ApprovalRule {
+    /// What waiting leads to, and after how many hours.
+    pub fn waits(&self) -> impl Iterator<Item = (Notice, u32)> {
+        let reminded = self.remind_hours.map(|hours| (Notice::Reminded, hours));
+        let escalated = self.escalate.as_ref().map(|more| (Notice::Escalated, more.after_hours));
+        reminded.into_iter().chain(escalated)
+    }
+
     fn problem(&self) -> Option<&'static str> {
         let hours = |hours: u32| (1..=720).contains(&hours);
         match self {

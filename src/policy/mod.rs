@@ -11,6 +11,7 @@ pub mod codes;
 pub mod diff;
 pub mod engine;
 pub mod entities;
+pub mod exempt;
 pub mod finding;
 mod lexer;
 pub mod limits;

@@ -1,9 +1,11 @@
 //! Operations that wait for people, and what people decided.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{Position, json, parsed, to_json};
-use crate::types::approval::{ApprovalStatus, Verdict};
+use crate::types::approval::{ApprovalStatus, Notice, Verdict};
 use crate::types::caller::Channel;
 use crate::types::event::Event;
 use crate::types::id::ActorId;
@@ -136,6 +138,31 @@ pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<V
     )?
     .query_map(params![now.0, limit as i64], |row| row.get(0))?
     .collect()
+}
+
+/// Undecided approvals that were asked for by a time and have not run out at `now`, oldest first.
+pub fn pending_since(conn: &Connection, by: Time, now: Time) -> rusqlite::Result<Vec<Approval>> {
+    let rows: Vec<Approval> = conn
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM approval WHERE status = 'pending' AND expires_at > ?1 AND created_at <= ?2 \
+             ORDER BY created_at, id"
+        ))?
+        .query_map(params![now.0, by.0], read)?
+        .collect::<Result<_, _>>()?;
+    rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
+}
+
+/// The notices that an approval has led to, by kind.
+pub fn notices(conn: &Connection, id: &str) -> rusqlite::Result<BTreeSet<(String, Notice)>> {
+    conn.prepare_cached("SELECT kind, notice FROM approval_notice WHERE approval = ?")?
+        .query_map([id], |row| Ok((row.get(0)?, parsed(row, 1)?)))?
+        .collect()
+}
+
+pub(super) fn noticed(conn: &Connection, at: Time, id: &str, kind: &str, notice: Notice) -> rusqlite::Result<()> {
+    conn.prepare_cached("INSERT INTO approval_notice (approval, kind, notice, at) VALUES (?, ?, ?, ?)")?
+        .execute(params![id, kind, notice.name(), at.0])?;
+    Ok(())
 }
 
 pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {

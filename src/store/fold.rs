@@ -4,8 +4,8 @@ use rusqlite::Connection;
 
 use super::kills::Kill;
 use super::policies::{Applied, PolicySource};
-use super::{actors, approvals, changes, company, delegations, inbox, kills, policies, tokens};
-use crate::types::approval::ApprovalStatus;
+use super::{actors, approvals, changes, company, delegations, glass, inbox, kills, policies, tokens};
+use crate::types::approval::{ApprovalStatus, Notice};
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
@@ -24,11 +24,13 @@ pub enum Touched {
     Trial,
     /// These delegations.
     Delegations(Vec<String>),
+    /// Break-glass grants.
+    Glass,
 }
 
 /// Folds one event into the tables.
 pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<Touched> {
-    inbox::fold(conn, at, event)?;
+    inbox::fold(conn, at, by, event)?;
     match event {
         Event::CompanyCreated { name } => company::created(conn, at, name)?,
         Event::CompanyUpdated { version, settings } => {
@@ -56,24 +58,12 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             changes::fold(conn, at, by, event)?;
             return Ok(Touched::Trial);
         }
-        Event::ActorAdded { id, .. } => {
-            actors::added(conn, at, event)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
-        Event::TrustChanged { id, to, .. } => {
-            actors::trusted(conn, id, *to)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
-        Event::ActorOffboarded { id, .. } => {
-            actors::offboarded(conn, id)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
-        Event::OwnerChanged { id, owner } => {
-            actors::owned(conn, id, owner)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
-        Event::LeadChanged { id, lead } => {
-            actors::led(conn, id, lead.as_ref())?;
+        Event::ActorAdded { id, .. }
+        | Event::TrustChanged { id, .. }
+        | Event::ActorOffboarded { id, .. }
+        | Event::OwnerChanged { id, .. }
+        | Event::LeadChanged { id, .. } => {
+            actor(conn, at, event)?;
             return Ok(Touched::Actor(id.clone()));
         }
         Event::TokenIssued { id, .. }
@@ -90,6 +80,8 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         }
         Event::ApprovalRequested { .. }
         | Event::ApprovalDecided { .. }
+        | Event::ApprovalReminded { .. }
+        | Event::ApprovalEscalated { .. }
         | Event::ApprovalUsed { .. }
         | Event::ApprovalStale { .. }
         | Event::ApprovalCancelled { .. }
@@ -99,10 +91,28 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::DelegationExpired { .. }
         | Event::BudgetReserved { .. }
         | Event::BudgetSettled { .. } => return Ok(Touched::Delegations(delegations::fold(conn, at, event)?)),
+        Event::GlassBroken { .. }
+        | Event::GlassUsed { .. }
+        | Event::GlassEnded { .. }
+        | Event::GlassReviewed { .. } => {
+            glass::fold(conn, at, by, event)?;
+            return Ok(Touched::Glass);
+        }
         // These change no table: an answer is its own record, and erasing is the log's business.
         Event::Denied { .. } | Event::AccessDecided { .. } | Event::ContextForgotten { .. } => {}
     }
     Ok(Touched::Nothing)
+}
+
+fn actor(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::ActorAdded { .. } => actors::added(conn, at, event),
+        Event::TrustChanged { id, to, .. } => actors::trusted(conn, id, *to),
+        Event::ActorOffboarded { id, .. } => actors::offboarded(conn, id),
+        Event::OwnerChanged { id, owner } => actors::owned(conn, id, owner),
+        Event::LeadChanged { id, lead } => actors::led(conn, id, lead.as_ref()),
+        _ => Ok(()),
+    }
 }
 
 fn token(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
@@ -125,6 +135,8 @@ fn approval(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
                 approvals::Decided { by: by.clone(), kind: kind.clone(), verdict: *verdict, note: note.clone(), at };
             approvals::decided(conn, id.as_str(), &decided, *outcome)
         }
+        Event::ApprovalReminded { id, kind, .. } => approvals::noticed(conn, at, id.as_str(), kind, Notice::Reminded),
+        Event::ApprovalEscalated { id, kind, .. } => approvals::noticed(conn, at, id.as_str(), kind, Notice::Escalated),
         Event::ApprovalUsed { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Used),
         Event::ApprovalStale { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Stale),
         Event::ApprovalCancelled { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Cancelled),

@@ -77,10 +77,18 @@ pub fn mark_read(conn: &Connection, id: &str, at: Time) -> rusqlite::Result<()> 
 }
 
 /// What an event puts into inboxes, and what it settles there.
-pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
     match event {
         Event::ApprovalRequested { id, operation, target, approvers, .. } => {
             let title = format!("{operation} of {target} waits for you");
+            approvers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Approval, id.as_str(), &title))
+        }
+        Event::ApprovalReminded { id, operation, target, approvers, .. } => {
+            let title = format!("{operation} of {target} still waits for you");
+            approvers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Approval, id.as_str(), &title))
+        }
+        Event::ApprovalEscalated { id, operation, target, approvers, .. } => {
+            let title = format!("{operation} of {target} has waited long and now waits for you too");
             approvers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Approval, id.as_str(), &title))
         }
         // Others are still needed: the request stays with everybody.
@@ -92,6 +100,19 @@ pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Resu
         Event::ApprovalUsed { id, requester } => tell(conn, at, requester, id.as_str(), ApprovalStatus::Used),
         Event::ApprovalStale { id, requester, .. } => tell(conn, at, requester, id.as_str(), ApprovalStatus::Stale),
         Event::ApprovalCancelled { id, .. } | Event::ApprovalExpired { id } => resolve(conn, at, id.as_str()),
+        Event::GlassBroken { id, reason, told, .. } => {
+            let title = format!("{by} goes on without approval: {reason}");
+            told.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
+        }
+        Event::GlassUsed { id, holder, operation, target, skipped, .. } => {
+            let title = format!("{holder} did {operation} of {target} without your approval");
+            skipped.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
+        }
+        Event::GlassReviewed { id, holder, verdict, .. } => {
+            resolve(conn, at, id.as_str())?;
+            let title = format!("your going on without approval was {verdict}");
+            add(conn, at, holder, ItemKind::Decision, id.as_str(), &title)
+        }
         Event::KillSwitch { scope: scope @ KillScope::Actor(id), engaged: true, .. } => {
             let answers = conn
                 .prepare_cached("SELECT coalesce(owner, id) FROM actor WHERE id = ?")?

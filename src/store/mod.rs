@@ -8,6 +8,7 @@ pub mod changes;
 pub mod company;
 pub mod delegations;
 pub mod fold;
+pub mod glass;
 pub mod idem;
 pub mod inbox;
 pub mod kills;

@@ -20,7 +20,7 @@ named! {
         /// What was asked for is no longer what would happen.
         Stale = "stale",
         Rejected = "rejected",
-        /// The requester may not act any more.
+        /// The requester took it back, or may not act any more.
         Cancelled = "cancelled",
         /// Nobody decided in time, which is a rejection.
         Expired = "expired",
@@ -32,5 +32,15 @@ named! {
     Verdict, "decision", {
         Approve = "approve",
         Reject = "reject",
+    }
+}
+
+named! {
+    /// What waiting leads to, once for each kind of approval of a request.
+    Notice, "notice", {
+        /// Whoever may decide is told again.
+        Reminded = "reminded",
+        /// More people may decide, and are told.
+        Escalated = "escalated",
     }
 }

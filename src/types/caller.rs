@@ -54,6 +54,8 @@ pub struct Caller {
     pub channel: Channel,
     /// The delegation that the caller acts under.
     pub under: Option<Id>,
+    /// The break-glass grant that lets this call go on without the approvals that it needs.
+    pub glass: Option<Id>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +74,10 @@ pub enum Who {
 }
 
 impl Caller {
+    pub fn new(who: Who, channel: Channel) -> Caller {
+        Caller { who, channel, under: None, glass: None }
+    }
+
     /// The id that goes into the log.
     pub fn actor(&self) -> ActorId {
         match &self.who {

@@ -11,8 +11,10 @@ use super::approval::{ApprovalStatus, Verdict};
 use super::caller::Channel;
 use super::change::{ChangeTarget, EvalCase, ReviewVerdict, SourceKind};
 use super::delegation::{Authority, DelegatedScope};
+use super::glass::GlassVerdict;
 use super::id::{ActorId, Id};
 use super::impact::{TrialTerms, Trialled};
+use super::operations::Operations;
 use super::scope::Scopes;
 use super::time::Time;
 
@@ -146,8 +148,28 @@ events! {
     ApprovalUsed = "approval_used" { id: Id, requester: ActorId, }
     /// What was approved is not what would happen now; it has to be asked for again.
     ApprovalStale = "approval_stale" { id: Id, requester: ActorId, reason: String, }
-    /// The requester left; the operation will not happen.
+    /// Nobody has decided yet: whoever may is told again. Once for each kind of approval.
+    ApprovalReminded = "approval_reminded" {
+        id: Id, requester: ActorId, operation: String, target: String, kind: String, approvers: Vec<ActorId>,
+    }
+    /// It has waited so long that more people may decide, and are told. Once for each kind of approval.
+    ApprovalEscalated = "approval_escalated" {
+        id: Id, requester: ActorId, operation: String, target: String, kind: String, approvers: Vec<ActorId>,
+    }
+    /// The requester took it back, or left; the operation will not happen.
     ApprovalCancelled = "approval_cancelled" { id: Id, requester: ActorId, }
+    /// Somebody goes on without approval for a short time; whoever may review it is told.
+    GlassBroken = "glass_broken" {
+        id: Id, operations: Operations, reason: String, expires_at: Time, told: Vec<ActorId>,
+    }
+    /// A call went on because of it; whoever would have approved is told.
+    GlassUsed = "glass_used" {
+        id: Id, holder: ActorId, operation: String, target: String, kinds: Vec<String>, skipped: Vec<ActorId>,
+    }
+    /// A break-glass grant ended before its time.
+    GlassEnded = "glass_ended" { id: Id, holder: ActorId, }
+    /// Somebody else said whether it was justified; its holder may have another.
+    GlassReviewed = "glass_reviewed" { id: Id, holder: ActorId, verdict: GlassVerdict, note: String, }
     /// Nobody decided in time; the operation will not happen.
     ApprovalExpired = "approval_expired" { id: Id, }
     /// Somebody lets another act on their behalf.
@@ -177,7 +199,7 @@ impl Event {
             | Event::PolicySourceChanged { .. }
             | Event::AccessDecided { .. } => Vec::new(),
             Event::PolicyApplied { change, .. } => change.iter().map(Id::to_string).collect(),
-            Event::ChangeProposed { id, .. } => vec![id.to_string()],
+            Event::ChangeProposed { id, .. } | Event::GlassBroken { id, .. } => vec![id.to_string()],
             Event::ChangeReviewed { id, author, .. }
             | Event::EvalsRun { id, author, .. }
             | Event::CanaryStarted { id, author, .. }
@@ -208,7 +230,12 @@ impl Event {
             // Not its target: who sees a request is for the approval's own rules.
             Event::ApprovalRequested { id, .. } => vec![id.to_string()],
             Event::ApprovalExpired { id } => vec![id.to_string()],
+            Event::GlassUsed { id, holder, .. }
+            | Event::GlassEnded { id, holder }
+            | Event::GlassReviewed { id, holder, .. } => vec![id.to_string(), holder.to_string()],
             Event::ApprovalDecided { id, requester, .. }
+            | Event::ApprovalReminded { id, requester, .. }
+            | Event::ApprovalEscalated { id, requester, .. }
             | Event::ApprovalCancelled { id, requester }
             | Event::ApprovalUsed { id, requester }
             | Event::ApprovalStale { id, requester, .. } => vec![id.to_string(), requester.to_string()],

@@ -87,6 +87,7 @@ pub enum Kind {
     Change,
     Delegation,
     Reservation,
+    Glass,
 }
 
 impl Kind {
@@ -97,6 +98,7 @@ impl Kind {
             Kind::Change => "chg_",
             Kind::Delegation => "dlg_",
             Kind::Reservation => "rsv_",
+            Kind::Glass => "bgl_",
         }
     }
 }

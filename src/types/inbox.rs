@@ -15,7 +15,7 @@ named! {
         Approval = "approval",
         /// Something that the reader asked for was decided.
         Decision = "decision",
-        /// A kill switch stops the reader, or an agent of theirs.
+        /// A kill switch stops the reader or an agent of theirs, or somebody goes on without approval.
         Alert = "alert",
     }
 }

@@ -14,7 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Time(pub i64);
 
 pub const SECOND: i64 = 1_000;
-pub const DAY: i64 = 24 * 60 * 60 * SECOND;
+pub const HOUR: i64 = 60 * 60 * SECOND;
+pub const DAY: i64 = 24 * HOUR;
 
 impl Time {
     pub fn plus_ms(self, ms: i64) -> Time {

@@ -122,6 +122,22 @@ async fn nobody_on_whose_behalf_it_is_approves_it() {
 }
 
 #[tokio::test]
+async fn a_break_glass_grant_is_good_for_its_holder_alone() {
+    let given = Given::new().await;
+    let under = given.grant(&given.cast.liv, all("lea")).await;
+    let open = json!({ "scope": ["actor.add"], "reason": "an emergency" });
+    let opened = given.test.post("/policy/break-glass", &given.cast.lea, open).await;
+    assert_eq!(opened.status, 201, "{}", opened.text());
+    let new = |id: &str, team: &str| json!({ "id": id, "kind": "person", "team": team });
+    assert_eq!(given.test.post("/actors", &given.cast.lea, new("own", "team:ops")).await.status, 201);
+    let for_liv = given.under(&under, &given.cast.lea, "POST", "/actors", new("hers", "team:dev")).await;
+    assert_eq!(for_liv.status, 403, "lea may not add to liv's team, nor for her: {}", for_liv.text());
+    let both = given.grant(&given.test.admin, all("lea")).await;
+    let waits = given.under(&both, &given.cast.lea, "POST", "/actors", new("theirs", "team:ops")).await;
+    assert_eq!(waits.status, 202, "{}", waits.text());
+}
+
+#[tokio::test]
 async fn what_was_approved_is_not_done_under_a_delegation_that_has_ended() {
     let given = Given::new().await;
     let under = given.grant(&given.cast.lea, all("ben")).await;

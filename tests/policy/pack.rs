@@ -33,6 +33,7 @@ fn every_mistake_in_them_is_noticed_but_one_that_makes_no_difference() {
         // A switch can stop only an actor. Said, so that it asks nothing of the contexts that a company gives its own types.
         "no test notices in `killed-actor`: `principal is Ok::Actor` was dropped",
         "no test notices in `leads-stop-their-team`: `resource.engage` was dropped",
+        "no test notices in `requests-are-taken-back`: `resource.requester == principal` was dropped",
     ];
     assert_eq!(survived, again);
     assert!(mutation.mutants > 150, "{}", mutation.mutants);

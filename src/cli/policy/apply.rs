@@ -34,14 +34,20 @@ pub struct Apply {
     wait: u64,
 }
 
-/// Propose a folder of policies; nothing comes into force by it
+/// Propose a folder of policies, or the rule behind approvals; nothing comes into force by it
 ///
-/// Writes DIR/proposals/<change>.yaml.
+/// Writes DIR/proposals/<change>.yaml. From approvals, the policies in force are drafted anew, with the narrowest exceptions
+/// that would have let the approved calls go on, and a test of them.
+///
+/// Example: `ok policy propose --from-approvals apr_01M7… apr_01M8… --reason "leads hire for their own team"`
 #[derive(clap::Args)]
 pub struct Propose {
     /// The folder
     #[arg(default_value = "policies")]
     dir: PathBuf,
+    /// Approvals that were given, instead of the folder's policies
+    #[arg(long, value_name = "APPROVAL", num_args = 1..)]
+    from_approvals: Vec<String>,
     #[command(flatten)]
     how: How,
 }
@@ -161,8 +167,12 @@ impl Apply {
 
 impl Propose {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let wanted = Wanted::read(&self.dir)?;
-        let change = client::call(context, "policy.propose", wanted.proposal(&self.how)).await?;
+        let proposed = if self.from_approvals.is_empty() {
+            Wanted::read(&self.dir)?.proposal(&self.how)
+        } else {
+            json!({ "from_approvals": self.from_approvals, "reason": self.how.reason, "commit": self.how.commit })
+        };
+        let change = client::call(context, "policy.propose", proposed).await?;
         let id = show::cell(change.get("id"));
         let path = self.dir.join("proposals").join(format!("{id}.yaml"));
         write(&path, &proposal(&change)?)?;

@@ -1,4 +1,4 @@
-//! Approvals, as an operation may read them: what waits, and who may decide it.
+//! Reading calls that wait for people, and who may decide them.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,10 @@ use crate::policy::Ruling;
 use crate::policy::approvals::ApprovalRule;
 use crate::store::Position;
 use crate::store::approvals::{self, Approval};
+use crate::types::approval::Notice;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
-use crate::types::time::{SECOND, Time};
+use crate::types::time::{HOUR, Time};
 
 /// Hours that an approval is waited for where the company has not set it.
 const DEFAULT_TTL_H: i64 = 72;
@@ -33,12 +34,12 @@ impl Reader<'_> {
         let settings = self.company()?.settings;
         let company = settings.pointer("/approvals/default_ttl_h").and_then(Value::as_i64).unwrap_or(DEFAULT_TTL_H);
         let hours = kinds.iter().map(|kind| self.approval_rule(kind).ttl_hours.map_or(company, i64::from)).min();
-        Ok(hours.unwrap_or(company) * 3_600 * SECOND)
+        Ok(hours.unwrap_or(company) * HOUR)
     }
 
     /// How a kind of approval is given.
     pub fn approval_rule(&self, kind: &str) -> ApprovalRule {
-        self.world().policy.approvals().rule(kind)
+        self.world.policy.approvals().rule(kind)
     }
 
     /// The ids of an actor's own requests that are still open.
@@ -48,13 +49,13 @@ impl Reader<'_> {
 
     /// A kind of approval that too few people could give without this person.
     pub fn kind_that_needs(&self, person: &ActorId) -> Option<String> {
-        let rules = self.world().policy.approvals();
+        let rules = self.world.policy.approvals();
         let named: BTreeSet<&str> =
-            self.world().policy.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
+            self.world.policy.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
         let needs = |kind: &&str| {
             let rule = rules.rule(kind);
             // Asked for nobody in particular: pools that hang on the requester hold nobody here.
-            let pool = pool::approvers(self.world(), &rule, (&ActorId::system(), &[]), self.now(), self.now());
+            let pool = pool::approvers(self.world, &rule, (&ActorId::system(), &[]), self.now, self.now);
             pool.contains(person) && pool.len() <= rule.threshold as usize
         };
         named.into_iter().find(needs).map(str::to_owned)
@@ -62,8 +63,25 @@ impl Reader<'_> {
 
     /// Who may give a kind of approval to a request, now.
     pub fn approvers(&self, kind: &str, approval: &Approval) -> BTreeSet<ActorId> {
+        self.approvers_at(kind, approval, self.now)
+    }
+
+    /// The same, as of another time: the longer it has waited, the more people may.
+    pub fn approvers_at(&self, kind: &str, approval: &Approval, at: Time) -> BTreeSet<ActorId> {
         let request = (&approval.actor, approval.behalf.as_slice());
-        pool::approvers(self.world(), &self.approval_rule(kind), request, approval.created_at, self.now())
+        pool::approvers(self.world, &self.approval_rule(kind), request, approval.created_at, at)
+    }
+
+    /// Undecided calls that have waited for so long by `now` that somebody may have to be told.
+    pub fn long_pending(&self, now: Time) -> Result<Vec<Approval>, Fault> {
+        let waits = self.world.policy.approvals().kinds.values().flat_map(|rule| rule.waits());
+        let Some(hours) = waits.map(|(_, hours)| hours).min() else { return Ok(Vec::new()) };
+        Ok(approvals::pending_since(self.conn()?, now.plus_ms(-i64::from(hours) * HOUR), now)?)
+    }
+
+    /// Which notices a call has led to already, by kind of approval.
+    pub fn approval_notices(&self, id: &str) -> Result<BTreeSet<(String, Notice)>, Fault> {
+        Ok(approvals::notices(self.conn()?, id)?)
     }
 
     /// An approval as the gate sees it.

@@ -5,15 +5,17 @@ use std::ops::ControlFlow;
 
 use super::Reader;
 use crate::gate::rate::{self, Left};
+use crate::gate::rule;
 use crate::gate::target::Target;
 use crate::gate::trial::Trial;
 use crate::log::read::{self, Filter, Order};
-use crate::policy::Bundle;
+use crate::policy::{Bundle, Ruling, Snapshot};
 use crate::store::Position;
 use crate::store::actors::Status;
 use crate::store::changes::{self, Change};
 use crate::store::policies::{self, Applied, PolicySource};
 use crate::types::actor::{ActorKind, Role};
+use crate::types::caller::Caller;
 use crate::types::decision::Recording;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
@@ -39,6 +41,11 @@ impl Reader<'_> {
             Ok(ControlFlow::Break(()))
         })?;
         Ok(seq)
+    }
+
+    /// What other policies would answer, without doing or recording anything.
+    pub fn ruling_under(&self, policies: &Snapshot, caller: &Caller, operation: &str, target: &Target) -> Ruling {
+        rule::Asker::new(self.world, caller, target, self.now).ask_of(policies, operation)
     }
 
     /// The files in force.

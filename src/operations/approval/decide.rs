@@ -52,7 +52,7 @@ impl Change for Decide {
         let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
         let call = entry.and_then(|entry| entry.prepare(approval.input.clone()).ok());
         let under = approval.under.as_deref().map(Id::stored);
-        let requester = Caller { who: Who::Holder(approval.actor.clone()), channel: approval.channel, under };
+        let requester = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
         match call.map(|call| call.make_ready(&read.acting_as(&requester))) {
             // What cannot be made ready any more is for the decision to find stale.
             Some(Err(Stop::Failed(fault))) => Err(fault.into()),

@@ -4,8 +4,10 @@
 mod decide;
 mod explain;
 mod list;
+mod notices;
 mod request;
 mod shown;
+mod withdraw;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,6 +16,7 @@ use crate::gate::{Entry, Reader};
 use crate::store::approvals::Approval;
 use crate::types::refusal::{Refusal, Stop};
 
+pub(super) use notices::due;
 pub(super) use request::open_request;
 
 pub const ALL: &[Entry] = &[
@@ -21,6 +24,7 @@ pub const ALL: &[Entry] = &[
     Entry::query::<list::Show>(),
     Entry::query::<explain::Explain>(),
     Entry::change::<decide::Decide>(),
+    Entry::change::<withdraw::Withdraw>(),
 ];
 
 #[derive(Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::from_approvals;
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::operations::change::{
     Proposal, ShownChange, compiled, is_tested, prepare_evals, promote, propose, put_to_tests,
@@ -22,6 +23,9 @@ pub struct NewPolicies {
     pub files: Option<BTreeMap<String, String>>,
     /// An earlier version to go back to, instead of files.
     pub version: Option<i64>,
+    /// Approvals, instead of files: the policies in force are drafted anew, with the narrowest exceptions that would have
+    /// let the approved calls go on. 1 to 20.
+    pub from_approvals: Option<Vec<String>>,
     /// Why; 1 to 1000 characters.
     pub reason: String,
     /// The version that it was made from; the one in force unless given.
@@ -36,7 +40,7 @@ pub enum Propose {}
 impl Change for Propose {
     const SPEC: Spec = Spec {
         name: "policy.propose",
-        doc: "Propose policies, or an earlier version of them. It comes into force at once only where the source says `auto`, and the policy permits it.",
+        doc: "Propose policies, an earlier version of them, or the rule behind approvals. It comes into force at once only where the source says `auto`, and the policy permits it.",
         scope: Reach::Scopes(&[Scope::Policy]),
         route: post("/policy/proposals").created().slow().large(),
         about: &[ResourceKind::Company],
@@ -74,17 +78,21 @@ impl Change for Propose {
 /// Whether the company has said that what its repository proposes comes into force without another word.
 fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
     let source = read.policy_source()?.filter(|source| source.kind == SourceKind::Repo && source.auto);
-    Ok(source.is_some() && input.commit.is_some())
+    // What was drafted here is for people to look at.
+    Ok(source.is_some() && input.commit.is_some() && input.from_approvals.is_none())
 }
 
 fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<Bundle, Stop> {
-    match (&input.files, input.version) {
-        (Some(files), None) => Ok(Bundle::sent(files.clone())),
-        (None, Some(version)) => {
+    match (&input.files, input.version, &input.from_approvals) {
+        (Some(files), None, None) => Ok(Bundle::sent(files.clone())),
+        (None, Some(version), None) => {
             let unknown = || Refusal::field("version", format!("there was no version {version}"));
             Ok(read.bundle_of(version)?.ok_or_else(unknown)?)
         }
-        (None, None) => Err(Refusal::field("files", "give the files, or the version to go back to").into()),
-        (Some(_), Some(_)) => Err(Refusal::field("version", "give either files or version").into()),
+        (None, None, Some(ids)) => Ok((*from_approvals::draft(ids, read)?).clone()),
+        (None, None, None) => {
+            Err(Refusal::field("files", "give the files, the version to go back to, or approvals").into())
+        }
+        _ => Err(Refusal::field("files", "give one of files, version and from_approvals").into()),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn entry(name: &str) -> Result<&'static Entry, Refusal> {
 /// Somebody as the caller of an operation. An open one asks for nobody in particular.
 pub(super) fn caller(actor: &ActorId, entry: &Entry, read: &Reader<'_>) -> Caller {
     let who = if entry.spec.route.open { Who::Visitor } else { Who::Holder(actor.clone()) };
-    Caller { who, channel: read.caller().channel, under: None }
+    Caller::new(who, read.caller().channel)
 }
 
 /// What the call would be about in the company as `then` has it; 404 where the asker may not see that now.

@@ -3,7 +3,7 @@
 //! Always true: nothing is printed or written here; a report holds every finding, in the order of file and line; what a
 //! report calls fine loads.
 
-mod format;
+pub mod format;
 mod pools;
 
 use std::sync::Arc;

@@ -187,6 +187,9 @@ pub(super) fn arounds(looks: &Looks, named: &Named, switch: bool) -> Vec<Around>
     }
     all.extend(looks.kinds.iter().map(|kind| Around { granted: vec![kind.clone()], ..plain.clone() }));
     let reads = |attribute: &str| looks.context.contains(attribute);
+    if reads("break_glass") {
+        all.push(Around { granted: looks.kinds.iter().cloned().collect(), broken: true, ..plain.clone() });
+    }
     if reads("channel") {
         all.push(Around { channel: Some(Way::Cli), ..plain.clone() });
     }

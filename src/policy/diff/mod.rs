@@ -20,7 +20,7 @@ pub use report::{Denominator, Group, Groups, Impact, Sample};
 pub use semantic::{MOST, Pair, Semantic, search};
 pub use tally::{Outcome, Tally};
 pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
-pub use witness::Witness;
+pub use witness::{Witness, test_file};
 
 use super::finding::SCHEMA_FILE;
 use super::testing::Answered;

@@ -47,7 +47,7 @@ impl Witness {
             operation: case.op.clone(),
             target: case.target.clone(),
             given: given(&case.around),
-            test: test(fixture, case, &after),
+            test: test_file(fixture, &[(case, &after)]),
             before,
             after,
         }
@@ -65,9 +65,9 @@ fn given(around: &Around) -> Vec<String> {
     told
 }
 
-/// A test file with one case.
-fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
-    let concerned = concerned(fixture, case);
+/// A test file with these cases and answers, and all who are concerned.
+pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
+    let concerned: BTreeSet<ActorId> = cases.iter().flat_map(|(case, _)| concerned(fixture, case)).collect();
     let mut text = format!("now: {}\n", fixture.now);
     let list = |text: &mut String, name: &str, rows: Vec<String>| {
         if !rows.is_empty() {
@@ -78,7 +78,7 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
     let known = |id: &ActorId| concerned.contains(id);
     list(&mut text, "teams", fixture.teams.iter().filter(|row| known(&row.id)).map(team).collect());
     list(&mut text, "actors", fixture.actors.iter().filter(|row| known(&row.id)).map(member).collect());
-    let is_target = |id: &str| case.target.as_deref() == Some(id);
+    let is_target = |id: &str| cases.iter().any(|(case, _)| case.target.as_deref() == Some(id));
     let tokens = fixture.tokens.iter().filter(|row| is_target(&row.id));
     let token = tokens.map(|row| format!("id: {}, holder: {}", quoted(&row.id), quoted(row.holder.as_str())));
     list(&mut text, "tokens", token.collect());
@@ -111,18 +111,27 @@ fn test(fixture: &Fixture, case: &Case, after: &Answer) -> String {
         told
     });
     list(&mut text, "changes", change.collect());
-    list(&mut text, "delegations", chain(fixture, case).into_iter().map(delegation).collect());
-    list(&mut text, "cases", vec![line(case, after)]);
+    let mut chained: Vec<&Delegation> = Vec::new();
+    for row in cases.iter().flat_map(|(case, _)| chain(fixture, case)) {
+        if !chained.iter().any(|known| known.id == row.id) {
+            chained.push(row);
+        }
+    }
+    list(&mut text, "delegations", chained.into_iter().map(delegation).collect());
+    list(&mut text, "cases", cases.iter().map(|(case, answer)| line(case, answer)).collect());
     text
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, kill, release, scopes, channel, now, under } = &case.around;
+    let Around { granted, broken, kill, release, scopes, channel, now, under } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
     if !granted.is_empty() {
         add("granted", format!("[{}]", granted.join(", ")));
+    }
+    if *broken {
+        add("broken", "true".into());
     }
     if !kill.is_empty() {
         add("kill", format!("[{}]", joined(kill)));
@@ -136,12 +145,7 @@ fn line(case: &Case, after: &Answer) -> String {
     channel.iter().for_each(|way| add("channel", if *way == Way::Cli { "cli" } else { "http" }.into()));
     now.iter().for_each(|now| add("now", now.to_string()));
     under.iter().for_each(|id| add("under", quoted(id)));
-    let expect = match after.decision {
-        Decision::Allow => "allow",
-        Decision::NeedsApproval => "needs_approval",
-        Decision::Deny => "deny",
-    };
-    add("expect", expect.into());
+    add("expect", after.decision.name().into());
     if after.decision == Decision::NeedsApproval {
         add("approvals", format!("[{}]", after.approvals.join(", ")));
     }

@@ -70,6 +70,8 @@ pub enum Way {
 pub struct Around {
     /// Kinds of approval that were given.
     pub granted: Vec<String>,
+    /// They were not given: a break-glass grant lets the call go on without them.
+    pub broken: bool,
     /// Engaged kill switches.
     pub kill: Vec<KillScope>,
     /// The kill switch that is asked about would be released, not engaged.
@@ -95,6 +97,8 @@ struct Line {
     #[serde(default)]
     granted: Vec<String>,
     #[serde(default)]
+    broken: bool,
+    #[serde(default)]
     kill: Vec<KillScope>,
     #[serde(default)]
     release: bool,
@@ -115,6 +119,8 @@ struct Matrix {
     expect: BTreeMap<Decision, Which>,
     #[serde(default)]
     granted: Vec<String>,
+    #[serde(default)]
+    broken: bool,
     #[serde(default)]
     kill: Vec<KillScope>,
     #[serde(default)]
@@ -279,11 +285,11 @@ impl Fixture {
 impl Line {
     fn read(self, line: usize) -> Result<Case, YamlError> {
         let Line { actor, op, target, expect, because, approvals, .. } = self;
-        let Line { granted, kill, release, scopes, channel, now, under, .. } = self;
+        let Line { granted, broken, kill, release, scopes, channel, now, under, .. } = self;
         if approvals.is_some() && expect != Decision::NeedsApproval {
             return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
         }
-        let around = Around { granted, kill, release, scopes, channel, now, under };
+        let around = Around { granted, broken, kill, release, scopes, channel, now, under };
         let set = |list: Vec<String>| list.into_iter().collect();
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
     }
@@ -350,6 +356,7 @@ impl Matrix {
             target: self.target.clone(),
             around: Around {
                 granted: self.granted.clone(),
+                broken: self.broken,
                 kill: self.kill.clone(),
                 release: self.release,
                 scopes: self.scopes.clone(),

@@ -111,3 +111,11 @@ pub struct Delegation {
     /// Its end: never unless given.
     pub expires_at: Option<Time>,
 }
+
+impl Delegation {
+    /// Of everything, in one's own right, without an end.
+    pub fn whole(id: String, from: ActorId, to: ActorId) -> Delegation {
+        let (scope, authority, tools) = (None, None, BTreeSet::new());
+        Delegation { id, from, to, scope, authority, tools, parent: None, exhausted: false, expires_at: None }
+    }
+}

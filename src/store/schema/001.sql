@@ -129,6 +129,30 @@ CREATE TABLE approval_decision (
   at       INTEGER NOT NULL,
   PRIMARY KEY (approval, by)
 ) STRICT;
+-- Whom waiting has been told of already.
+CREATE TABLE approval_notice (
+  approval TEXT NOT NULL,
+  kind     TEXT NOT NULL,
+  notice   TEXT NOT NULL,          -- reminded, escalated
+  at       INTEGER NOT NULL,
+  PRIMARY KEY (approval, kind, notice)
+) STRICT;
+-- Break-glass: who may go on without approval for a while.
+CREATE TABLE glass (
+  id          TEXT PRIMARY KEY,
+  holder      TEXT NOT NULL,
+  operations  TEXT NOT NULL,       -- JSON
+  reason      TEXT NOT NULL,
+  created_at  INTEGER NOT NULL,
+  expires_at  INTEGER NOT NULL,
+  uses        INTEGER NOT NULL,
+  reviewer    TEXT,
+  verdict     TEXT,
+  note        TEXT,
+  reviewed_at INTEGER
+) STRICT;
+CREATE INDEX glass_by_age ON glass (created_at DESC, id);
+CREATE INDEX glass_unreviewed ON glass (created_at, id) WHERE reviewed_at IS NULL;
 
 CREATE TABLE delegation (
   id             TEXT PRIMARY KEY,

@@ -42,8 +42,11 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "policy.who_can"
         | "tick"
         | "token.list" => &[Company],
+        "break_glass.list" => &[Company],
+        "break_glass.open" => &[Own],
+        "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],
         "audit.proof" => &[Company, Absent],
-        "approval.decide" | "approval.explain" | "approval.read" => &[Ops, Absent],
+        "approval.decide" | "approval.explain" | "approval.read" | "approval.withdraw" => &[Ops, Absent],
         "change.read" | "change.review" | "change.evals" | "change.promote" | "change.canary" | "change.reject" => {
             &[Own, Another, Absent]
         }

@@ -1,0 +1,27 @@
+//! Reading break-glass grants.
+
+use super::Reader;
+use crate::store::Position;
+use crate::store::glass::{self, Glass};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+
+impl Reader<'_> {
+    pub fn glass(&self, id: &str) -> Result<Option<Glass>, Fault> {
+        Ok(glass::get(self.conn()?, id)?)
+    }
+
+    pub fn glass_after(&self, from: &Position, limit: usize) -> Result<Vec<Glass>, Fault> {
+        Ok(glass::after(self.conn()?, from, limit)?)
+    }
+
+    /// The oldest grant of a person that nobody has reviewed yet.
+    pub fn unreviewed_glass_of(&self, holder: &ActorId) -> Option<&Glass> {
+        self.world.glass.iter().find(|glass| glass.holder == *holder)
+    }
+
+    /// The grant that lets the caller go on without the approvals that an operation needs.
+    pub fn glass_for(&self, operation: &str) -> Option<&Glass> {
+        self.world.glass_for(self.caller, operation, self.now)
+    }
+}

@@ -1,0 +1,55 @@
+//! What waiting leads to: whoever may decide is reminded, and after a while more people are asked. The tick says when;
+//! each notice is given once, since the table of notices is a fold of the log.
+
+use std::collections::BTreeSet;
+
+use super::shown::is_met;
+use crate::gate::Reader;
+use crate::store::approvals::Approval;
+use crate::types::approval::Notice;
+use crate::types::event::Event;
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::Fault;
+use crate::types::time::{HOUR, Time};
+
+/// The notices that are due at a time, at most so many.
+pub fn due(read: &Reader<'_>, now: Time, most: usize) -> Result<Vec<Event>, Fault> {
+    let mut events = Vec::new();
+    for approval in read.long_pending(now)? {
+        let given = read.approval_notices(&approval.id)?;
+        for kind in approval.kinds.iter().filter(|kind| !is_met(&approval, kind, read)) {
+            for (notice, hours) in read.approval_rule(kind).waits() {
+                let waited = now.0 - approval.created_at.0 >= i64::from(hours) * HOUR;
+                let people = if waited && !given.contains(&(kind.clone(), notice)) {
+                    told(&approval, kind, notice, now, read)
+                } else {
+                    Vec::new()
+                };
+                events.extend((!people.is_empty()).then(|| event(&approval, kind, notice, people)));
+                if events.len() == most {
+                    return Ok(events);
+                }
+            }
+        }
+    }
+    Ok(events)
+}
+
+/// Who is told: of a reminder, everybody who may decide and has not; of an escalation, whoever could not before.
+fn told(approval: &Approval, kind: &str, notice: Notice, now: Time, read: &Reader<'_>) -> Vec<ActorId> {
+    let may = read.approvers_at(kind, approval, now);
+    let already: BTreeSet<ActorId> = match notice {
+        Notice::Reminded => approval.decisions.iter().map(|decided| decided.by.clone()).collect(),
+        Notice::Escalated => read.approvers_at(kind, approval, approval.created_at),
+    };
+    may.difference(&already).cloned().collect()
+}
+
+fn event(approval: &Approval, kind: &str, notice: Notice, approvers: Vec<ActorId>) -> Event {
+    let (id, requester, kind) = (Id::stored(&approval.id), approval.actor.clone(), kind.to_owned());
+    let (operation, target) = (approval.operation.clone(), approval.target.clone());
+    match notice {
+        Notice::Reminded => Event::ApprovalReminded { id, requester, operation, target, kind, approvers },
+        Notice::Escalated => Event::ApprovalEscalated { id, requester, operation, target, kind, approvers },
+    }
+}

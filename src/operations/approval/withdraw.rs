@@ -1,0 +1,43 @@
+//! Taking one's own request back: it will not happen, whoever would still decide.
+
+use super::shown::{ShownApproval, now_is, shown};
+use super::{OneApproval, find};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete};
+use crate::types::approval::ApprovalStatus;
+use crate::types::event::{Event, EventKind};
+use crate::types::id::Id;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// Withdraw a request.
+pub enum Withdraw {}
+
+impl Change for Withdraw {
+    const SPEC: Spec = Spec {
+        name: "approval.withdraw",
+        doc: "Take one's own request back, as long as it has not been carried out.",
+        scope: Reach::Full,
+        route: delete("/approvals/{id}").denied_as(Code::NotOwner),
+        about: &[ResourceKind::Approval],
+        events: &[EventKind::ApprovalCancelled],
+    };
+    type Input = OneApproval;
+    type Output = ShownApproval;
+
+    fn target(input: &OneApproval, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.approval_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneApproval, draft: &mut Draft<'_>) -> Result<ShownApproval, Stop> {
+        let read = draft.read();
+        let approval = find(&input.id, read)?;
+        let status = now_is(&approval, read.now());
+        if !matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved) {
+            return Err(Refusal::conflict(format!("the approval is {status} already")).into());
+        }
+        let (id, requester) = (Id::stored(&approval.id), approval.actor.clone());
+        draft.record(Event::ApprovalCancelled { id, requester })?;
+        let ended_at = Some(read.now());
+        Ok(ShownApproval { status: ApprovalStatus::Cancelled, ended_at, ..shown(approval, read) })
+    }
+}

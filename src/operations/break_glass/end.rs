@@ -1,0 +1,37 @@
+//! Ending a grant before its time.
+
+use super::{OneGrant, ShownGrant, find, holder, shown};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete};
+use crate::store::glass::Glass;
+use crate::types::event::{Event, EventKind};
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// End a break-glass grant.
+pub enum End {}
+
+impl Change for End {
+    const SPEC: Spec = Spec {
+        name: "break_glass.end",
+        doc: "End a break-glass grant at once; it still has to be reviewed.",
+        scope: Reach::Full,
+        route: delete("/policy/break-glass/{id}").denied_as(Code::NotOwner),
+        about: &[ResourceKind::Actor],
+        events: &[EventKind::GlassEnded],
+    };
+    type Input = OneGrant;
+    type Output = ShownGrant;
+
+    fn target(input: &OneGrant, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(holder(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneGrant, draft: &mut Draft<'_>) -> Result<ShownGrant, Stop> {
+        let (glass, now) = (find(&input.id, draft.read())?, draft.now());
+        if now >= glass.expires_at || glass.review.is_some() {
+            return Err(Refusal::conflict(format!("{} has ended already", glass.id)).into());
+        }
+        draft.record(Event::GlassEnded { id: glass.id.clone(), holder: glass.holder.clone() })?;
+        Ok(shown(Glass { expires_at: now, ..glass }, now))
+    }
+}

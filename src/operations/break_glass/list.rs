@@ -1,0 +1,44 @@
+//! The grants that a caller may know of.
+
+use super::{ShownGrant, holder, shown};
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::store::glass;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// List break-glass grants.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "break_glass.list",
+        doc: "List break-glass grants, newest first.",
+        scope: Reach::READ,
+        route: get("/policy/break-glass"),
+        about: &[ResourceKind::Company, ResourceKind::Actor],
+        events: &[],
+    };
+    type Input = PageQuery;
+    type Output = Page<ShownGrant>;
+
+    fn target(_: &PageQuery, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: PageQuery, read: &Reader<'_>) -> Result<Page<ShownGrant>, Stop> {
+        let page = read.page(
+            &input,
+            "break_glass.list".into(),
+            |from, limit| read.glass_after(from, limit),
+            |grant| read.may("break_glass.list", &holder(grant)),
+            glass::position,
+        )?;
+        let rows = page.rows.into_iter().map(|grant| shown(grant, read.now())).collect();
+        Ok(Page { rows, next: page.next })
+    }
+
+    fn next(output: &Page<ShownGrant>) -> Option<String> {
+        output.next.clone()
+    }
+}

@@ -1,0 +1,74 @@
+//! Break-glass: for a short time, one person's calls go on without the approvals that they need. Whoever was skipped is
+//! told, every use is recorded, and until somebody else has reviewed a grant its holder gets no other. A refusal that no
+//! approval lifts is not lifted here either.
+
+mod end;
+mod list;
+mod open;
+mod review;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Entry, Reader, Target};
+use crate::store::glass::Glass;
+use crate::types::glass::GlassVerdict;
+use crate::types::id::{ActorId, Id};
+use crate::types::operations::Operations;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::time::Time;
+
+pub const ALL: &[Entry] = &[
+    Entry::query::<list::List>(),
+    Entry::change::<open::Open>(),
+    Entry::change::<end::End>(),
+    Entry::change::<review::Review>(),
+];
+
+#[derive(Deserialize, JsonSchema)]
+pub struct OneGrant {
+    pub id: String,
+}
+
+/// A grant as people see it.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownGrant {
+    pub id: Id,
+    pub holder: ActorId,
+    pub scope: Operations,
+    pub reason: String,
+    pub created_at: Time,
+    pub expires_at: Time,
+    /// Whether it still lets calls go on.
+    pub active: bool,
+    /// How many calls went on because of it.
+    pub uses: u32,
+    /// What somebody else said of it; until then its holder gets no other.
+    pub review: Option<ShownReview>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ShownReview {
+    pub by: ActorId,
+    pub verdict: GlassVerdict,
+    pub note: String,
+    pub at: Time,
+}
+
+fn shown(glass: Glass, now: Time) -> ShownGrant {
+    let Glass { id, holder, operations, reason, created_at, expires_at, uses, review } = glass;
+    let active = now < expires_at && review.is_none();
+    let review =
+        review.map(|review| ShownReview { by: review.by, verdict: review.verdict, note: review.note, at: review.at });
+    ShownGrant { id, holder, scope: operations, reason, created_at, expires_at, active, uses, review }
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Glass, Stop> {
+    let glass = read.glass(id)?.ok_or_else(Refusal::not_found)?;
+    if read.may("break_glass.list", &holder(&glass)) { Ok(glass) } else { Err(Refusal::not_found().into()) }
+}
+
+/// What policies are asked about: the person who holds it.
+fn holder(glass: &Glass) -> Target {
+    Target::Actor(glass.holder.clone())
+}

@@ -1,0 +1,96 @@
+//! Breaking the glass.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ShownGrant, shown};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::operations::actor;
+use crate::store::glass::Glass;
+use crate::types::actor::ActorKind;
+use crate::types::caller::{Caller, Who};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Kind};
+use crate::types::operations::Operations;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+const MINUTE: i64 = 60_000;
+/// The longest that a grant may last.
+const LONGEST: u32 = 240;
+
+/// What must be done without waiting.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewGrant {
+    /// The operations that it is for, such as `actor.offboard`, `actor.*` or `change`.
+    pub scope: Operations,
+    /// Why it cannot wait; at most 1000 characters.
+    pub reason: String,
+    /// How long, 1 to 240; 30 unless given.
+    pub minutes: Option<u32>,
+}
+
+/// Break the glass.
+pub enum Open {}
+
+impl Change for Open {
+    const SPEC: Spec = Spec {
+        name: "break_glass.open",
+        doc: "Go on without approval for a short time; whoever is skipped is told, and somebody else reviews it.",
+        scope: Reach::Full,
+        route: post("/policy/break-glass").created(),
+        about: &[ResourceKind::Actor],
+        events: &[EventKind::GlassBroken],
+    };
+    type Input = NewGrant;
+    type Output = ShownGrant;
+
+    /// Oneself: a grant is for nobody else.
+    fn target(_: &NewGrant, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Actor(read.caller().actor()))
+    }
+
+    fn run(permit: Permit<Self>, input: NewGrant, draft: &mut Draft<'_>) -> Result<ShownGrant, Stop> {
+        let NewGrant { scope: operations, reason, minutes } = input;
+        let (me, read) = (permit.actor(), draft.read());
+        actor::reason(&reason)?;
+        let minutes = minutes.unwrap_or(30);
+        if !(1..=LONGEST).contains(&minutes) {
+            return Err(Refusal::field("minutes", format!("must be 1 to {LONGEST}")).into());
+        }
+        let known: Vec<&str> = crate::operations::ALL.iter().map(|entry| entry.spec.name).collect();
+        if let Some(unknown) = operations.unknown(&known) {
+            return Err(Refusal::field("scope", format!("there is no operation `{unknown}`")).into());
+        }
+        if let Some(before) = read.unreviewed_glass_of(&me) {
+            let message = format!("{} has not been reviewed yet; until then there is no other", before.id);
+            return Err(Refusal::conflict(message).into());
+        }
+        let (id, now) = (draft.new_id(Kind::Glass), draft.now());
+        let expires_at = now.plus_ms(i64::from(minutes) * MINUTE);
+        draft.record(Event::GlassBroken {
+            id: id.clone(),
+            operations: operations.clone(),
+            reason: reason.clone(),
+            expires_at,
+            told: reviewers(&me, read),
+        })?;
+        let glass = Glass { id, holder: me, operations, reason, created_at: now, expires_at, uses: 0, review: None };
+        Ok(shown(glass, now))
+    }
+}
+
+/// Whom it concerns at once: who may review it.
+fn reviewers(me: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
+    let about = Target::Actor(me.clone());
+    let may = |id: &ActorId| {
+        *id != *me && {
+            let reviewer = Caller::new(Who::Holder(id.clone()), read.caller().channel);
+            read.ruling(&reviewer, "break_glass.review", &about).is_allowed()
+        }
+    };
+    let people = read.cards().map(|card| &card.actor).filter(|actor| actor.kind == ActorKind::Person);
+    let mut ids: Vec<ActorId> = people.map(|actor| actor.id.clone()).filter(|id| may(id)).collect();
+    ids.sort();
+    ids
+}

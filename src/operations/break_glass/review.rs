@@ -1,0 +1,57 @@
+//! Reviewing a grant: somebody else says whether it had to be.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ShownGrant, find, holder, shown};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::store::glass::{Glass, GlassReview};
+use crate::types::event::{Event, EventKind};
+use crate::types::glass::GlassVerdict;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// What a reviewer says.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewReview {
+    pub id: String,
+    pub verdict: GlassVerdict,
+    /// At most 1000 characters.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// Review a break-glass grant.
+pub enum Review {}
+
+impl Change for Review {
+    const SPEC: Spec = Spec {
+        name: "break_glass.review",
+        doc: "Say whether a break-glass grant and its uses were justified. It ends the grant, if it has not ended.",
+        scope: Reach::Full,
+        route: post("/policy/break-glass/{id}/review").denied_as(Code::NotApprover),
+        about: &[ResourceKind::Actor],
+        events: &[EventKind::GlassReviewed],
+    };
+    type Input = NewReview;
+    type Output = ShownGrant;
+
+    fn target(input: &NewReview, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(holder(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: NewReview, draft: &mut Draft<'_>) -> Result<ShownGrant, Stop> {
+        let NewReview { id, verdict, note } = input;
+        let (glass, now) = (find(&id, draft.read())?, draft.now());
+        if note.chars().count() > 1000 {
+            return Err(Refusal::field("note", "must have at most 1000 characters").into());
+        }
+        if let Some(review) = &glass.review {
+            return Err(Refusal::conflict(format!("{} has reviewed it already", review.by)).into());
+        }
+        let (id, holder) = (glass.id.clone(), glass.holder.clone());
+        draft.record(Event::GlassReviewed { id, holder, verdict, note: note.clone() })?;
+        let review = Some(GlassReview { by: permit.actor(), verdict, note, at: now });
+        Ok(shown(Glass { review, ..glass }, now))
+    }
+}

@@ -1,0 +1,112 @@
+//! From approvals to a rule: the policies in force, with the narrowest exceptions that would have let the approved calls
+//! go on, and a test of them. It is a proposal like any other; nothing comes into force by it.
+//!
+//! Always true: what is drafted was tried. Every call that it was made from is allowed by it, and needed approval before.
+
+mod call;
+mod stage;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use call::Call;
+
+use crate::gate::target::entity;
+use crate::gate::{Reader, Target};
+use crate::operations::change::compiled;
+use crate::policy::exempt::exempt;
+use crate::policy::{Because, Bundle, Ruling};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Refusal, Stop};
+
+/// The most approvals that one rule is made from.
+const MOST: usize = 20;
+
+/// The drafted bundle. It is made before the proposal has its turn and kept in the workshop.
+pub fn draft(ids: &[String], read: &Reader<'_>) -> Result<Arc<Bundle>, Stop> {
+    let ids: BTreeSet<&String> = ids.iter().collect();
+    if ids.is_empty() || ids.len() > MOST {
+        return Err(invalid(format!("name 1 to {MOST} approvals")).into());
+    }
+    let by = read.caller().actor();
+    let key = format!("from approvals {ids:?} for {by} since {}", read.policy_stamp().0);
+    read.workshop().make(&key, || {
+        let calls = ids.iter().map(|id| Call::approved(id, read)).collect::<Result<Vec<_>, Stop>>()?;
+        drafted(&calls, read)
+    })
+}
+
+fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Bundle, Stop> {
+    let mut in_the_way: BTreeMap<String, (Because, Vec<&Call>)> = BTreeMap::new();
+    for call in calls {
+        for policy in call.held_up_by(read)? {
+            let (_, held) = in_the_way.entry(policy.id.clone()).or_insert_with(|| (policy, Vec::new()));
+            held.push(call);
+        }
+    }
+    let mut bundle = read.bundle()?;
+    for (policy, held) in in_the_way.values() {
+        let missing = || invalid(format!("`{}` cannot be given an exception", policy.id));
+        bundle = exempt(&bundle, policy, &clause(held, read)).ok_or_else(missing)?;
+    }
+    let candidate = compiled(&bundle, read)?;
+    for call in calls {
+        let ruling = read.ruling_under(&candidate, &call.caller, call.operation, &call.target);
+        if let Ruling::NeedsApproval { .. } | Ruling::Deny { .. } = ruling {
+            let message = format!("no exception would let {} go on: {}", call.approval, ruling.reason());
+            return Err(invalid(message).into());
+        }
+    }
+    let (path, test) = stage::test(calls, &candidate, read);
+    bundle.files.insert(path, test);
+    Ok(bundle)
+}
+
+/// What the calls have in common, operation by operation, and nothing wider.
+fn clause(calls: &[&Call], read: &Reader<'_>) -> String {
+    let mut by_operation: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+    calls.iter().for_each(|call| by_operation.entry(call.operation).or_default().push(call));
+    let clauses: Vec<String> = by_operation
+        .into_iter()
+        .map(|(operation, calls)| {
+            let callers: BTreeSet<ActorId> = calls.iter().map(|call| call.caller.actor()).collect();
+            let targets: BTreeSet<String> = calls.iter().map(|call| entity(&call.target)).collect();
+            let common = (targets.len() > 1).then(|| common_team(&calls, read)).flatten();
+            let resource = match common {
+                Some(team) => format!("resource in {}", entity(&Target::Actor(team))),
+                None => is_one_of("resource", targets),
+            };
+            let callers = callers.into_iter().map(|id| entity(&Target::Actor(id))).collect();
+            format!("action == Ok::Action::\"{operation}\" && {} && {resource}", is_one_of("principal", callers))
+        })
+        .collect();
+    match clauses.as_slice() {
+        [one] => one.clone(),
+        several => several.iter().map(|clause| format!("({clause})")).collect::<Vec<_>>().join(" || "),
+    }
+}
+
+fn is_one_of(what: &str, entities: BTreeSet<String>) -> String {
+    let entities: Vec<String> = entities.into_iter().collect();
+    match entities.as_slice() {
+        [one] => format!("{what} == {one}"),
+        several => format!("[{}].contains({what})", several.join(", ")),
+    }
+}
+
+/// The nearest team that all the people and agents are in whom the calls are about: calls about one person each say
+/// little about the next.
+fn common_team(calls: &[&Call], read: &Reader<'_>) -> Option<ActorId> {
+    let teams = |call: &&Call| match &call.target {
+        Target::Actor(id) if !id.is_team() => read.card(id).map(|card| card.teams().to_vec()),
+        _ => None,
+    };
+    let all: Option<Vec<Vec<ActorId>>> = calls.iter().map(teams).collect();
+    let all = all?;
+    let (first, rest) = all.split_first()?;
+    first.iter().find(|team| rest.iter().all(|teams| teams.contains(team))).cloned()
+}
+
+fn invalid(message: String) -> Refusal {
+    Refusal::field("from_approvals", message)
+}

@@ -1,0 +1,54 @@
+//! A call that was approved, as it would be asked about today.
+
+use super::invalid;
+use crate::gate::{Reader, Target};
+use crate::operations::policy::question;
+use crate::policy::{Because, Ruling};
+use crate::types::approval::ApprovalStatus;
+use crate::types::caller::{Caller, Who};
+use crate::types::refusal::{Refusal, Stop};
+
+pub struct Call {
+    /// The approval's id.
+    pub approval: String,
+    pub caller: Caller,
+    pub operation: &'static str,
+    pub target: Target,
+}
+
+impl Call {
+    /// The call behind an approval that people gave.
+    pub fn approved(id: &str, read: &Reader<'_>) -> Result<Call, Stop> {
+        let approval = read.approval(id)?.ok_or_else(Refusal::not_found)?;
+        if !read.sees(&read.approval_target(&approval)) {
+            return Err(Refusal::not_found().into());
+        }
+        if !matches!(approval.status, ApprovalStatus::Approved | ApprovalStatus::Used) {
+            let message = format!("{id} is {}; a rule is made from what people approved", approval.status);
+            return Err(invalid(message).into());
+        }
+        if approval.under.is_some() {
+            let message =
+                format!("{id} was asked for on behalf of others; a rule is made from what people ask for themselves");
+            return Err(invalid(message).into());
+        }
+        let entry = question::entry(&approval.operation)?;
+        let caller = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
+        let call = entry.prepare(approval.input).map_err(|bad| invalid(format!("{id}: {bad}")))?;
+        let gone = |_| invalid(format!("{id}: what it was about is not there any more"));
+        let target = call.target(&read.acting_as(&caller)).map_err(gone)?;
+        Ok(Call { approval: id.to_owned(), caller, operation: entry.spec.name, target })
+    }
+
+    /// The policies that make it wait.
+    pub fn held_up_by(&self, read: &Reader<'_>) -> Result<Vec<Because>, Refusal> {
+        let id = &self.approval;
+        match read.ruling(&self.caller, self.operation, &self.target) {
+            Ruling::NeedsApproval { because, .. } => Ok(because),
+            Ruling::Allow { .. } => Err(invalid(format!("{id}: such a call needs no approval any more"))),
+            ruling @ Ruling::Deny { .. } => {
+                Err(invalid(format!("{id}: such a call is refused by now: {}", ruling.reason())))
+            }
+        }
+    }
+}

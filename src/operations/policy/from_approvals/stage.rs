@@ -1,0 +1,143 @@
+//! The test of a drafted rule: the calls that it was made from are allowed, and somebody else's are not.
+
+use std::collections::BTreeSet;
+
+use super::call::Call;
+use crate::gate::{Reader, Target};
+use crate::policy::diff::{Answer, test_file};
+use crate::policy::testing::{
+    Answered, Approval, Around, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way,
+};
+use crate::policy::{Ruling, Snapshot};
+use crate::store::actors::{Actor, Status};
+use crate::types::actor::ActorKind;
+use crate::types::caller::{Caller, Channel, Who};
+use crate::types::id::ActorId;
+use crate::types::impact::Decision;
+
+/// A file of tests, and its path.
+pub fn test(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> (String, String) {
+    let mut asked: Vec<(Case, Answer)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for call in calls {
+        let others = others(call, candidate, read);
+        let these = [(call.caller.clone(), answer(call, &call.caller, candidate, read))].into_iter().chain(others);
+        for (caller, answer) in these {
+            if seen.insert((caller.actor(), call.operation, call.target.id())) {
+                asked.push((case(call, &caller, answer.decision), answer));
+            }
+        }
+    }
+    let cases: Vec<(&Case, &Answer)> = asked.iter().map(|(case, answer)| (case, answer)).collect();
+    let first = calls.first().map(|call| call.approval.to_ascii_lowercase()).unwrap_or_default();
+    (format!("tests/from-{}.yaml", first.replace('_', "-")), test_file(&fixture(calls, read), &cases))
+}
+
+/// Somebody for whom nothing changes, if there is anybody: as like the requester as can be found.
+fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Caller, Answer)> {
+    let requester = &read.card(&call.caller.actor())?.actor;
+    let alike = |actor: &Actor| {
+        (actor.kind == requester.kind, actor.role == requester.role, actor.team == requester.team, actor.id.clone())
+    };
+    let mut people: Vec<&Actor> = read.cards().map(|card| &card.actor).collect();
+    people.retain(|actor| actor.kind != ActorKind::Team && actor.status == Status::Active && actor.id != requester.id);
+    people.sort_by_key(|actor| std::cmp::Reverse(alike(actor)));
+    people.into_iter().take(100).find_map(|actor| {
+        let caller = Caller::new(Who::Holder(actor.id.clone()), call.caller.channel);
+        let answer = answer(call, &caller, candidate, read);
+        (answer.decision != Decision::Allow && !answer.not_found).then_some((caller, answer))
+    })
+}
+
+fn answer(call: &Call, caller: &Caller, candidate: &Snapshot, read: &Reader<'_>) -> Answer {
+    let ruling: Ruling = read.ruling_under(candidate, caller, call.operation, &call.target);
+    let hidden = !read.acting_as(caller).sees(&call.target);
+    Answer::of(&Answered { ruling, hidden })
+}
+
+fn case(call: &Call, caller: &Caller, expect: Decision) -> Case {
+    let channel = (caller.channel == Channel::Cli).then_some(Way::Cli);
+    Case {
+        line: 0,
+        actor: caller.actor().to_string(),
+        op: call.operation.to_owned(),
+        target: (call.target != Target::Company).then(|| call.target.id()),
+        around: Around { channel, release: releases(&call.target), ..Around::default() },
+        expect,
+        because: None,
+        approvals: None,
+    }
+}
+
+fn releases(target: &Target) -> bool {
+    matches!(target, Target::KillSwitch { engage: false, .. })
+}
+
+/// The company as a test sees it. Only whoever is concerned is written down.
+fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
+    let mut fixture = Fixture {
+        now: read.now(),
+        teams: Vec::new(),
+        actors: Vec::new(),
+        tokens: Vec::new(),
+        events: Vec::new(),
+        approvals: Vec::new(),
+        changes: Vec::new(),
+        delegations: Vec::new(),
+    };
+    let mut rows: Vec<&Actor> = read.cards().map(|card| &card.actor).collect();
+    rows.sort_by(|one, other| one.id.cmp(&other.id));
+    for actor in rows {
+        match actor.kind {
+            ActorKind::Team => fixture.teams.push(team(actor)),
+            _ => fixture.actors.push(member(actor)),
+        }
+    }
+    calls.iter().for_each(|call| thing(&call.target, &mut fixture));
+    fixture
+}
+
+fn team(actor: &Actor) -> Team {
+    Team { id: actor.id.clone(), lead: actor.lead.clone(), team: actor.team.clone() }
+}
+
+fn member(actor: &Actor) -> Member {
+    Member {
+        id: actor.id.clone(),
+        kind: actor.kind,
+        role: (actor.kind == ActorKind::Person).then_some(actor.role),
+        team: actor.team.clone(),
+        owner: actor.owner.clone(),
+        trust: (actor.kind == ActorKind::Agent).then_some(actor.trust),
+        offboarded: actor.status != Status::Active,
+    }
+}
+
+/// What is neither a person nor a team.
+fn thing(target: &Target, fixture: &mut Fixture) {
+    match target.clone() {
+        Target::Token { id, holder } => fixture.tokens.push(Token { id, holder }),
+        Target::Event { seq, kind, actor, subjects } => fixture.events.push(Event { id: seq, kind, actor, subjects }),
+        Target::Approval { id, requester, operation, approvers, behalf } => {
+            fixture.approvals.push(Approval { id, requester, operation, approvers, behalf });
+        }
+        Target::Change { id, author, to, state, reviewed, peers, behalf } => {
+            let (target, state) = (Some(to), Some(state));
+            fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf });
+        }
+        // Each link of the chain with the next, as rows before the one that it is about.
+        Target::Delegation { id, giver, taker, chain } => {
+            let above: Vec<ActorId> = chain.into_iter().skip(1).collect();
+            let name = |depth: usize| if depth == 0 { id.clone() } else { format!("{id}.{depth}") };
+            let givers = std::iter::once(giver).chain(above.iter().cloned());
+            let takers = std::iter::once(taker).chain(givers.clone());
+            let row = |(depth, (from, to)): (usize, (ActorId, ActorId))| Delegation {
+                parent: (depth < above.len()).then(|| name(depth + 1)),
+                ..Delegation::whole(name(depth), from, to)
+            };
+            let rows: Vec<Delegation> = givers.zip(takers).enumerate().map(row).collect();
+            fixture.delegations.extend(rows.into_iter().rev());
+        }
+        Target::Company | Target::Actor(_) | Target::KillSwitch { .. } => {}
+    }
+}

@@ -1,0 +1,113 @@
+//! Break-glass grants: who may go on without approval, for what, until when, and what a reviewer said of it.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{Position, json, parsed, to_json};
+use crate::types::event::Event;
+use crate::types::glass::GlassVerdict;
+use crate::types::id::{ActorId, Id};
+use crate::types::operations::Operations;
+use crate::types::time::Time;
+
+/// One grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glass {
+    pub id: Id,
+    pub holder: ActorId,
+    pub operations: Operations,
+    pub reason: String,
+    pub created_at: Time,
+    /// When it ends, or ended.
+    pub expires_at: Time,
+    /// How many calls went on because of it.
+    pub uses: u32,
+    pub review: Option<GlassReview>,
+}
+
+/// What somebody else said of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlassReview {
+    pub by: ActorId,
+    pub verdict: GlassVerdict,
+    pub note: String,
+    pub at: Time,
+}
+
+impl Glass {
+    /// Whether it lets a call of its holder go on.
+    pub fn lets(&self, holder: &ActorId, operation: &str, now: Time) -> bool {
+        self.holder == *holder
+            && now < self.expires_at
+            && self.review.is_none()
+            && self.operations.cover(operation, true)
+    }
+}
+
+const COLUMNS: &str =
+    "id, holder, operations, reason, created_at, expires_at, uses, reviewer, verdict, note, reviewed_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Glass> {
+    let review = match row.get::<_, Option<i64>>(10)? {
+        None => None,
+        Some(at) => {
+            Some(GlassReview { by: parsed(row, 7)?, verdict: parsed(row, 8)?, note: row.get(9)?, at: Time(at) })
+        }
+    };
+    Ok(Glass {
+        id: Id::stored(&row.get::<_, String>(0)?),
+        holder: parsed(row, 1)?,
+        operations: json(row, 2)?,
+        reason: row.get(3)?,
+        created_at: Time(row.get(4)?),
+        expires_at: Time(row.get(5)?),
+        uses: row.get(6)?,
+        review,
+    })
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Glass>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM glass WHERE id = ?"))?.query_row([id], read).optional()
+}
+
+/// Grants that nobody has reviewed yet, oldest first.
+pub fn unreviewed(conn: &Connection) -> rusqlite::Result<Vec<Glass>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM glass WHERE reviewed_at IS NULL ORDER BY created_at, id"))?
+        .query_map([], read)?
+        .collect()
+}
+
+/// Grants after a position, newest first.
+pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Glass>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM glass WHERE created_at < ?1 OR (created_at = ?1 AND id > ?2) \
+         ORDER BY created_at DESC, id LIMIT ?3"
+    ))?
+    .query_map(params![from.at, from.id, limit as i64], read)?
+    .collect()
+}
+
+pub fn position(glass: &Glass) -> Position {
+    Position { at: glass.created_at.0, id: glass.id.to_string() }
+}
+
+pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::GlassBroken { id, operations, reason, expires_at, .. } => conn
+            .prepare_cached(
+                "INSERT INTO glass (id, holder, operations, reason, created_at, expires_at, uses) \
+                 VALUES (?, ?, ?, ?, ?, ?, 0)",
+            )?
+            .execute(params![id.as_str(), by.as_str(), to_json(operations)?, reason, at.0, expires_at.0]),
+        Event::GlassUsed { id, .. } => {
+            conn.prepare_cached("UPDATE glass SET uses = uses + 1 WHERE id = ?")?.execute([id.as_str()])
+        }
+        Event::GlassEnded { id, .. } => {
+            conn.prepare_cached("UPDATE glass SET expires_at = ? WHERE id = ?")?.execute(params![at.0, id.as_str()])
+        }
+        Event::GlassReviewed { id, verdict, note, .. } => conn
+            .prepare_cached("UPDATE glass SET reviewer = ?, verdict = ?, note = ?, reviewed_at = ? WHERE id = ?")?
+            .execute(params![by.as_str(), verdict.name(), note, at.0, id.as_str()]),
+        _ => Ok(0),
+    }
+    .map(|_| ())
+}

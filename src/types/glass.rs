@@ -1,0 +1,19 @@
+//! The vocabulary of break-glass grants.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::actor::named;
+
+named! {
+    /// What a reviewer says of a grant and its uses.
+    GlassVerdict, "verdict", {
+        /// It had to be done at once.
+        Justified = "justified",
+        /// It could have waited for approval.
+        Unjustified = "unjustified",
+    }
+}

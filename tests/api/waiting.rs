@@ -1,0 +1,101 @@
+//! What becomes of a request that nobody decides, and of one that is taken back.
+
+use ok::policy::Bundle;
+use ok::types::time::{HOUR, SECOND};
+use serde_json::{Value, json};
+
+use crate::harness::{Cast, Test};
+
+/// Any admin may give the approval, who is reminded after 4 hours; after 24, any auditor too.
+const RULES: &str = "kinds:
+  admin:
+    eligible: [{role: admin}]
+    remind_hours: 4
+    escalate: {after_hours: 24, to: [{role: auditor}]}
+";
+
+async fn company() -> (Test, Cast) {
+    let mut policies = Bundle::built_in();
+    policies.files.insert("approvals.yaml".into(), RULES.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    (test, cast)
+}
+
+async fn asked(test: &Test, cast: &Cast) -> String {
+    let asked = test.post("/actors", &cast.lea, json!({ "id": "new", "kind": "agent", "team": "team:ops" })).await;
+    asked.json()["approval"].as_str().unwrap().to_owned()
+}
+
+/// Titles of what is unread and unresolved.
+async fn unread(test: &Test, token: &str) -> Vec<String> {
+    let items = test.get("/inbox", token).await.json();
+    let unread = items.as_array().unwrap().iter().filter(|item| item["read_at"].is_null());
+    unread.map(|item| item["title"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn tick(test: &Test) -> [Value; 2] {
+    let ticked = test.post("/tick", &test.admin, json!({})).await.json();
+    [ticked["reminded"].clone(), ticked["escalated"].clone()]
+}
+
+#[tokio::test]
+async fn who_may_decide_is_reminded_once_and_then_more_people_may() {
+    let (test, cast) = company().await;
+    let id = asked(&test, &cast).await;
+    let item = test.get("/inbox", &test.admin).await.json()[0]["id"].as_str().unwrap().to_owned();
+    test.post(&format!("/inbox/{item}/read"), &test.admin, json!({})).await;
+    let none = [json!([]), json!([])];
+
+    test.clock.advance(4 * HOUR - SECOND);
+    assert_eq!(tick(&test).await, none);
+    test.clock.advance(SECOND);
+    assert_eq!(tick(&test).await, [json!([id]), json!([])]);
+    assert_eq!(unread(&test, &test.admin).await, ["actor.add of team:ops still waits for you"]);
+    assert_eq!(test.event().await["event"]["approvers"], json!(["ana"]));
+    assert_eq!(tick(&test).await, none, "reminded once");
+
+    let test = test.reopened().await;
+    assert_eq!(tick(&test).await, none, "reminded once, whatever restarts");
+    let early = test.post(&format!("/approvals/{id}"), &cast.aud, json!({ "decision": "approve" })).await;
+    assert_eq!(early.status, 403);
+    test.clock.advance(20 * HOUR);
+    assert_eq!(tick(&test).await, [json!([]), json!([id])]);
+    assert_eq!(tick(&test).await, none, "escalated once");
+    assert_eq!(unread(&test, &cast.aud).await, ["actor.add of team:ops has waited long and now waits for you too"]);
+    let late = test.post(&format!("/approvals/{id}"), &cast.aud, json!({ "decision": "approve" })).await;
+    assert_eq!(late.json()["status"], "used", "{}", late.text());
+    assert!(unread(&test, &test.admin).await.is_empty(), "what is decided waits for nobody");
+}
+
+#[tokio::test]
+async fn nothing_is_said_of_what_is_over() {
+    let (test, cast) = company().await;
+    let id = asked(&test, &cast).await;
+    test.post(&format!("/approvals/{id}"), &test.admin, json!({ "decision": "reject" })).await;
+    test.clock.advance(30 * HOUR);
+    assert_eq!(tick(&test).await, [json!([]), json!([])]);
+    let id = asked(&test, &cast).await;
+    test.clock.advance(73 * HOUR);
+    let ticked = test.post("/tick", &test.admin, json!({})).await.json();
+    assert_eq!(ticked["expired"].as_array().unwrap().last().unwrap(), &id, "it runs out, and nobody is told before");
+    assert_eq!((&ticked["reminded"], &ticked["escalated"]), (&json!([]), &json!([])));
+}
+
+#[tokio::test]
+async fn a_requester_takes_a_request_back() {
+    let (test, cast) = company().await;
+    let id = asked(&test, &cast).await;
+    let path = format!("/approvals/{id}");
+    let refused = test.call("DELETE", &path, &test.admin, None).await;
+    assert_eq!(refused.error(), "403 not_owner policy denied approval.withdraw: only who asked takes a request back");
+    assert_eq!(test.call("DELETE", &path, &cast.mia, None).await.status, 404);
+    let withdrawn = test.call("DELETE", &path, &cast.lea, None).await;
+    assert_eq!((withdrawn.status.as_u16(), &withdrawn.json()["status"]), (200, &json!("cancelled")));
+    assert!(unread(&test, &test.admin).await.is_empty());
+    let late = test.post(&path, &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(late.error(), "409 conflict the approval is cancelled already");
+    let again = test.call("DELETE", &path, &cast.lea, None).await;
+    assert_eq!(again.error(), "409 conflict the approval is cancelled already");
+    assert_ne!(asked(&test, &cast).await, id, "asked again, it is a request of its own");
+}
