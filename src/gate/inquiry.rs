@@ -81,7 +81,7 @@ impl<'a> Inquiry<'a> {
         }
         let mut links = asked.links(self.operation).into_iter();
         match links.find(|(_, withheld, theirs)| withheld.is_some() || !theirs.is_allowed()) {
-            Some((giver, None, _)) => asked.as_giver(giver),
+            Some((giver, None, _)) => asked.put_by(giver),
             _ => asked,
         }
     }

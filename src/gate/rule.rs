@@ -79,8 +79,8 @@ impl<'a> Asker<'a> {
         self.givers.iter().filter(|giver| !giver.ended).map(link).collect()
     }
 
-    /// The same target, asked by one of those on whose behalf it is asked.
-    pub fn as_giver(mut self, giver: Giver) -> Asker<'a> {
+    /// The same question, put by one of those on whose behalf it is asked.
+    pub fn put_by(mut self, giver: Giver) -> Asker<'a> {
         self.principal = giver.principal;
         self.facts = giver.facts;
         self.givers = Vec::new();

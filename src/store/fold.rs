@@ -95,8 +95,7 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::GlassUsed { .. }
         | Event::GlassEnded { .. }
         | Event::GlassReviewed { .. } => {
-            glass::fold(conn, at, by, event)?;
-            return Ok(Touched::Glass);
+            return glass::fold(conn, at, by, event).map(|()| Touched::Glass);
         }
         // These change no table: an answer is its own record, and erasing is the log's business.
         Event::Denied { .. } | Event::AccessDecided { .. } | Event::ContextForgotten { .. } => {}
