@@ -125,3 +125,119 @@ fn coverage_names_the_parts_that_were_not_seen() {
     assert_eq!(open, [told]);
     assert_eq!(report.tests().next().unwrap().message, "the coverage is 50 %, and 51 % are asked for");
 }
+
+const DOCS: &str = "namespace Docs {
+  entity Team;
+  entity User in [Team] = { level: Long };
+  entity Doc in [Team] = { open: Bool };
+  action view appliesTo { principal: [User], resource: [Doc], context: { mfa?: Bool } };
+  action purge appliesTo { principal: [User], resource: [Doc], context: { approvals: Set<Ok::ApprovalKind> } };
+}
+";
+
+const READERS: &str = "@id(\"open-docs\")
+permit (
+  principal is Docs::User,
+  action == Docs::Action::\"view\",
+  resource is Docs::Doc
+)
+when { resource.open && context has mfa && context.mfa };
+
+@id(\"own-team\")
+permit (
+  principal is Docs::User,
+  action,
+  resource in Docs::Team::\"red\"
+)
+when { principal.level > 1 };
+
+@id(\"purge\")
+@reason(\"purging needs an admin\")
+forbid (
+  principal is Docs::User,
+  action == Docs::Action::\"purge\",
+  resource is Docs::Doc
+)
+unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };
+";
+
+const RECORDS: &str = "records:
+  - {type: Docs::User, id: ann, properties: {level: 2}}
+  - {type: Docs::User, id: bob, properties: {level: 1}}
+  - {type: Docs::Doc, id: plan, properties: {open: true}}
+  - {type: Docs::Doc, id: memo, properties: {open: false, parents: [{type: Docs::Team, id: red}]}}
+  - {type: Docs::Doc, id: bob, properties: {open: false}}
+";
+
+fn own(evaluations: &str) -> Bundle {
+    Bundle::new([
+        ("schema.cedarschema", DOCS.to_owned()),
+        ("docs.cedar", READERS.to_owned()),
+        (
+            "tests/docs.yaml",
+            format!("{RECORDS}evaluations:\n{evaluations}cases:\n  - {{actor: server, op: tick, expect: deny}}\n"),
+        ),
+    ])
+}
+
+#[test]
+fn records_of_the_companys_own_types_are_tested_covered_and_mutated() {
+    let bundle = own(
+        "  - {subject: ann, action: view, resource: plan, context: {mfa: true}, expect: allow, because: [open-docs]}
+  - {subject: ann, action: view, resource: plan, context: {mfa: false}, expect: deny, because: []}
+  - {subject: ann, action: view, resource: plan, expect: deny}
+  - {subject: ann, action: Docs::Action::view, resource: memo, expect: allow, because: [own-team]}
+  - {subject: \"Docs::User::bob\", action: view, resource: memo, expect: deny}
+  - {subject: ann, action: view, resource: \"Docs::Doc::bob\", context: {mfa: true}, expect: deny}
+  - {subject: ann, action: purge, resource: memo, expect: needs_approval, approvals: [admin], because: [purge]}
+  - {subject: ann, action: purge, resource: memo, granted: [admin], expect: allow}
+",
+    );
+    let options = Options { min_coverage: Some(100), mutate: true, ..Options::default() };
+    let report = fixture::check(&ok::operations::ALL, &bundle, &options);
+    let findings: Vec<String> = report.findings.iter().chain(report.tests()).map(ToString::to_string).collect();
+    assert_eq!(findings, Vec::<String>::new());
+    let survived = report.mutation.unwrap().survived;
+    assert!(survived.is_empty(), "{survived:?}");
+}
+
+#[test]
+fn a_question_about_records_that_cannot_be_asked_is_told_with_its_line() {
+    let wrong = [
+        ("subject: eve, action: view, resource: plan, expect: deny", "subject: `eve` is not in this file's records"),
+        (
+            "subject: bob, action: view, resource: plan, expect: deny",
+            "subject: records of several types are called `bob`; write Type::bob",
+        ),
+        ("subject: ann, action: hug, resource: plan, expect: deny", "action: the company's schema has no action `hug`"),
+        (
+            "subject: ann, action: view, resource: plan, context: {mfa: 3}, expect: deny",
+            "context.mfa: must be true or false",
+        ),
+        (
+            "subject: plan, action: view, resource: plan, expect: deny",
+            "subject.type: `Docs::Action::\"view\"` does not apply to a subject of the type `Docs::Doc`",
+        ),
+        (
+            "subject: ann, action: view, resource: plan, granted: [boss], expect: deny",
+            "granted: there is no approval kind `boss`",
+        ),
+        (
+            "subject: ann, action: view, resource: plan, expect: allow",
+            "ann view plan: expected allow, got deny (no policy permits it)",
+        ),
+    ];
+    for (line, told) in wrong {
+        let bundle = own(&format!("  - {{{line}}}\n"));
+        let report = fixture::check(&ok::operations::ALL, &bundle, &Options::default());
+        let about = |finding: &&ok::policy::Finding| finding.file == "tests/docs.yaml";
+        let findings: Vec<(usize, &str)> = report
+            .findings
+            .iter()
+            .chain(report.tests())
+            .filter(about)
+            .map(|finding| (finding.line, finding.message.as_str()))
+            .collect();
+        assert_eq!(findings, [(8, told)]);
+    }
+}

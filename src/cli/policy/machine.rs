@@ -128,7 +128,7 @@ pub fn suites(checked: &Checked<'_>) -> Vec<(&'static str, Suite)> {
     let elsewhere = report.findings.iter().filter(|finding| !checked.bundle.files.contains_key(&finding.file));
     elsewhere.for_each(|finding| policies.failed(checked, finding));
     for ran in report.run.asked.iter().filter(|ran| ran.passed) {
-        tests.case(&checked.path(&ran.file), &format!("{}:{} {}", ran.file, ran.case.line, ran.case), None);
+        tests.case(&checked.path(&ran.file), &format!("{}:{} {}", ran.file, ran.line, ran.name), None);
     }
     report.tests().for_each(|finding| tests.failed(checked, finding));
     vec![("policies", policies), ("tests", tests)]

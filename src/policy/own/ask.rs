@@ -8,7 +8,7 @@ use cedar_policy_core::ast::EntityUID;
 use super::Wrong;
 use super::read::{Circumstances, Found, Thing};
 use super::reader::bare;
-use crate::policy::{Closed, Question, Ruling, Slice, Snapshot};
+use crate::policy::{Closed, Facts, Question, Ruling, Slice, Snapshot};
 
 /// The answer. Wants at least 2 MiB of stack.
 pub fn ask(
@@ -18,17 +18,29 @@ pub fn ask(
     resource: &Thing,
     circumstances: &Circumstances,
 ) -> Result<Ruling, Wrong> {
-    applies(snapshot, subject, action, resource)?;
-    let entities = gathered(snapshot, [&subject.found, &resource.found, &circumstances.found])?;
+    let (entities, facts) = gathered(snapshot, subject, action, resource, circumstances)?;
     let slice = Slice::new(snapshot, action, entities);
     Ok(snapshot.decide(&Question {
         principal: &subject.uid,
         action,
         resource: &resource.uid,
         entities: &slice,
-        facts: &circumstances.facts,
+        facts: &facts,
         approvals: &[],
     }))
+}
+
+/// All that a question looks at: every entity once, and the context.
+pub fn gathered(
+    snapshot: &Snapshot,
+    subject: &Thing,
+    action: &EntityUid,
+    resource: &Thing,
+    circumstances: &Circumstances,
+) -> Result<(Vec<Closed>, Facts), Wrong> {
+    applies(snapshot, subject, action, resource)?;
+    let entities = entities(snapshot, [&subject.found, &resource.found, &circumstances.found])?;
+    Ok((entities, circumstances.facts.clone()))
 }
 
 fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &Thing) -> Result<(), Wrong> {
@@ -48,7 +60,7 @@ fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &
 }
 
 /// Every entity once: as it is described, or bare where it is only named.
-fn gathered(snapshot: &Snapshot, parts: [&Found; 3]) -> Result<Vec<Closed>, Wrong> {
+fn entities(snapshot: &Snapshot, parts: [&Found; 3]) -> Result<Vec<Closed>, Wrong> {
     let mut all: BTreeMap<&EntityUID, Closed> = BTreeMap::new();
     for (uid, closed) in parts.iter().flat_map(|part| &part.described) {
         if let Some(other) = all.insert(uid, closed.clone())

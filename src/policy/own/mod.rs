@@ -10,7 +10,7 @@ mod read;
 mod reader;
 mod wrong;
 
-pub use ask::ask;
+pub use ask::{ask, gathered};
 pub use catalog::{Catalog, action, actions, entity_type};
 pub use read::{Circumstances, Parts, Thing, circumstances, thing};
 pub use wrong::Wrong;

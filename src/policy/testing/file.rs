@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use super::own::{self, Evaluation, Records};
 use super::rows::{Approval, Change, Delegation, Event, Member, Team, Token};
 
+use super::run::Expected;
 use crate::policy::Finding;
 use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
@@ -38,9 +40,13 @@ struct Fields {
     #[serde(default)]
     delegations: Vec<Delegation>,
     #[serde(default)]
+    records: Vec<own::Row>,
+    #[serde(default)]
     cases: Vec<Line>,
     #[serde(default)]
     matrix: Vec<Matrix>,
+    #[serde(default)]
+    evaluations: Vec<own::Line>,
 }
 
 /// The company that a file's questions are about.
@@ -162,6 +168,12 @@ pub struct Case {
     pub approvals: Option<BTreeSet<String>>,
 }
 
+impl Case {
+    pub fn expected(&self) -> Expected {
+        Expected { decision: self.expect, because: self.because.clone(), approvals: self.approvals.clone() }
+    }
+}
+
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.actor, self.op)?;
@@ -173,6 +185,10 @@ impl std::fmt::Display for Case {
 pub struct TestFile {
     pub fixture: Fixture,
     pub cases: Vec<Case>,
+    /// What the company's own types look like in it.
+    pub records: Records,
+    /// Questions about them.
+    pub evaluations: Vec<Evaluation>,
 }
 
 /// 2026-01-01T00:00:00Z
@@ -192,11 +208,23 @@ pub(super) fn line_span(text: &str, line: usize) -> (usize, usize) {
 }
 
 fn read(text: &str) -> Result<TestFile, YamlError> {
-    let Fields { now, teams, actors, tokens, events, approvals, changes, delegations, cases, matrix } =
-        match yaml::read::<Option<Fields>>(text)? {
-            Some(fields) => fields,
-            None => return Err(YamlError::at(1, "the file is empty")),
-        };
+    let Fields {
+        now,
+        teams,
+        actors,
+        tokens,
+        events,
+        approvals,
+        changes,
+        delegations,
+        records,
+        cases,
+        matrix,
+        evaluations,
+    } = match yaml::read::<Option<Fields>>(text)? {
+        Some(fields) => fields,
+        None => return Err(YamlError::at(1, "the file is empty")),
+    };
     let lines = yaml::item_lines(text, "cases", cases.len());
     let mut asked = lines.into_iter().zip(cases).map(|(line, case)| case.read(line)).collect::<Result<Vec<_>, _>>()?;
     let lines = yaml::item_lines(text, "matrix", matrix.len());
@@ -207,6 +235,13 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         }
         asked.extend(matrix.read(line)?);
     }
+    let records = Records::new(records).map_err(|twice| YamlError::at(yaml::line_of(text, &["records"]), twice))?;
+    if asked.len().saturating_add(evaluations.len()) > MAX_CASES {
+        let line = yaml::line_of(text, &["evaluations"]);
+        return Err(YamlError::at(line, format!("the file comes to more than {MAX_CASES} cases")));
+    }
+    let lines = yaml::item_lines(text, "evaluations", evaluations.len());
+    let evaluations = lines.into_iter().zip(evaluations).map(|(line, one)| one.read(line)).collect::<Result<_, _>>()?;
     let now = now.unwrap_or(NOW);
     let fixture = Fixture { now, teams, actors, tokens, events, approvals, changes, delegations };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
@@ -216,7 +251,7 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         let at = text.lines().skip(head).position(names).map_or(head, |at| head + at + 1);
         Err(YamlError::at(at, problem))
     })?;
-    Ok(TestFile { fixture, cases: asked })
+    Ok(TestFile { fixture, cases: asked, records, evaluations })
 }
 
 impl Fixture {
@@ -265,15 +300,8 @@ impl Fixture {
                 ));
             }
         }
-        let mut before = BTreeSet::new();
-        for row in &self.delegations {
-            let missing = [&row.from, &row.to].into_iter().find(|id| !members.contains(id)).map(ActorId::to_string);
-            let missing = missing.or_else(|| row.parent.clone().filter(|parent| !before.contains(parent)));
-            if let Some(missing) = missing {
-                let problem = format!("`{}` names `{missing}`, which is not there before it", row.id);
-                return Some(("delegations", row.id.as_str(), problem));
-            }
-            before.insert(row.id.clone());
+        if let Some((id, problem)) = Delegation::problem(&self.delegations, &members) {
+            return Some(("delegations", id, problem));
         }
         let stranger = self.tokens.iter().find(|token| !members.contains(&token.holder));
         stranger.map(|token| {

@@ -4,6 +4,7 @@
 //! the gate, with the code that serves; so a test sees what a caller would see.
 
 mod file;
+mod own;
 mod rows;
 mod run;
 
@@ -12,8 +13,9 @@ use std::sync::Arc;
 use cedar_policy::EntityUid;
 
 pub use file::{Around, Case, Fixture, TestFile, Way, parse};
+pub use own::{Evaluation, Records};
 pub use rows::{Approval, Change, Delegation, Event, Member, Team, Token};
-pub use run::{Coverage, Mutation, Ran, Run, cover, mutate, run};
+pub use run::{Coverage, Expected, Mutation, Ran, Run, cover, mutate, run};
 
 use super::{Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 

@@ -113,6 +113,20 @@ pub struct Delegation {
 }
 
 impl Delegation {
+    /// What in these cannot be, with the id that it is about: a row rests on rows before it.
+    pub(super) fn problem<'a>(rows: &'a [Delegation], members: &BTreeSet<&ActorId>) -> Option<(&'a str, String)> {
+        let mut before = BTreeSet::new();
+        for row in rows {
+            let missing = [&row.from, &row.to].into_iter().find(|id| !members.contains(id)).map(ActorId::to_string);
+            let missing = missing.or_else(|| row.parent.clone().filter(|parent| !before.contains(parent)));
+            if let Some(missing) = missing {
+                return Some((&row.id, format!("`{}` names `{missing}`, which is not there before it", row.id)));
+            }
+            before.insert(row.id.clone());
+        }
+        None
+    }
+
     /// Of everything, in one's own right, without an end.
     pub fn whole(id: String, from: ActorId, to: ActorId) -> Delegation {
         let (scope, authority, tools) = (None, None, BTreeSet::new());

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::file::{Case, line_span, parse};
+use super::file::{TestFile, line_span, parse};
 use super::{Answered, Asked, Stage};
 use crate::policy::bundle::is_test;
 use crate::policy::engine::Part;
 use crate::policy::finding::code;
 use crate::policy::{Bundle, Finding, Ruling, Snapshot};
+use crate::types::impact::Decision;
 
 /// What the cases of a bundle came to.
 #[derive(Default)]
@@ -26,9 +27,22 @@ pub struct Run {
 /// One case with its question.
 pub struct Ran {
     pub file: String,
-    pub case: Case,
+    pub line: usize,
+    /// The question in a few words.
+    pub name: String,
+    pub expected: Expected,
     pub asked: Asked,
     pub passed: bool,
+}
+
+/// The expected answer.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    pub decision: Decision,
+    /// The ids of the determining policies, if the case says them.
+    pub because: Option<BTreeSet<String>>,
+    /// The kinds asked for, if the case says them.
+    pub approvals: Option<BTreeSet<String>>,
 }
 
 /// Runs the cases of a bundle, no more than `most`: a file that would go beyond is told of, and not run.
@@ -43,25 +57,32 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
                 continue;
             }
         };
-        if parsed.cases.len() > most.saturating_sub(run.asked.len()) {
+        if parsed.cases.len() + parsed.evaluations.len() > most.saturating_sub(run.asked.len()) {
             let message = format!(
                 "the tests come to more than {most} cases, too many to run here; the command line runs them all"
             );
             run.invalid.push(Finding::new(code::TEST_INVALID, file.as_str(), 1, (0, 0), message));
             continue;
         }
-        let questions = stage.questions(snapshot, &parsed.fixture, &parsed.cases);
-        for (case, question) in parsed.cases.into_iter().zip(questions) {
-            let finding = |code, message: String| {
-                Finding::new(code, file.as_str(), case.line, line_span(text, case.line), message)
-            };
+        let TestFile { fixture, cases, records, evaluations } = parsed;
+        let questions = stage.questions(snapshot, &fixture, &cases);
+        let asked = cases
+            .iter()
+            .zip(questions)
+            .map(|(case, question)| (case.line, case.to_string(), case.expected(), question));
+        let evaluated = evaluations
+            .iter()
+            .map(|one| (one.line, one.name.clone(), one.expected.clone(), one.question(snapshot, &records)));
+        for (line, name, expected, question) in asked.chain(evaluated) {
+            let finding =
+                |code, message: String| Finding::new(code, file.as_str(), line, line_span(text, line), message);
             match question {
                 Err(message) => run.invalid.push(finding(code::TEST_INVALID, message)),
                 Ok(asked) => {
-                    let told = case.judge(&asked.answer(snapshot));
+                    let told = expected.judge(&asked.answer(snapshot));
                     let passed = told.is_none();
-                    run.failed.extend(told.map(|told| finding(code::TEST_FAILED, format!("{case}: {told}"))));
-                    run.asked.push(Ran { file: file.clone(), case, asked, passed });
+                    run.failed.extend(told.map(|told| finding(code::TEST_FAILED, format!("{name}: {told}"))));
+                    run.asked.push(Ran { file: file.clone(), line, name, expected, asked, passed });
                 }
             }
         }
@@ -69,7 +90,7 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
     run
 }
 
-impl Case {
+impl Expected {
     /// What is wrong with an answer; None if it is the expected one.
     pub fn judge(&self, answered: &Answered) -> Option<String> {
         let ruling = &answered.ruling;
@@ -82,8 +103,8 @@ impl Case {
             _ => format!(" ({})", listed(&ids)),
         };
         // A question that cannot be asked, or a policy that cannot be evaluated, is never what a test is about.
-        if answer != self.expect || matches!(ruling, Ruling::Deny { fault: Some(_), .. }) {
-            return Some(format!("expected {}, got {}{why}", self.expect.name(), answer.name()));
+        if answer != self.decision || matches!(ruling, Ruling::Deny { fault: Some(_), .. }) {
+            return Some(format!("expected {}, got {}{why}", self.decision.name(), answer.name()));
         }
         if let Some(because) = self.because.as_ref().filter(|because| **because != ids) {
             return Some(format!(
@@ -173,7 +194,7 @@ impl Mutation {
 pub fn mutate(run: &Run, snapshot: &Snapshot) -> Mutation {
     let mutants = snapshot.mutants();
     let survives = |mutated: &Snapshot| {
-        let passes = |ran: &Ran| ran.case.judge(&ran.asked.answer(mutated)).is_none();
+        let passes = |ran: &Ran| ran.expected.judge(&ran.asked.answer(mutated)).is_none();
         run.asked.iter().filter(|ran| ran.passed).all(passes)
     };
     let survivors = mutants.iter().filter(|mutant| survives(&snapshot.mutated(mutant)));

@@ -1,0 +1,123 @@
+//! Tests about the company's own types: records as another program describes them, and what it would be answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Asked;
+use super::run::Expected;
+use crate::policy::Snapshot;
+use crate::policy::own::{self, Parts, Thing};
+use crate::policy::yaml::YamlError;
+use crate::types::impact::Decision;
+
+/// An entity of one of the company's own types.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Row {
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    /// Its attributes, as AuthZEN says them; `parents` are the groups that it is in.
+    #[serde(default)]
+    properties: Map<String, Value>,
+}
+
+/// One question as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Line {
+    /// The id of a record; `Type::id` where several types have it.
+    subject: String,
+    action: String,
+    resource: String,
+    #[serde(default)]
+    context: Map<String, Value>,
+    expect: Decision,
+    because: Option<Vec<String>>,
+    approvals: Option<Vec<String>>,
+    /// Kinds of approval that were given.
+    #[serde(default)]
+    granted: Vec<String>,
+}
+
+/// A file's records, by id and by `Type::id`; none where two share the id.
+#[derive(Clone, Debug, Default)]
+pub struct Records(BTreeMap<String, Option<Row>>);
+
+/// One question about the company's own types, and the expected answer.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    pub line: usize,
+    pub name: String,
+    pub expected: Expected,
+    said: Line,
+}
+
+impl Records {
+    /// The records of a file; `Err` names one that is there twice.
+    pub(super) fn new(rows: Vec<Row>) -> Result<Records, String> {
+        let mut records = Records::default();
+        for row in rows {
+            let whole = format!("{}::{}", row.kind, row.id);
+            if records.0.insert(whole.clone(), Some(row.clone())).is_some() {
+                return Err(format!("`{whole}` is there twice"));
+            }
+            let short = records.0.entry(row.id.clone());
+            short.and_modify(|other| *other = None).or_insert(Some(row));
+        }
+        Ok(records)
+    }
+
+    fn thing(&self, snapshot: &Snapshot, end: &str, id: &str) -> Result<Thing, String> {
+        let row = match self.0.get(id) {
+            Some(Some(row)) => row,
+            Some(None) => return Err(format!("{end}: records of several types are called `{id}`; write Type::{id}")),
+            None => return Err(format!("{end}: `{id}` is not in this file's records")),
+        };
+        let parts = Parts { kind: &row.kind, id: &row.id, properties: Some(&row.properties) };
+        own::thing(snapshot, parts).map_err(|wrong| format!("{end}: {wrong}"))
+    }
+}
+
+impl Line {
+    pub(super) fn read(self, line: usize) -> Result<Evaluation, YamlError> {
+        if self.approvals.is_some() && self.expect != Decision::NeedsApproval {
+            return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
+        }
+        let set = |list: &Option<Vec<String>>| -> Option<BTreeSet<String>> {
+            list.as_ref().map(|list| list.iter().cloned().collect())
+        };
+        let expected = Expected { decision: self.expect, because: set(&self.because), approvals: set(&self.approvals) };
+        let name = format!("{} {} {}", self.subject, self.action, self.resource);
+        Ok(Evaluation { line, name, expected, said: self })
+    }
+}
+
+impl Evaluation {
+    /// The question, read by the company's own schema as one of another program is.
+    pub fn question(&self, snapshot: &Snapshot, records: &Records) -> Result<Asked, String> {
+        let said = &self.said;
+        if let Some(unknown) = said.granted.iter().find(|kind| !snapshot.kinds().any(|known| known == *kind)) {
+            return Err(format!("granted: there is no approval kind `{unknown}`"));
+        }
+        let action = own::action(snapshot, &said.action).map_err(|wrong| format!("action: {wrong}"))?;
+        let subject = records.thing(snapshot, "subject", &said.subject)?;
+        let resource = records.thing(snapshot, "resource", &said.resource)?;
+        let circumstances = own::circumstances(snapshot, action, Some(&said.context), None);
+        let circumstances = circumstances.map_err(|wrong| wrong.to_string())?;
+        let (entities, facts) =
+            own::gathered(snapshot, &subject, action, &resource, &circumstances).map_err(|wrong| wrong.to_string())?;
+        Ok(Asked {
+            principal: subject.uid,
+            action: action.clone(),
+            resource: resource.uid,
+            entities,
+            facts,
+            givers: Vec::new(),
+            granted: said.granted.clone(),
+            sight: None,
+        })
+    }
+}
