@@ -131,10 +131,17 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         entry.event =
             Event::TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() };
     }
-    let asked = Some(Asked { by: By::Actor, scopes: Default::default(), target, granted: Vec::new(), glass: None });
+    let (by, scopes) = (By::Actor, Default::default());
+    let asked = Some(Asked { by, scopes, target, granted: Vec::new(), under: None, glass: None });
     entry.actor = id(&actor);
     entry.decision = decision;
-    entry.gate = GateNote { operation: operation.into(), channel: "http".into(), policies: vec!["p".into()], asked };
+    entry.gate = GateNote {
+        operation: operation.into(),
+        channel: "http".into(),
+        policies: vec!["p".into()],
+        on_behalf_of: Vec::new(),
+        asked,
+    };
 }
 
 /// For which operations the candidate differs.

@@ -28,6 +28,12 @@ pub const AS: Setting = Setting {
     default: "the login name",
     doc: "The actor to act as: a person's or an agent's id",
 };
+pub const DELEGATION: Setting = Setting {
+    variable: "OK_DELEGATION",
+    flag: Some("delegation"),
+    default: "none",
+    doc: "The delegation to act under: its id",
+};
 pub const TENANT: Setting = Setting {
     variable: "OK_TENANT",
     flag: Some("tenant"),
@@ -106,6 +112,7 @@ pub const NO_COLOR: Setting = Setting {
 pub const ALL: &[Setting] = &[
     STATE,
     AS,
+    DELEGATION,
     TENANT,
     TENANTS_DIR,
     DEV_ECHO_TOOLS,

@@ -178,7 +178,9 @@ fn when(code: Code) -> &'static str {
         Code::NotFound => "it does not exist, or the caller may not see it; the two read the same",
         Code::Conflict => "it is in the wrong state",
         Code::LastApprover => "too few people would be left to give an approval",
-        Code::NotOwner => "only its author may do it with this token, or at all",
+        Code::NotOwner => {
+            "it is somebody else's: only its author may do it with this token or at all, or who gave or got it"
+        }
         Code::EvalsNotRun => "the change's tests were not run; `evals` names them",
         Code::EvalsFailing => "the change's tests fail; `evals` names them",
         Code::LastAdmin => "no admin would be left",

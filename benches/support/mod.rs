@@ -50,7 +50,7 @@ pub async fn company(dir: &Path) -> Company {
 }
 
 pub fn admit(gate: &Gate, credential: Credential, entry: &Entry) -> Caller {
-    gate.admit(&Presented { credential, channel: Channel::Cli, address: None }, &entry.spec).unwrap()
+    gate.admit(&Presented { credential, channel: Channel::Cli, address: None, under: None }, &entry.spec).unwrap()
 }
 
 pub async fn perform(gate: &Arc<Gate>, credential: Credential, operation: &str, input: Value) -> Value {
@@ -85,13 +85,8 @@ impl Log {
         let origin: String = conn.query_row("SELECT origin FROM log_head", [], |row| row.get(0)).unwrap();
         let tail = Tail::resume(conn, Signer::new(origin, &key)).unwrap();
         let policies = vec!["tick-by-admins".into()];
-        let asked = Some(Asked {
-            by: By::Actor,
-            scopes: Default::default(),
-            target: Target::Company,
-            granted: Vec::new(),
-            glass: None,
-        });
+        let (by, scopes, target) = (By::Actor, Default::default(), Target::Company);
+        let asked = Some(Asked { by, scopes, target, granted: Vec::new(), under: None, glass: None });
         let entry = LogEntry {
             actor: "ana".parse().unwrap(),
             event: Event::Denied {
@@ -103,7 +98,13 @@ impl Log {
             decision: Decision::Deny,
             policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
             idem: None,
-            gate: GateNote { operation: "tick".into(), channel: "http".into(), policies, asked },
+            gate: GateNote {
+                operation: "tick".into(),
+                channel: "http".into(),
+                on_behalf_of: Vec::new(),
+                policies,
+                asked,
+            },
         };
         let begun = tail.ts();
         Log { tail, entry, salt: [0; 32], begun, appended: 0 }

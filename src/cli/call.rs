@@ -21,6 +21,9 @@ pub struct Ask {
     /// Who acts. Nobody in particular does where no actor exists yet: only operations that have no address then.
     #[serde(rename = "as")]
     pub actor: Option<String>,
+    /// The delegation to act under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
 }
 
 /// What comes back: a body, or why there is none.
@@ -75,7 +78,8 @@ async fn attempt(gate: &Arc<Gate>, ask: Ask) -> Result<Answer, Stop> {
         None if entry.spec.route.local => Credential::Server,
         None => Credential::Nothing,
     };
-    let caller = gate.admit(&Presented { credential, channel: Channel::Cli, address: None }, &entry.spec)?;
+    let presented = Presented { credential, channel: Channel::Cli, address: None, under: ask.under };
+    let caller = gate.admit(&presented, &entry.spec)?;
     let call = entry.prepare(ask.input).map_err(|bad| Refusal::field("input", bad))?;
     let reply = gate.perform(Request { caller, call, idem: None }).await?;
     let body = match entry.spec.route.media {

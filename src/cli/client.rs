@@ -99,7 +99,8 @@ impl Session {
 
     /// Performs an operation as the acting actor.
     pub async fn call(&mut self, context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
-        let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()) };
+        let ask =
+            Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()), under: context.delegation.clone() };
         let mut answer = self.send(ask).await?;
         Ok(answer.error.take().map_or(Ok(answer.body), Err))
     }
@@ -135,13 +136,13 @@ pub async fn call(context: &Context, op: &str, input: Value) -> Result<Value, Fa
 
 /// The same; the caller sees why it was refused.
 pub async fn attempt(context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
-    let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()) };
+    let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()), under: context.delegation.clone() };
     Ok(once(context, ask).await?.map(|answer| answer.body))
 }
 
 /// Performs an operation as nobody but the holder of the state file.
 pub async fn call_as_holder(context: &Context, op: &str, input: Value) -> Result<Value, Failure> {
-    Ok(once(context, Ask { op: op.to_owned(), input, actor: None }).await??.body)
+    Ok(once(context, Ask { op: op.to_owned(), input, actor: None, under: None }).await??.body)
 }
 
 /// Reads a list, page by page, to its end or to `limit` rows.
@@ -163,7 +164,12 @@ async fn pages(
     loop {
         let missing = limit.map_or(DEFAULT_LIMIT, |limit| limit.saturating_sub(rows.len() as u32).min(MAX_LIMIT));
         set(&mut input, "limit", missing);
-        let ask = Ask { op: op.to_owned(), input: input.clone(), actor: Some(context.actor.clone()) };
+        let ask = Ask {
+            op: op.to_owned(),
+            input: input.clone(),
+            actor: Some(context.actor.clone()),
+            under: context.delegation.clone(),
+        };
         let answer = session.send(ask).await?;
         if let Some(refused) = answer.error {
             return Err(refused.into());

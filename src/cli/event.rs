@@ -95,7 +95,11 @@ fn lines(events: &[Value]) -> String {
     let row = |event: &Value| {
         let said = |field| show::cell(event.get(field));
         let body = event.get("event").unwrap_or(&Value::Null);
-        vec![said("seq"), said("at"), said("actor"), said("decision"), show::cell(body.get("type")), details(body)]
+        let actor = match event.get("on_behalf_of") {
+            Some(behalf) => format!("{} (for {})", said("actor"), show::cell(Some(behalf))),
+            None => said("actor"),
+        };
+        vec![said("seq"), said("at"), actor, said("decision"), show::cell(body.get("type")), details(body)]
     };
     show::aligned(events.iter().map(row))
 }

@@ -12,6 +12,7 @@ mod ci;
 mod client;
 mod completions;
 mod definition;
+mod delegation;
 mod directory;
 mod doctor;
 mod event;
@@ -71,6 +72,8 @@ struct Global {
     state: Option<PathBuf>,
     #[arg(long = "as", global = true, value_name = "ID", help = help(&config::AS))]
     acting: Option<String>,
+    #[arg(long, global = true, value_name = "DELEGATION", help = help(&config::DELEGATION))]
+    delegation: Option<String>,
     #[arg(long, global = true, value_name = "NAME", help = help(&config::TENANT))]
     tenant: Option<String>,
     #[arg(long, global = true, value_name = "DIR", help = help(&config::TENANTS_DIR))]
@@ -105,6 +108,9 @@ enum Command {
     Approve(approval::Approve),
     #[command(subcommand)]
     Approval(approval::Approval),
+    Delegate(delegation::Delegate),
+    #[command(subcommand)]
+    Delegation(delegation::Delegation),
     #[command(subcommand)]
     BreakGlass(policy::glass::Grants),
     Tick(tick::Tick),
@@ -128,6 +134,8 @@ pub struct Context {
     named: bool,
     /// Empty where nobody is known and nobody need be.
     actor: String,
+    /// The delegation to act under.
+    delegation: Option<String>,
     format: Format,
     dev_auth: bool,
     /// A server on the network to ask instead.
@@ -158,6 +166,7 @@ impl Global {
         let nobody = || Failure::Usage(format!("the login name is not known: give --as or {}", config::AS.variable));
         Ok(Context {
             actor: known.or_else(|| anybody.then(String::new)).ok_or_else(nobody)?,
+            delegation: self.delegation.or_else(|| config::DELEGATION.value()),
             named,
             state: state(self.state, self.tenant, self.tenants_dir)?,
             format: self.format,
@@ -247,6 +256,8 @@ impl Command {
             Command::Inbox(command) => command.run(context).await,
             Command::Approve(command) => command.run(context).await,
             Command::Approval(command) => command.run(context).await,
+            Command::Delegate(command) => command.run(context).await,
+            Command::Delegation(command) => command.run(context).await,
             Command::BreakGlass(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,
             Command::Kill(command) => command.run(context).await,

@@ -44,7 +44,12 @@ impl Remote {
         let entry = operations::ALL.iter().find(|entry| entry.spec.name == ask.op).ok_or_else(unknown)?;
         let request = self.request(&entry.spec.route, &ask.input)?;
         let failed = |error: reqwest::Error| Failure::new(format!("{} does not answer: {}", self.base, causes(&error)));
-        let response = request.bearer_auth(&self.token).send().await.map_err(failed)?;
+        let request = request.bearer_auth(&self.token);
+        let request = match &ask.under {
+            Some(under) => request.header("ok-delegation", under),
+            None => request,
+        };
+        let response = request.send().await.map_err(failed)?;
         let status = response.status().as_u16();
         let next = response.headers().get("x-next-cursor").and_then(|value| Some(value.to_str().ok()?.to_owned()));
         let text = response.text().await.map_err(failed)?;

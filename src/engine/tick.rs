@@ -49,7 +49,7 @@ async fn all_due(gate: &Arc<Gate>) -> Result<(), String> {
 
 async fn once(gate: &Arc<Gate>) -> Result<Ticked, Stop> {
     let entry = gate.entry("tick").ok_or_else(Refusal::not_found)?;
-    let presented = Presented { credential: Credential::Server, channel: Channel::Tick, address: None };
+    let presented = Presented { credential: Credential::Server, channel: Channel::Tick, address: None, under: None };
     let caller = gate.admit(&presented, &entry.spec)?;
     let call = entry.prepare(json!({})).map_err(|bad| Refusal::bad_request(bad.to_string()))?;
     let reply = gate.perform(Request { caller, call, idem: None }).await?;
@@ -85,7 +85,7 @@ mod tests {
 
     async fn name_an_admin(gate: &Arc<Gate>) {
         let entry = gate.entry("company.init").unwrap();
-        let presented = Presented { credential: Credential::Server, channel: Channel::Cli, address: None };
+        let presented = Presented { credential: Credential::Server, channel: Channel::Cli, address: None, under: None };
         let caller = gate.admit(&presented, &entry.spec).unwrap();
         let call = entry.prepare(json!({ "id": "ana" })).unwrap();
         gate.perform(Request { caller, call, idem: None }).await.unwrap();

@@ -1,11 +1,12 @@
 //! Admission: who is calling. What a token may reach is decided here; what its holder may do, by policy.
 
+use super::chain;
 use super::limiter::Limiter;
 use super::operation::Spec;
 use super::world::World;
 use crate::store::actors::Status;
 use crate::types::caller::{Caller, Credential, Presented, Who};
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Refusal};
 use crate::types::time::Time;
 use crate::types::token::{self, TokenHash, TokenKind};
@@ -29,12 +30,16 @@ pub(super) fn admit(
         Credential::Server if spec.route.by_server => Who::Server,
         Credential::Server => return Err(unauthorized("the server itself does not do this")),
     };
-    let caller = Caller::new(who, presented.channel);
+    // Nobody in particular acts in nobody's name.
+    let under = presented.under.as_deref().filter(|_| !matches!(who, Who::Visitor | Who::Server)).map(Id::stored);
+    let caller = Caller { under, ..Caller::new(who, presented.channel) };
     reaches(&caller, spec)?;
+    chain::holds(world, &caller, now)?;
     Ok(caller)
 }
 
-/// Makes sure of a caller again: between admission and the writer's turn, its token may have ended or been narrowed.
+/// Makes sure of a caller again: between admission and the writer's turn, its token or the delegation that it acts under may
+/// have ended or been narrowed.
 pub(super) fn still(world: &World, caller: Caller, spec: &Spec, now: Time) -> Result<Caller, Refusal> {
     let who = match caller.who {
         Who::Token { hash, .. } => live(world, &hash, now).ok_or_else(|| unauthorized("invalid token"))?,
@@ -43,6 +48,7 @@ pub(super) fn still(world: &World, caller: Caller, spec: &Spec, now: Time) -> Re
     };
     let caller = Caller { who, ..caller };
     reaches(&caller, spec)?;
+    chain::holds(world, &caller, now)?;
     Ok(caller)
 }
 

@@ -1,7 +1,7 @@
 //! Recorded questions, asked again on both sides, in the directory as it was.
 //!
-//! Always true: an answer is remembered only for questions that are alike, and only where no policy that applies looks at the
-//! time; so remembering changes nothing but the time that it takes.
+//! Always true: an answer is remembered only for questions that are alike, and only where neither a policy that applies nor a
+//! delegation looks at the time; so remembering changes nothing but the time that it takes.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,7 +126,8 @@ impl<'a> Worker<'a> {
             return Err(NOBODY);
         }
         let channel = note.channel.parse().map_err(|_| UNREADABLE)?;
-        let caller = Caller { glass: asked.glass.clone(), ..Caller::new(who(asked, actor), channel) };
+        let (under, glass) = (asked.under.clone(), asked.glass.clone());
+        let caller = Caller { under, glass, ..Caller::new(who(asked, actor), channel) };
         let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
         self.tally.note(operation, &entry.actor, &outcome, recorded(entry, &outcome, plan));
         if self.tally.wants(operation, &outcome) {
@@ -144,7 +145,8 @@ impl<'a> Worker<'a> {
         key: &mut Vec<u8>,
     ) -> Arc<Outcome> {
         let seen = sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
-        if plan.timed || seen.is_some_and(|sight| sight.timed) {
+        // A chain of delegations holds until a time, whatever the policies look at.
+        if plan.timed || seen.is_some_and(|sight| sight.timed) || caller.under.is_some() {
             return Arc::new(self.both(batch, entry, caller, operation, asked));
         }
         key.clear();

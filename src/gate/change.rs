@@ -12,7 +12,7 @@ use super::permit::Grant;
 use super::reader::Reader;
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, hold, pool, replay, rule};
+use super::{admit, chain, hold, pool, replay, rule};
 use crate::log::append;
 use crate::log::record::{Decision, Entry, GateNote};
 use crate::policy::Ruling;
@@ -136,7 +136,7 @@ impl Writer {
     fn told(&mut self, told: Told, now: Time) -> Result<Reply, Halt> {
         let Told { caller, spec, target, ruling, events, reply } = told;
         let caller = admit::still(&self.world, caller, spec, now)?;
-        let gate = note(spec.name, &caller, &target, &[], &ruling);
+        let gate = note(&self.world, spec.name, &caller, &target, &[], &ruling);
         let drafted = events.into_iter().map(|event| Drafted { event, behalf: None }).collect();
         self.record(drafted, &Record::allowed(&caller, gate, None, now))?;
         Ok(Reply { decision: self.newest(), ..reply })
@@ -176,7 +176,7 @@ impl Writer {
         let ruling = rule::decide_watched(&self.world, caller, spec.name, &target, now)?;
         match &ruling {
             Ruling::Allow { .. } => {
-                let gate = note(spec.name, caller, &target, &[], &ruling);
+                let gate = note(&self.world, spec.name, caller, &target, &[], &ruling);
                 self.effect(&Record::allowed(caller, gate, idem, now), spec, act, &ruling, None)
             }
             Ruling::NeedsApproval { .. } => {
@@ -195,7 +195,9 @@ impl Writer {
             (read.state_of(target)?, now.plus_ms(read.approval_life(ruling)?))
         };
         let tenant = self.world.instance.ulid.clone();
-        let asked = hold::Asked { tenant: &tenant, caller, operation: spec.name, input, target, resource };
+        let behalf = chain::behalf(&self.world, caller);
+        let asked =
+            hold::Asked { tenant: &tenant, caller, behalf: &behalf, operation: spec.name, input, target, resource };
         if let Some(open) = approvals::open(&self.conn, &asked.digest()?, now)? {
             if open.status == ApprovalStatus::Pending {
                 return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
@@ -203,7 +205,7 @@ impl Writer {
             let granted = rule::Asker::new(&self.world, caller, target, now).ask(spec.name, &open.kinds);
             if granted.is_allowed() {
                 let used = Event::ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
-                let gate = note(spec.name, caller, target, &open.kinds, &granted);
+                let gate = note(&self.world, spec.name, caller, target, &open.kinds, &granted);
                 let record = Record::allowed(caller, gate, idem, now);
                 return self.effect(&record, spec, act, &granted, Some(used));
             }
@@ -214,9 +216,9 @@ impl Writer {
             return self.effect(&Record::allowed(&caller, gate, idem, now), spec, act, &ruling, Some(used));
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
-        let told = pool::of_kinds(&self.world, kinds, &caller.actor(), now);
+        let told = pool::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
         let event = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
-        let gate = note(spec.name, caller, target, &[], ruling);
+        let gate = note(&self.world, spec.name, caller, target, &[], ruling);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
         let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
@@ -245,9 +247,9 @@ impl Writer {
             operation: spec.name.to_owned(),
             target: target.id(),
             kinds: kinds.to_vec(),
-            skipped: pool::of_kinds(&self.world, kinds, &caller.actor(), now),
+            skipped: pool::of_kinds(&self.world, kinds, (&caller.actor(), &[]), now),
         };
-        let gate = note(spec.name, &caller, target, kinds, &ruling);
+        let gate = note(&self.world, spec.name, &caller, target, kinds, &ruling);
         Some(Broken { caller, ruling, gate, used })
     }
 
@@ -311,7 +313,7 @@ impl Writer {
         };
         let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
         let event = Event::Denied { operation, target: target.id(), reason, fault };
-        let gate = note(spec.name, caller, target, &[], ruling);
+        let gate = note(&self.world, spec.name, caller, target, &[], ruling);
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
         Ok(Refusal { decision: self.newest(), ..denial(spec, ruling) }.into())

@@ -1,9 +1,13 @@
 //! The context of a decision: what the server itself knows about a request, never what a caller claims.
 
+use std::sync::Arc;
+
+use super::chain;
 use super::world::World;
 use crate::policy::Record;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
+use crate::types::delegation::Terms;
 use crate::types::scope::Scope;
 use crate::types::time::Time;
 
@@ -48,7 +52,8 @@ pub(super) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = K
     world.kills.keys().cloned().collect::<Vec<_>>().into_iter().filter(touches)
 }
 
-pub(super) fn of(world: &World, caller: &Caller, now: Time) -> Record {
+/// `links`: the chain of delegations that the caller acts under.
+pub(super) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time) -> Record {
     let killed = killed(world, caller);
     let kill = Record::new()
         .bool("engaged", killed.global || killed.actor || killed.team)
@@ -60,10 +65,14 @@ pub(super) fn of(world: &World, caller: &Caller, now: Time) -> Record {
         Who::Token { .. } | Who::Visitor | Who::Server | Who::Holder(_) => (false, true),
     };
     let token = Record::new().bool("scoped", scoped).bool("reads", reads);
-    Record::new()
+    let facts = Record::new()
         .bool("break_glass", caller.glass.is_some())
         .string("channel", caller.channel.name())
         .record("kill", kill)
         .datetime("now", now.0)
-        .record("token", token)
+        .record("token", token);
+    match chain::facts_of(links) {
+        Some(delegation) => facts.record("delegation", delegation),
+        None => facts,
+    }
 }

@@ -4,6 +4,7 @@
 use std::str::FromStr as _;
 use std::sync::Arc;
 
+use super::chain;
 use super::operation::Entry;
 use super::rule::Asker;
 use super::schema::schema;
@@ -13,7 +14,7 @@ use super::world::{Ground, World};
 use crate::log::append::Head;
 use crate::policy::check::{self, Options, Report};
 use crate::policy::diff::{self, Semantic, Sides};
-use crate::policy::testing::{self, Asked, Case, Fixture, Member, Run, Stage, Team, Way};
+use crate::policy::testing::{self, Asked, Case, Delegation, Fixture, Member, Run, Stage, Team, Way};
 use crate::policy::{Bundle, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::store::company::Instance;
@@ -21,29 +22,31 @@ use crate::store::kills::Kill;
 use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::change::{ChangeState, ChangeTarget};
+use crate::types::delegation::{Authority, DelegationStatus, Terms};
 use crate::types::id::{ActorId, Id};
+use crate::types::operations::Operations;
 use crate::types::time::Time;
 use crate::types::token::TokenHash;
 
 /// Checks a bundle against these operations.
 pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Report {
-    check::check(&schema(entries), bundle, &Operations(entries), options)
+    check::check(&schema(entries), bundle, &Known(entries), options)
 }
 
 /// Asks both sides made-up questions about these operations.
 pub fn differences(entries: &[Entry], sides: &Sides<'_>) -> Semantic {
-    diff::search(sides, &Operations(entries), diff::MOST)
+    diff::search(sides, &Known(entries), diff::MOST)
 }
 
 /// Runs a bundle's own tests.
 pub fn run(entries: &[Entry], bundle: &Bundle, compiled: &Arc<Snapshot>) -> Run {
-    testing::run(bundle, compiled, &Operations(entries), usize::MAX)
+    testing::run(bundle, compiled, &Known(entries), usize::MAX)
 }
 
 /// The operations that a test can ask about.
-struct Operations<'a>(&'a [Entry]);
+struct Known<'a>(&'a [Entry]);
 
-impl Stage for Operations<'_> {
+impl Stage for Known<'_> {
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
         let world = world(snapshot, fixture, schema(self.0));
         cases.iter().map(|case| self.question(&world, fixture, case)).collect()
@@ -55,7 +58,7 @@ impl Stage for Operations<'_> {
     }
 }
 
-impl Operations<'_> {
+impl Known<'_> {
     fn question(&self, world: &World, fixture: &Fixture, case: &Case) -> Result<Asked, String> {
         let mut world = world.clone();
         let now = case.around.now.unwrap_or(fixture.now);
@@ -65,6 +68,9 @@ impl Operations<'_> {
             return Err(format!("granted: there is no approval kind `{unknown}`"));
         }
         let caller = caller(&world, case)?;
+        if let Some(under) = caller.under.as_ref().filter(|_| chain::links(&world, &caller, now).is_none()) {
+            return Err(format!("under: `{}` does not act under `{under}`: it has ended, or is another's", case.actor));
+        }
         let about = self.about(&world, &case.op)?;
         let target = target(fixture, &world, case, &caller, &about)?;
         let oneself = matches!(&target, Target::Actor(id) if *id == caller.actor());
@@ -104,7 +110,30 @@ pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String)
     let mut world = World::empty(ground, head);
     let teams = fixture.teams.iter().map(|row| team(row, fixture.now));
     world.settle(teams.chain(fixture.actors.iter().map(|row| member(row, fixture.now))).collect());
+    for row in &fixture.delegations {
+        let terms = delegation(row, &world);
+        world.delegate(terms);
+    }
     world
+}
+
+/// A row rests on rows before it.
+fn delegation(row: &Delegation, world: &World) -> Terms {
+    let parent = row.parent.as_ref().and_then(|parent| world.delegations.get(parent));
+    let above = parent.map(|parent| parent.chain.clone()).unwrap_or_default();
+    Terms {
+        id: row.id.clone(),
+        from: row.from.clone(),
+        to: row.to.clone(),
+        scope: Operations(row.scope.clone().unwrap_or_else(|| [Operations::ALL.to_owned()].into())),
+        authority: row.authority.unwrap_or(Authority::Act),
+        tools: row.tools.clone(),
+        expires_at: row.expires_at.unwrap_or(Time(i64::MAX)),
+        parent: row.parent.clone(),
+        depth: parent.map_or(1, |parent| parent.depth + 1),
+        chain: std::iter::once(row.from.clone()).chain(above).collect(),
+        status: if row.exhausted { DelegationStatus::Exhausted } else { DelegationStatus::Active },
+    }
 }
 
 fn kill(scope: &KillScope, at: Time) -> Kill {
@@ -161,8 +190,8 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
         true => Who::Holder(actor),
         false => Who::Token { actor, hash: TokenHash([0; 32]), scopes },
     };
-    let glass = case.around.broken.then(|| Id::stored("bgl_1"));
-    Ok(Caller { glass, ..Caller::new(who, channel) })
+    let (under, glass) = (case.around.under.as_deref(), case.around.broken.then(|| Id::stored("bgl_1")));
+    Ok(Caller { under: under.map(Id::stored), glass, ..Caller::new(who, channel) })
 }
 
 fn known(world: &World, id: &str) -> Result<ActorId, String> {
@@ -198,8 +227,8 @@ fn target(
     }
     if let Some(approval) = fixture.approvals.iter().find(|row| row.id == id && is(ResourceKind::Approval)) {
         let (requester, operation) = (approval.requester.clone(), approval.operation.clone());
-        let approvers = approval.approvers.clone();
-        return Ok(Target::Approval { id: approval.id.clone(), requester, operation, approvers });
+        let (approvers, behalf) = (approval.approvers.clone(), approval.behalf.clone());
+        return Ok(Target::Approval { id: approval.id.clone(), requester, operation, approvers, behalf });
     }
     if let Some(row) = fixture.changes.iter().find(|row| row.id == id && is(ResourceKind::Change)) {
         return Ok(Target::Change {
@@ -209,7 +238,12 @@ fn target(
             state: row.state.unwrap_or(ChangeState::Proposed),
             reviewed: row.reviewed,
             peers: row.peers,
+            behalf: row.behalf.clone(),
         });
+    }
+    if let Some(terms) = world.delegations.get(id).filter(|_| is(ResourceKind::Delegation)) {
+        let (giver, taker, chain) = (terms.from.clone(), terms.to.clone(), terms.chain.clone());
+        return Ok(Target::Delegation { id: terms.id.clone(), giver, taker, chain });
     }
     let numbered = |seq: i64| id == format!("event:{seq}");
     if let Some(event) = fixture.events.iter().find(|event| numbered(event.id) && is(ResourceKind::Event)) {

@@ -18,6 +18,8 @@ use crate::types::time::Time;
 pub(super) struct Asked<'a> {
     pub tenant: &'a str,
     pub caller: &'a Caller,
+    /// On whose behalf.
+    pub behalf: &'a [ActorId],
     pub operation: &'a str,
     pub input: &'a Value,
     pub target: &'a Target,
@@ -29,7 +31,7 @@ struct Exact<'a> {
     action: &'a str,
     actor: &'a ActorId,
     arguments: &'a Value,
-    on_behalf_of: [&'a str; 0],
+    on_behalf_of: &'a [ActorId],
     resource: String,
     resource_version: &'a Value,
     tenant: &'a str,
@@ -42,7 +44,7 @@ impl Asked<'_> {
             action: self.operation,
             actor: &self.caller.actor(),
             arguments: self.input,
-            on_behalf_of: [],
+            on_behalf_of: self.behalf,
             resource: self.target.id(),
             resource_version: &self.resource,
             tenant: self.tenant,
@@ -84,5 +86,7 @@ pub(super) fn park(
         channel: asked.channel(),
         expires_at,
         approvers,
+        under: asked.caller.under.clone(),
+        on_behalf_of: asked.behalf.to_vec(),
     })
 }

@@ -7,6 +7,7 @@ use std::str::FromStr as _;
 
 use cedar_policy::EntityUid;
 
+use super::chain;
 use super::facts;
 use super::pool;
 use super::reader::Reader;
@@ -14,12 +15,18 @@ use super::rule::{self, Asker};
 use super::target::Target;
 use super::whatif::Change;
 use super::world::World;
-use crate::policy::{Explanation, Eyes, Ruling};
+use crate::policy::{Explanation, Eyes, Giver, Ruling};
 use crate::store::actors::Actor;
 use crate::types::actor::KillScope;
-use crate::types::caller::Caller;
+use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::time::Time;
+
+/// One of those on whose behalf a call would be made, and what they gave.
+pub struct Link {
+    pub delegation: String,
+    pub from: ActorId,
+}
 
 /// Somebody's call, as the asker may see it.
 pub struct Inquiry<'a> {
@@ -58,14 +65,47 @@ impl<'a> Inquiry<'a> {
     /// Why the ruling is what it is.
     pub fn explain(&self, ruling: &Ruling) -> Explanation {
         let sees = |uid: &EntityUid| self.sees_entity(uid);
-        Asker::new(self.world, &self.caller, self.target, self.now)
+        self.refused()
             .question(self.operation, &[], |question| self.world.policy.explain(question, ruling, Eyes { sees: &sees }))
+    }
+
+    fn asked(&self) -> Asker<'a> {
+        Asker::new(self.world, &self.caller, self.target, self.now)
+    }
+
+    /// The question as it is put about the one in the way: the caller, or the first on whose behalf it may not be.
+    fn refused(&self) -> Asker<'a> {
+        let asked = self.asked();
+        if !asked.own(self.operation).is_allowed() {
+            return asked;
+        }
+        let mut links = asked.links(self.operation).into_iter();
+        match links.find(|(_, withheld, theirs)| withheld.is_some() || !theirs.is_allowed()) {
+            Some((giver, None, _)) => asked.put_by(giver),
+            _ => asked,
+        }
+    }
+
+    /// Everybody on whose behalf it would be, the nearest first, with what is said of each of them.
+    pub fn links(&self) -> Vec<(Link, Ruling)> {
+        let link = |(giver, withheld, theirs): (Giver, Option<String>, Ruling)| {
+            let withheld = withheld.map(|why| Ruling::Deny { because: Vec::new(), fault: None, why: Some(why) });
+            let from = giver.name.parse().unwrap_or_else(|_| ActorId::system());
+            (Link { delegation: giver.delegation, from }, withheld.unwrap_or(theirs))
+        };
+        self.asked().links(self.operation).into_iter().map(link).collect()
     }
 
     /// The smallest sets of changes that turn the answer to yes, each of them tried.
     pub fn what_would_change(&self) -> Vec<Vec<Change>> {
         let sees = |uid: &EntityUid| self.sees_entity(uid);
-        self.world.policy.what_would_change(self, Eyes { sees: &sees })
+        if self.caller.under.is_some() && self.asked().own(self.operation).is_allowed() {
+            return Vec::new();
+        }
+        let mut sets = self.world.policy.what_would_change(self, Eyes { sees: &sees });
+        // What turns the caller's own answer need not turn it on behalf of others.
+        sets.retain(|set| self.caller.under.is_none() || self.is_allowed_after(set));
+        sets
     }
 
     /// The row of an actor, for telling what a change changes.
@@ -75,13 +115,19 @@ impl<'a> Inquiry<'a> {
 
     /// The engaged kill switches that touch the caller.
     pub fn kills(&self) -> Vec<KillScope> {
-        facts::touching(self.world, &self.caller).collect()
+        let behalf = chain::behalf(self.world, &self.caller);
+        let giver = |id: ActorId| Caller::new(Who::Holder(id), self.caller.channel);
+        let all = std::iter::once(self.caller.clone()).chain(behalf.into_iter().map(giver));
+        let found: BTreeSet<KillScope> =
+            all.flat_map(|caller| facts::touching(self.world, &caller).collect::<Vec<_>>()).collect();
+        found.into_iter().collect()
     }
 
     /// Who may give a kind of approval to this call, if it were asked for now.
     pub fn approvers(&self, kind: &str) -> BTreeSet<ActorId> {
         let rule = self.world.policy.approvals().rule(kind);
-        pool::approvers(self.world, &rule, &self.caller.actor(), self.now, self.now)
+        let behalf = chain::behalf(self.world, &self.caller);
+        pool::approvers(self.world, &rule, (&self.caller.actor(), &behalf), self.now, self.now)
     }
 
     /// How many people must give a kind of approval.

@@ -3,7 +3,7 @@
 //! they are the same one, and by the names that stand in policies.
 //!
 //! Always true of a key: it holds all that [`Asker`](super::rule::Asker) gathers, except the time; whoever adds to that adds
-//! here. Names are replaced by the order in which they turn up, types and all other values stay.
+//! here. Whoever acts under a delegation is asked anew each time. Names are replaced by the order in which they turn up, types and all other values stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -180,14 +180,22 @@ impl Writer<'_> {
                     }
                 }
             }
-            Target::Approval { id, requester, operation, approvers } => {
+            Target::Approval { id, requester, operation, approvers, behalf } => {
                 self.key.push(15);
                 self.thing("Ok::Approval", id);
                 self.text(operation);
                 self.actor(requester, Far::End);
                 self.all(approvers.iter(), Far::Beyond);
+                self.all(behalf.iter(), Far::Beyond);
             }
-            Target::Change { id, author, to, state, reviewed, peers } => {
+            Target::Delegation { id, giver, taker, chain } => {
+                self.key.push(17);
+                self.thing("Ok::Delegation", id);
+                self.actor(giver, Far::End);
+                self.actor(taker, Far::End);
+                self.all(chain.iter(), Far::Beyond);
+            }
+            Target::Change { id, author, to, state, reviewed, peers, behalf } => {
                 self.key.push(16);
                 self.thing("Ok::Change", id);
                 self.text(to.name());
@@ -195,6 +203,7 @@ impl Writer<'_> {
                 self.flags(&[*reviewed]);
                 self.count(*peers as usize);
                 self.actor(author, Far::End);
+                self.all(behalf.iter(), Far::Beyond);
             }
         }
     }

@@ -3,6 +3,7 @@
 
 pub mod admit;
 mod again;
+mod chain;
 pub mod change;
 pub mod draft;
 pub mod facts;

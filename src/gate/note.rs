@@ -1,12 +1,21 @@
 //! What the log keeps of a decision: enough to ask the same question of other policies later.
 
+use super::chain;
 use super::target::Target;
+use super::world::World;
 use crate::log::record::{Asked, By, Entry, GateNote};
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Who};
 
 /// How the gate decided one call. `granted` are the kinds of approval that were given.
-pub(super) fn note(operation: &str, caller: &Caller, target: &Target, granted: &[String], ruling: &Ruling) -> GateNote {
+pub(super) fn note(
+    world: &World,
+    operation: &str,
+    caller: &Caller,
+    target: &Target,
+    granted: &[String],
+    ruling: &Ruling,
+) -> GateNote {
     let by = match &caller.who {
         Who::Visitor => By::Visitor,
         Who::Server => By::Server,
@@ -20,11 +29,13 @@ pub(super) fn note(operation: &str, caller: &Caller, target: &Target, granted: &
         operation: operation.to_owned(),
         channel: caller.channel.name().to_owned(),
         policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
+        on_behalf_of: chain::behalf(world, caller),
         asked: Some(Asked {
             by,
             scopes,
             target: target.clone(),
             granted: granted.to_vec(),
+            under: caller.under.clone(),
             glass: caller.glass.clone(),
         }),
     }

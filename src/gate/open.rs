@@ -307,7 +307,7 @@ fn log_by_system(
 ) -> Result<(), CannotOpen> {
     let actor = ActorId::system();
     fold(conn, now, &actor, &event)?;
-    let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), policies: Vec::new(), asked: None };
+    let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), ..GateNote::default() };
     let entry = LogEntry { actor, event, decision: Decision::System, policy, idem: None, gate };
     tail.append(conn, &entry, now, options.entropy.bytes32())?;
     Ok(())

@@ -74,6 +74,7 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         .filter(|(name, _)| in_path(name) || in_query)
         .map(|(name, schema)| parameter(name, schema, in_path(name), required.iter().any(|one| one == name)))
         .chain(idempotency(entry))
+        .chain(delegation(&entry.spec))
         .collect();
     let mut value = json!({
         "operationId": spec.name,
@@ -140,6 +141,16 @@ fn idempotency(entry: &Entry) -> Option<Value> {
             "name": "Idempotency-Key", "in": "header", "required": false,
             "description": "A request that is sent again with the same key within a day takes effect once.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
+        })
+    })
+}
+
+fn delegation(spec: &Spec) -> Option<Value> {
+    (!spec.route.open).then(|| {
+        json!({
+            "name": "ok-delegation", "in": "header", "required": false,
+            "description": "The id of a delegation to act under, on behalf of whoever gave it.",
+            "schema": { "type": "string" },
         })
     })
 }

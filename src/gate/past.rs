@@ -22,6 +22,11 @@ pub const DIRECTORY: &[EventKind] = &[
     EventKind::OwnerChanged,
     EventKind::LeadChanged,
     EventKind::KillSwitch,
+    EventKind::DelegationGranted,
+    EventKind::DelegationRevoked,
+    EventKind::DelegationExpired,
+    EventKind::BudgetReserved,
+    EventKind::BudgetSettled,
 ];
 
 /// The company at one moment that has gone by.

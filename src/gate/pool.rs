@@ -10,11 +10,11 @@ use crate::types::actor::ActorKind;
 use crate::types::id::ActorId;
 use crate::types::time::{HOUR, Time};
 
-/// Everybody who may decide a request of `requester` that has waited since `since`.
+/// Everybody who may decide a request of `requester`, on behalf of these, that has waited since `since`.
 pub(super) fn approvers(
     world: &World,
     rule: &ApprovalRule,
-    requester: &ActorId,
+    (requester, behalf): (&ActorId, &[ActorId]),
     since: Time,
     now: Time,
 ) -> BTreeSet<ActorId> {
@@ -22,22 +22,24 @@ pub(super) fn approvers(
     let pools: Vec<&Pool> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
     let requesters_teams = world.card(requester).map(|card| card.teams.as_slice()).unwrap_or_default();
     // An agent asks on behalf of who answers for it.
-    let owner = world.card(requester).and_then(|card| card.actor.owner.as_ref());
+    let owner = |id| world.card(id).and_then(|card| card.actor.owner.as_ref());
+    let owners: Vec<&ActorId> = std::iter::once(requester).chain(behalf).filter_map(owner).collect();
+    let own = |id: &ActorId| id == requester || behalf.contains(id) || owners.contains(&id);
     let people = world.actors.values().filter(|card| {
         let actor = &card.actor;
         actor.kind == ActorKind::Person
             && actor.status == Status::Active
-            && (rule.self_approval || (actor.id != *requester && Some(&actor.id) != owner))
+            && (rule.self_approval || !own(&actor.id))
             && pools.iter().any(|pool| fits(world, pool, card, requesters_teams))
     });
     people.map(|card| card.actor.id.clone()).collect()
 }
 
 /// Everybody who may give any of these kinds to a new request.
-pub(super) fn of_kinds(world: &World, kinds: &[String], requester: &ActorId, now: Time) -> Vec<ActorId> {
+pub(super) fn of_kinds(world: &World, kinds: &[String], request: (&ActorId, &[ActorId]), now: Time) -> Vec<ActorId> {
     let rules = world.policy.approvals();
     let people: BTreeSet<ActorId> =
-        kinds.iter().flat_map(|kind| approvers(world, &rules.rule(kind), requester, now, now)).collect();
+        kinds.iter().flat_map(|kind| approvers(world, &rules.rule(kind), request, now, now)).collect();
     people.into_iter().collect()
 }
 

@@ -2,6 +2,7 @@
 //! its company when it is made, so no query has a company to forget.
 
 mod approvals;
+mod delegations;
 mod glass;
 mod policies;
 
@@ -87,7 +88,8 @@ impl<'a> Reader<'a> {
 
     /// Whether the target exists as far as the caller can tell.
     pub fn sees(&self, target: &Target) -> bool {
-        sight(target).is_none_or(|operation| self.may(operation, target))
+        sight(target)
+            .is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
     }
 
     /// The same company at the same moment, as somebody else.
@@ -143,6 +145,7 @@ impl<'a> Reader<'a> {
                 let change = self.change(id)?;
                 json!(change.map(|change| json!({ "hash": change.hash, "open": change.state.is_open() })))
             }
+            Target::Delegation { id, .. } => json!(self.delegation(id)?.map(|given| given.terms.status)),
             Target::Event { .. } | Target::KillSwitch { .. } | Target::Approval { .. } => Value::Null,
         })
     }

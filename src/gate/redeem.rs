@@ -11,10 +11,11 @@ use super::hold::Asked;
 use super::note::note;
 use super::operation::Call;
 use super::permit::Grant;
-use super::{admit, replay};
+use super::{admit, chain, replay};
 use crate::policy::Ruling;
 use crate::store::approvals::Approval;
 use crate::types::caller::{Caller, Who};
+use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 
 /// What came of an approval.
@@ -42,14 +43,17 @@ impl Draft<'_> {
         if entry.spec.route.secret.is_some() {
             return Ok(Redeemed::AtNextCall);
         }
-        let caller = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
+        let under = approval.under.as_deref().map(Id::stored);
+        let caller = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
         let read = self.read().acting_as(&caller);
         admit::still(read.world(), caller.clone(), &entry.spec, read.now())?;
         let call = entry.prepare(approval.input.clone()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
         let target = call.target(&read)?;
         let resource = read.state_of(&target)?;
         let (tenant, operation) = (&read.world().instance.ulid, entry.spec.name);
-        let asked = Asked { tenant, caller: &caller, operation, input: &approval.input, target: &target, resource };
+        let behalf = chain::behalf(read.world(), &caller);
+        let (caller_of, input) = (&caller, &approval.input);
+        let asked = Asked { tenant, caller: caller_of, behalf: &behalf, operation, input, target: &target, resource };
         if asked.digest()? != approval.digest {
             return Ok(Redeemed::Stale(format!("{} has changed since it was asked for", target.id())));
         }
@@ -60,7 +64,7 @@ impl Draft<'_> {
         let Call::Change(act) = call.call else {
             return Ok(Redeemed::Stale(format!("{operation} changes nothing")));
         };
-        let gate = note(operation, &caller, &target, granted, &ruling);
+        let gate = note(read.world(), operation, &caller, &target, granted, &ruling);
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
         let mut nested = self.nested(&read, &entry.spec);
         let done = act.run(grant, &mut nested)?;

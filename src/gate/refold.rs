@@ -24,6 +24,8 @@ const FOLDED: &[(&str, &str)] = &[
     ("kill", "scope"),
     ("approval", "id"),
     ("approval_decision", "approval || ' ' || by"),
+    ("delegation", "id"),
+    ("delegation_reservation", "id"),
     ("inbox", "id"),
 ];
 

@@ -21,7 +21,8 @@ use crate::types::time::Time;
 pub(super) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) -> Option<[u8; 32]> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
     mac.update(b"ok/idem/v1");
-    for part in [caller.actor().as_str(), spec.route.method.name(), &idem.path, &idem.key] {
+    let under = caller.under.as_ref().map(|under| under.as_str());
+    for part in [caller.actor().as_str(), spec.route.method.name(), &idem.path, &idem.key].into_iter().chain(under) {
         mac.update(&(part.len() as u64).to_be_bytes());
         mac.update(part.as_bytes());
     }
@@ -39,7 +40,7 @@ pub(super) fn answer(world: &World, caller: &Caller, kept: Kept, asked: &[u8; 32
         let message = "this Idempotency-Key was used for another request";
         return Err(Refusal::new(Code::IdempotencyMismatch, message).into());
     }
-    let reading = rule::decide(world, caller, "me.read", &Target::Actor(caller.actor()), now);
+    let reading = rule::Asker::new(world, caller, &Target::Actor(caller.actor()), now).seeing("me.read");
     if !reading.is_allowed() {
         let message = format!("policy denied me.read: {}", reading.reason());
         return Err(Refusal::new(Code::Denied, message).into());

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use cedar_policy::EntityUid;
 
+use super::chain::{self, Links};
 use super::facts;
 use super::target::{Target, actor_uid, sight, uid, uid_of};
 use super::world::World;
 use crate::policy::testing::Asked;
-use crate::policy::{Closed, Question, Record, Ruling, Slice, Snapshot};
+use crate::policy::{Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
@@ -23,6 +24,8 @@ pub(super) struct Asker<'a> {
     resource: EntityUid,
     entities: Vec<Closed>,
     facts: Record,
+    /// On whose behalf it is asked, nearest first.
+    givers: Vec<Giver>,
 }
 
 impl<'a> Asker<'a> {
@@ -31,18 +34,62 @@ impl<'a> Asker<'a> {
         let mut entities = Entities { world, seen: BTreeSet::new(), found: Vec::new() };
         entities.add_caller(caller);
         entities.add_target(target, &resource);
-        let facts = facts::of(world, caller, now);
-        Asker { world, principal: principal(caller), resource, entities: entities.found, facts }
+        let links: Option<Links> = chain::links(world, caller, now);
+        let given = links.as_deref().unwrap_or_default();
+        given.iter().for_each(|link| entities.add_with_links(&link.from));
+        let facts = facts::of(world, caller, given, now);
+        let givers =
+            if caller.under.is_some() { chain::givers(world, caller, links.as_deref(), now) } else { Vec::new() };
+        Asker { world, principal: principal(caller), resource, entities: entities.found, facts, givers }
     }
 
     /// The gate's answer. `granted` are the kinds of approval that were truly given.
     pub fn ask(&self, operation: &str, granted: &[String]) -> Ruling {
-        self.question(operation, granted, |question| self.world.policy.decide(question))
+        self.ask_for(operation, granted, For::Doing)
+    }
+
+    /// Whether the target may be known: what was handed on is about it, whether or not this read was too.
+    pub fn sees(&self, sight: &str) -> bool {
+        self.seeing(sight).is_allowed()
+    }
+
+    /// The answer to a read that goes with whatever was handed on.
+    pub fn seeing(&self, operation: &str) -> Ruling {
+        self.ask_for(operation, &[], For::Seeing)
+    }
+
+    fn ask_for(&self, operation: &str, granted: &[String], what: For) -> Ruling {
+        self.question(operation, granted, |question| self.world.policy.decide_for(question, &self.givers, what))
+    }
+
+    /// The answer to the caller alone.
+    pub fn own(&self, operation: &str) -> Ruling {
+        self.question(operation, &[], |question| self.world.policy.decide(question))
+    }
+
+    /// What each of those answers on whose behalf it is asked, and why something is withheld from the caller.
+    pub fn links(&self, operation: &str) -> Vec<(Giver, Option<String>, Ruling)> {
+        let link = |giver: &Giver| {
+            self.question(operation, &[], |question| {
+                let Giver { principal, facts, .. } = giver;
+                let theirs = self.world.policy.decide(&Question { principal, facts, ..*question });
+                (giver.clone(), self.world.policy.withheld(question, giver, For::Doing), theirs)
+            })
+        };
+        self.givers.iter().filter(|giver| !giver.ended).map(link).collect()
+    }
+
+    /// The same question, put by one of those on whose behalf it is asked.
+    pub fn put_by(mut self, giver: Giver) -> Asker<'a> {
+        self.principal = giver.principal;
+        self.facts = giver.facts;
+        self.givers = Vec::new();
+        self
     }
 
     /// The answer of other policies to the same question.
     pub fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
-        self.question_to(policies, operation, &[], |question| policies.decide(question))
+        self.question_to(policies, operation, &[], |question| policies.decide_for(question, &self.givers, For::Doing))
     }
 
     /// The question that the gate puts to the policies.
@@ -74,8 +121,8 @@ impl Asker<'_> {
     /// What would be asked, for tests of policies.
     pub fn asked(self, operation: &str, sight: Option<&str>, granted: Vec<String>) -> Asked {
         let sight = sight.map(|operation| uid("Action", operation));
-        let Asker { principal, resource, entities, facts, .. } = self;
-        Asked { principal, action: uid("Action", operation), resource, entities, facts, granted, sight }
+        let Asker { principal, resource, entities, facts, givers, .. } = self;
+        Asked { principal, action: uid("Action", operation), resource, entities, facts, granted, givers, sight }
     }
 }
 
@@ -95,11 +142,10 @@ pub(super) fn decide_seen(
 ) -> Result<Ruling, Refusal> {
     let asker = Asker::new(world, caller, target, now);
     let oneself = matches!(target, Target::Actor(id) if *id == caller.actor());
-    let visible = sight(target).is_none_or(|operation| oneself || asker.ask(operation, &[]).is_allowed());
+    let visible = sight(target).is_none_or(|operation| oneself || asker.sees(operation));
     let ruling = asker.ask(operation, &[]);
     // Whom a kill switch stops sees nothing and is told why: the attempt is denied and recorded, not hidden.
-    let stopped = facts::killed(world, caller);
-    if visible || ((stopped.actor || stopped.team) && !ruling.is_allowed()) {
+    if visible || (!ruling.is_allowed() && is_stopped(world, caller, now)) {
         Ok(ruling)
     } else {
         Err(Refusal::not_found())
@@ -121,6 +167,17 @@ pub(super) fn decide_watched(
         });
     }
     Ok(ruling)
+}
+
+/// Whether a kill switch stops the caller, or somebody on whose behalf it acts.
+fn is_stopped(world: &World, caller: &Caller, now: Time) -> bool {
+    let stopped = |caller: &Caller| {
+        let killed = facts::killed(world, caller);
+        killed.actor || killed.team
+    };
+    let links = chain::links(world, caller, now).unwrap_or_default();
+    let giver = |actor: &ActorId| Caller::new(Who::Holder(actor.clone()), caller.channel);
+    stopped(caller) || links.iter().any(|link| stopped(&giver(&link.from)))
 }
 
 fn principal(caller: &Caller) -> EntityUid {
@@ -158,7 +215,7 @@ impl Entities<'_> {
             }
             Target::Event { kind, actor, subjects, .. } => self.event(kind, actor.as_ref(), subjects),
             Target::KillSwitch { scope, engage } => self.kill_switch(scope, *engage),
-            Target::Change { author, to, state, reviewed, peers, .. } => {
+            Target::Change { author, to, state, reviewed, peers, behalf, .. } => {
                 self.add_with_links(author);
                 Record::new()
                     .entity("author", &actor_uid(author))
@@ -166,13 +223,23 @@ impl Entities<'_> {
                     .string("state", state.name())
                     .bool("reviewed", *reviewed)
                     .long("peers", i64::from(*peers))
+                    .entities("behalf", &behalf.iter().map(actor_uid).collect::<Vec<_>>())
             }
-            Target::Approval { requester, operation, approvers, .. } => {
+            Target::Delegation { giver, taker, chain, .. } => {
+                self.add_with_links(giver);
+                self.add_with_links(taker);
+                Record::new()
+                    .entity("giver", &actor_uid(giver))
+                    .entity("taker", &actor_uid(taker))
+                    .entities("chain", &chain.iter().map(actor_uid).collect::<Vec<_>>())
+            }
+            Target::Approval { requester, operation, approvers, behalf, .. } => {
                 self.add_with_links(requester);
                 Record::new()
                     .string("operation", operation)
                     .entity("requester", &actor_uid(requester))
                     .entities("approvers", &approvers.iter().map(actor_uid).collect::<Vec<_>>())
+                    .entities("behalf", &behalf.iter().map(actor_uid).collect::<Vec<_>>())
             }
         };
         self.found.push(Closed::new(uid, [], &facts));

@@ -17,6 +17,7 @@ pub(super) fn sight(target: &Target) -> Option<&'static str> {
         Target::KillSwitch { .. } => ResourceKind::KillSwitch,
         Target::Approval { .. } => ResourceKind::Approval,
         Target::Change { .. } => ResourceKind::Change,
+        Target::Delegation { .. } => ResourceKind::Delegation,
     })
 }
 
@@ -29,6 +30,7 @@ pub(super) fn sight_of(kind: ResourceKind) -> Option<&'static str> {
         ResourceKind::Event => Some("event.list"),
         ResourceKind::Approval => Some("approval.read"),
         ResourceKind::Change => Some("change.read"),
+        ResourceKind::Delegation => Some("delegation.read"),
     }
 }
 
@@ -41,6 +43,7 @@ pub(super) fn uid_of(target: &Target) -> EntityUid {
         Target::Event { seq, .. } => uid("Event", &seq.to_string()),
         Target::Approval { id, .. } => uid("Approval", id),
         Target::Change { id, .. } => uid("Change", id),
+        Target::Delegation { id, .. } => uid("Delegation", id),
         Target::KillSwitch { scope, .. } => uid("KillSwitch", &scope.to_string()),
     }
 }

@@ -93,6 +93,17 @@ impl Changing for Inquiry<'_> {
     }
 
     fn after<T>(&self, changes: &[Change], ask: impl FnOnce(&Question<'_>) -> T) -> Option<T> {
+        self.changed(changes, |asker, granted| asker.question(self.operation, granted, ask))
+    }
+}
+
+impl Inquiry<'_> {
+    /// Whether the gate would allow it after these changes.
+    pub(super) fn is_allowed_after(&self, changes: &[Change]) -> bool {
+        self.changed(changes, |asker, granted| asker.ask(self.operation, granted).is_allowed()).unwrap_or(false)
+    }
+
+    fn changed<T>(&self, changes: &[Change], ask: impl FnOnce(Asker<'_>, &[String]) -> T) -> Option<T> {
         let parts: BTreeSet<(u8, String)> = changes.iter().map(Change::part).collect();
         if parts.len() < changes.len() {
             return None;
@@ -102,11 +113,9 @@ impl Changing for Inquiry<'_> {
             change.make(&mut world, &mut caller, &mut granted)?;
         }
         let asker = Asker::new(&world, &caller, self.target, self.now);
-        Some(asker.question(self.operation, &granted, ask))
+        Some(ask(asker, &granted))
     }
-}
 
-impl Inquiry<'_> {
     fn facts(&self, path: &[String], to: &Scalar) -> Vec<Change> {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         match (path.as_slice(), to) {

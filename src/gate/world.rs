@@ -16,6 +16,7 @@ use crate::log::record::PolicyStamp;
 use crate::policy::{Bundle, Closed, Record, Snapshot};
 use crate::store::actors::{self, Actor, Status};
 use crate::store::company::{self, Instance};
+use crate::store::delegations;
 use crate::store::fold::Touched;
 use crate::store::glass::{self, Glass};
 use crate::store::kills::{self, Kill};
@@ -24,6 +25,7 @@ use crate::store::tokens::{self, Token};
 use crate::types::actor::{ActorKind, KillScope, Role};
 use crate::types::caller::{Caller, Who};
 use crate::types::decision::Recording;
+use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
@@ -50,6 +52,8 @@ impl Card {
 pub struct World {
     pub(super) actors: HashTrieMapSync<ActorId, Arc<Card>>,
     pub(super) tokens: HashTrieMapSync<TokenHash, Arc<Token>>,
+    /// The delegations that can be acted under, by id.
+    pub(super) delegations: HashTrieMapSync<String, Arc<Terms>>,
     pub(super) kills: Arc<BTreeMap<KillScope, Kill>>,
     pub(super) policy: Arc<Snapshot>,
     pub(super) stamp: PolicyStamp,
@@ -87,6 +91,7 @@ impl World {
         World {
             actors: HashTrieMapSync::new_sync(),
             tokens: HashTrieMapSync::new_sync(),
+            delegations: HashTrieMapSync::new_sync(),
             kills: Arc::default(),
             stamp: PolicyStamp { hash: policy.hash().to_owned(), seq: version },
             policy,
@@ -136,6 +141,9 @@ impl World {
         for (hash, token) in tokens::all_live(conn)? {
             world.tokens.insert_mut(hash, Arc::new(token));
         }
+        for delegation in delegations::all_live(conn)? {
+            world.delegate(delegation.terms);
+        }
         world.touch(conn, &Touched::Kills)?;
         world.touch(conn, &Touched::Policy)?;
         world.touch(conn, &Touched::Trial)?;
@@ -162,12 +170,28 @@ impl World {
                 Some((hash, token)) => self.tokens.insert_mut(hash, Arc::new(token)),
                 None => {}
             },
+            Touched::Delegations(ids) => {
+                for id in ids {
+                    if let Some(delegation) = delegations::get(conn, id)? {
+                        self.delegate(delegation.terms);
+                    }
+                }
+            }
             Touched::Kills => {
                 let kills = kills::all(conn)?.into_iter().map(|kill| (kill.scope.clone(), kill));
                 self.kills = Arc::new(kills.collect());
             }
         }
         Ok(())
+    }
+
+    /// Takes in one delegation as it is now.
+    pub(super) fn delegate(&mut self, terms: Terms) {
+        if terms.status.is_live() {
+            self.delegations.insert_mut(terms.id.clone(), Arc::new(terms));
+        } else {
+            self.delegations.remove_mut(&terms.id);
+        }
     }
 
     /// Takes in one actor as it is now.
@@ -208,12 +232,18 @@ impl World {
     /// rights. It is no way to another grant, nor past its review.
     pub fn glass_for(&self, caller: &Caller, operation: &str, now: Time) -> Option<&Glass> {
         let holder = match &caller.who {
+            // A grant is its holder's own: what others need approval for is still to be approved.
+            _ if caller.under.is_some() => return None,
             Who::Holder(actor) => actor,
             Who::Token { actor, scopes, .. } if scopes.is_empty() => actor,
             Who::Token { .. } | Who::Visitor | Who::Server => return None,
         };
         let grants = self.glass.iter().filter(|_| !operation.starts_with("break_glass."));
-        grants.into_iter().find(|glass| glass.lets(holder, operation, now))
+        grants.into_iter().find(|glass| {
+            glass.holder == *holder
+                && glass.is_active(now)
+                && self.policy.is_within(uid("Action", operation).as_ref(), &glass.operations)
+        })
     }
 
     /// How many people with the role admin may act.

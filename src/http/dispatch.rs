@@ -109,7 +109,9 @@ fn presented(face: &Face, parts: &Parts) -> Presented {
     };
     let credential = header.or_else(in_address).map_or(Credential::Nothing, Credential::Header);
     let address = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
-    Presented { credential, channel: Channel::Http, address }
+    // What cannot be an id names no delegation.
+    let under = parts.headers.get("ok-delegation").map(|id| String::from_utf8_lossy(id.as_bytes()).trim().to_owned());
+    Presented { credential, channel: Channel::Http, address, under }
 }
 
 /// `ok-min-policy`: whoever has seen a version in force is never answered by one before it.

@@ -37,6 +37,8 @@ pub struct Logged {
     pub prev: String,
     /// The event with its `type`; `None` once erased.
     pub event: Option<Value>,
+    /// All on whose behalf it was done, the nearest first; empty once erased.
+    pub on_behalf_of: Vec<String>,
 }
 
 /// Which way to read, and from where.
@@ -63,6 +65,14 @@ struct LeafView {
 #[derive(Deserialize)]
 struct PayloadView {
     event: Value,
+    #[serde(default)]
+    gate: GateView,
+}
+
+#[derive(Default, Deserialize)]
+struct GateView {
+    #[serde(default)]
+    on_behalf_of: Vec<String>,
 }
 
 impl Filter {
@@ -152,7 +162,8 @@ pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
         .prepare_cached("SELECT leaf, body FROM log_entry WHERE seq = ?")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let leaf: LeafView = serde_json::from_slice(&leaf)?;
-    let event = body.map(|body| serde_json::from_slice::<PayloadView>(&body)).transpose()?.map(|payload| payload.event);
+    let payload = body.map(|body| serde_json::from_slice::<PayloadView>(&body)).transpose()?;
+    let (event, gate) = payload.map(|payload| (payload.event, payload.gate)).unzip();
     Ok(Logged {
         seq,
         at: Time(leaf.ts),
@@ -162,6 +173,7 @@ pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
         decision: leaf.decision,
         prev: leaf.prev,
         event,
+        on_behalf_of: gate.unwrap_or_default().on_behalf_of,
     })
 }
 

@@ -53,6 +53,9 @@ pub struct GateNote {
     pub operation: String,
     pub channel: String,
     pub policies: Vec<String>,
+    /// All on whose behalf it was done, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<ActorId>,
     /// The question, on the first of the events that one decision leads to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
@@ -69,6 +72,9 @@ pub struct Asked {
     /// The kinds of approval that were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<String>,
+    /// The delegation that it was asked under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<Id>,
     /// The break-glass grant because of which they counted as given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glass: Option<Id>,

@@ -67,6 +67,9 @@ pub struct EventRecord {
     pub at: Time,
     /// Who did it; `ok` is the server itself.
     pub actor: String,
+    /// On whose behalf, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<String>,
     /// `allow`, `deny`, `needs_approval` or `system`.
     #[schemars(with = "String")]
     pub decision: Decision,
@@ -83,9 +86,9 @@ pub struct Events {
 }
 
 /// An event as readers see it: without what the log alone needs.
-fn shown(logged: Logged) -> EventRecord {
+fn shown(mut logged: Logged) -> EventRecord {
     let hidden = EventKind::ALL.iter().find(|kind| kind.name() == logged.kind).and_then(|kind| kind.hidden());
-    let event = match logged.event {
+    let event = match logged.event.take() {
         None => json!({ "type": logged.kind, "erased": true }),
         Some(mut event) => {
             if let (Some(fields), Some(hidden)) = (event.as_object_mut(), hidden) {
@@ -94,7 +97,8 @@ fn shown(logged: Logged) -> EventRecord {
             event
         }
     };
-    EventRecord { seq: logged.seq, at: logged.at, actor: logged.actor, decision: logged.decision, event }
+    let Logged { seq, at, actor, decision, on_behalf_of, .. } = logged;
+    EventRecord { seq, at, actor, on_behalf_of, decision, event }
 }
 
 /// Decides which events the caller sees. Events with the same type, actor and subjects read the same to every policy,

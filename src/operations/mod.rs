@@ -11,6 +11,7 @@ pub mod change;
 pub mod company;
 pub mod context;
 pub mod definition;
+pub mod delegation;
 pub mod directory;
 pub mod event;
 pub mod health;
@@ -20,6 +21,7 @@ pub mod joining;
 pub mod kill;
 pub mod offboard;
 pub mod policy;
+mod scope;
 pub mod tick;
 pub mod token;
 
@@ -36,6 +38,7 @@ const NOUNS: &[&[Entry]] = &[
     company::ALL,
     context::ALL,
     definition::ALL,
+    delegation::ALL,
     directory::ALL,
     event::ALL,
     health::ALL,

@@ -1,4 +1,4 @@
-//! Offboarding: one transaction after which nothing of an actor acts on. Tokens and open requests end; agents and teams
+//! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents and teams
 //! go to the successor; an agent for whom nobody answers any more is stopped by a kill switch.
 
 use schemars::JsonSchema;
@@ -29,6 +29,8 @@ pub struct Leaving {
 pub struct Left {
     pub tokens_revoked: u64,
     pub approvals_cancelled: u64,
+    /// Delegations from and to them that ended, with what rested on those.
+    pub delegations_revoked: u64,
     /// Agents that have another owner now.
     pub agents_handed_on: Vec<ActorId>,
     /// Agents without an owner, stopped by a kill switch.
@@ -44,7 +46,7 @@ pub enum Offboard {}
 impl Change for Offboard {
     const SPEC: Spec = Spec {
         name: "actor.offboard",
-        doc: "Offboard a person or an agent: end their tokens and requests, hand on their agents and teams.",
+        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents and teams.",
         scope: Reach::Full,
         route: post("/actors/{id}/offboard"),
         about: &[ResourceKind::Actor, ResourceKind::Team],
@@ -52,6 +54,7 @@ impl Change for Offboard {
             EventKind::ActorOffboarded,
             EventKind::TokenRevoked,
             EventKind::ApprovalCancelled,
+            EventKind::DelegationRevoked,
             EventKind::OwnerChanged,
             EventKind::LeadChanged,
             EventKind::KillSwitch,
@@ -79,6 +82,7 @@ impl Change for Offboard {
         for id in &requests {
             draft.record(Event::ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;
         }
+        let delegations_revoked = super::delegation::end_all_of(&actor.id, draft)?;
         let teams = hand_on_teams(&actor, successor.as_ref(), draft)?;
         let (handed, stopped) = hand_on_agents(&actor, successor.as_ref(), draft)?;
         let reason = input.reason;
@@ -86,6 +90,7 @@ impl Change for Offboard {
         Ok(Left {
             tokens_revoked: tokens.len() as u64,
             approvals_cancelled: requests.len() as u64,
+            delegations_revoked,
             agents_handed_on: handed,
             agents_stopped: stopped,
             teams_handed_on: teams,

@@ -1,10 +1,11 @@
-//! What time brings about, once for each thing that is due: the ends of tokens and of approvals, and what waiting leads
-//! to.
+//! What time brings about, once for each thing that is due: the ends of tokens, approvals and delegations, and what waiting
+//! leads to.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::store::delegations::Delegation;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -26,7 +27,7 @@ pub struct When {
 #[derive(Serialize, JsonSchema)]
 pub struct Ticked {
     pub now: Time,
-    /// Ids of the tokens and approvals that ended.
+    /// Ids of the tokens, approvals and delegations that ended.
     pub expired: Vec<String>,
     /// Ids of the approvals of which whoever may decide was reminded.
     pub reminded: Vec<String>,
@@ -42,13 +43,14 @@ pub enum Tick {}
 impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
-        doc: "Advance the clock once: end the tokens and approvals whose time is over, remind and escalate.",
+        doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[ResourceKind::Company],
         events: &[
             EventKind::TokenExpired,
             EventKind::ApprovalExpired,
+            EventKind::DelegationExpired,
             EventKind::ApprovalReminded,
             EventKind::ApprovalEscalated,
             EventKind::CanaryMeasured,
@@ -69,8 +71,9 @@ impl Change for Tick {
         }
         let tokens = draft.read().overdue_tokens(now, MOST)?;
         let approvals = draft.read().overdue_approvals(now, MOST)?;
+        let delegations = draft.read().overdue_delegations(now, MOST)?;
         let notices = super::approval::due(draft.read(), now, MOST)?;
-        let more = [tokens.len(), approvals.len(), notices.len()].contains(&MOST);
+        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len()].contains(&MOST);
         let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
         for token in tokens {
             draft.record(Event::TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
@@ -79,6 +82,11 @@ impl Change for Tick {
         for id in approvals {
             draft.record(Event::ApprovalExpired { id: Id::stored(&id) })?;
             expired.push(id);
+        }
+        for Delegation { terms, .. } in delegations {
+            let id = Id::stored(&terms.id);
+            draft.record(Event::DelegationExpired { id, from: terms.from, to: terms.to })?;
+            expired.push(terms.id);
         }
         for event in notices {
             match &event {

@@ -168,7 +168,7 @@ fn validity(input: &NewToken) -> Result<i64, String> {
     Ok(i64::from(days) * DAY)
 }
 
-fn span(ttl: &str) -> Result<i64, String> {
+pub(super) fn span(ttl: &str) -> Result<i64, String> {
     let wrong = || format!("ttl: `{ttl}` is not a time span from 1m to 366d, such as 12h or 7d");
     let span = jiff::Span::from_str(ttl).map_err(|_| wrong())?;
     let length = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;

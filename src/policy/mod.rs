@@ -30,6 +30,7 @@ mod tests;
 pub use bundle::{Bundle, BundleError, Hash};
 pub use engine::{Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot};
 pub use engine::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
+pub use engine::{For, Giver};
 pub use entities::{Closed, Slice};
 pub use finding::{Finding, Severity};
 pub use record::{Facts, Record};

@@ -57,6 +57,12 @@ impl Record {
         self.with(name, Value::set(uids.into_iter().map(|uid| reference(uid.as_ref())), None))
     }
 
+    /// A set of texts.
+    #[must_use]
+    pub fn strings<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> Self {
+        self.with(name, Value::set(values.into_iter().map(Value::from), None))
+    }
+
     #[must_use]
     pub fn record(self, name: &str, value: Record) -> Self {
         match value.0 {

@@ -32,6 +32,9 @@ pub struct Approval {
     pub created_at: Time,
     pub expires_at: Time,
     pub ended_at: Option<Time>,
+    /// The delegation that it was asked under, and on whose behalf.
+    pub under: Option<String>,
+    pub behalf: Vec<ActorId>,
     /// In the order in which they were made.
     pub decisions: Vec<Decided>,
 }
@@ -47,7 +50,7 @@ pub struct Decided {
 }
 
 const COLUMNS: &str = "id, actor, operation, target, input, resource, channel, kinds, digest, reason, status, \
-                       created_at, expires_at, ended_at";
+                       created_at, expires_at, ended_at, under, behalf";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
     Ok(Approval {
@@ -65,6 +68,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
         created_at: Time(row.get(11)?),
         expires_at: Time(row.get(12)?),
         ended_at: row.get::<_, Option<i64>>(13)?.map(Time),
+        under: row.get(14)?,
+        behalf: json(row, 15)?,
         decisions: Vec::new(),
     })
 }
@@ -172,11 +177,13 @@ pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event
         reason,
         channel,
         expires_at,
+        under,
+        on_behalf_of,
         ..
     } = event
     {
         conn.prepare_cached(&format!(
-            "INSERT INTO approval ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL)"
+            "INSERT INTO approval ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?)"
         ))?
         .execute(params![
             id.as_str(),
@@ -190,7 +197,9 @@ pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event
             digest,
             reason,
             at.0,
-            expires_at.0
+            expires_at.0,
+            under.as_ref().map(|under| under.as_str()),
+            to_json(on_behalf_of)?
         ])?;
     }
     Ok(())

@@ -27,6 +27,8 @@ pub struct Change {
     /// The version that it goes back to.
     pub rolls_back: Option<i64>,
     pub author: ActorId,
+    /// On whose behalf it was proposed.
+    pub behalf: Vec<ActorId>,
     /// The version that it became.
     pub version: Option<i64>,
     /// Empty until its evals were run.
@@ -60,7 +62,7 @@ impl Change {
 }
 
 const COLUMNS: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
-                       created_at, updated_at, terms, trialled";
+                       created_at, updated_at, terms, trialled, behalf";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     Ok(Change {
@@ -79,6 +81,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
         updated_at: Time(row.get(12)?),
         terms: json_or_null(row, 13)?,
         trialled: json_or_null(row, 14)?,
+        behalf: json(row, 15)?,
         reviews: Vec::new(),
     })
 }
@@ -148,10 +151,10 @@ pub fn declared(conn: &Connection) -> rusqlite::Result<Option<Change>> {
 
 pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
     match event {
-        Event::ChangeProposed { id, target, base_version, hash, reason, commit, rolls_back, files } => {
+        Event::ChangeProposed { id, target, base_version, hash, reason, commit, rolls_back, files, on_behalf_of } => {
             let sql = format!(
                 "INSERT INTO change ({COLUMNS}, files) \
-                 VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?)"
+                 VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?)"
             );
             conn.prepare_cached(&sql)?.execute(params![
                 id.as_str(),
@@ -164,6 +167,7 @@ pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> 
                 by.as_str(),
                 at.0,
                 at.0,
+                to_json(on_behalf_of)?,
                 to_json(files)?
             ])?;
             Ok(())

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::kills::Kill;
 use super::policies::{Applied, PolicySource};
-use super::{actors, approvals, changes, company, glass, inbox, kills, policies, tokens};
+use super::{actors, approvals, changes, company, delegations, glass, inbox, kills, policies, tokens};
 use crate::types::approval::{ApprovalStatus, Notice};
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
@@ -22,6 +22,8 @@ pub enum Touched {
     Company,
     /// A candidate is tried, or no longer.
     Trial,
+    /// These delegations.
+    Delegations(Vec<String>),
     /// Break-glass grants.
     Glass,
 }
@@ -85,12 +87,16 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::ApprovalStale { .. }
         | Event::ApprovalCancelled { .. }
         | Event::ApprovalExpired { .. } => approval(conn, at, by, event)?,
+        Event::DelegationGranted { .. }
+        | Event::DelegationRevoked { .. }
+        | Event::DelegationExpired { .. }
+        | Event::BudgetReserved { .. }
+        | Event::BudgetSettled { .. } => return Ok(Touched::Delegations(delegations::fold(conn, at, event)?)),
         Event::GlassBroken { .. }
         | Event::GlassUsed { .. }
         | Event::GlassEnded { .. }
         | Event::GlassReviewed { .. } => {
-            glass::fold(conn, at, by, event)?;
-            return Ok(Touched::Glass);
+            return glass::fold(conn, at, by, event).map(|()| Touched::Glass);
         }
         // These change no table: an answer is its own record, erasing is the log's business, and what a blueprint makes
         // has events of its own.

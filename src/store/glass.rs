@@ -34,12 +34,9 @@ pub struct GlassReview {
 }
 
 impl Glass {
-    /// Whether it lets a call of its holder go on.
-    pub fn lets(&self, holder: &ActorId, operation: &str, now: Time) -> bool {
-        self.holder == *holder
-            && now < self.expires_at
-            && self.review.is_none()
-            && self.operations.cover(operation, true)
+    /// Whether it still lets its holder go on.
+    pub fn is_active(&self, now: Time) -> bool {
+        now < self.expires_at && self.review.is_none()
     }
 }
 

@@ -6,6 +6,7 @@ pub mod approvals;
 pub mod backup;
 pub mod changes;
 pub mod company;
+pub mod delegations;
 pub mod fold;
 pub mod glass;
 pub mod idem;

@@ -43,6 +43,8 @@ pub struct Presented {
     pub channel: Channel,
     /// The peer's address, where there is one.
     pub address: Option<IpAddr>,
+    /// The delegation to act under.
+    pub under: Option<String>,
 }
 
 /// An admitted caller.
@@ -50,6 +52,8 @@ pub struct Presented {
 pub struct Caller {
     pub who: Who,
     pub channel: Channel,
+    /// The delegation that the caller acts under.
+    pub under: Option<Id>,
     /// The break-glass grant that lets this call go on without the approvals that it needs.
     pub glass: Option<Id>,
 }
@@ -71,7 +75,7 @@ pub enum Who {
 
 impl Caller {
     pub fn new(who: Who, channel: Channel) -> Caller {
-        Caller { who, channel, glass: None }
+        Caller { who, channel, under: None, glass: None }
     }
 
     /// The id that goes into the log.

@@ -1,7 +1,7 @@
 //! Everything that can happen, as the log keeps it. An event says what became true; its fold into the tables needs
 //! nothing else. No event holds a secret: of a token, only the hash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use super::actor::{ActorKind, KillScope, Role, Trust};
 use super::approval::{ApprovalStatus, Verdict};
 use super::caller::Channel;
 use super::change::{ChangeTarget, EvalCase, ReviewVerdict, SourceKind};
+use super::delegation::Authority;
 use super::glass::GlassVerdict;
 use super::id::{ActorId, Id};
 use super::impact::{TrialTerms, Trialled};
@@ -80,6 +81,8 @@ events! {
     ChangeProposed = "change_proposed" hides "files" {
         id: Id, target: ChangeTarget, base_version: i64, hash: String, reason: String, commit: Option<String>,
         rolls_back: Option<i64>, files: BTreeMap<String, String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on_behalf_of: Vec<ActorId>,
     }
     /// Somebody else reviewed a change.
     ChangeReviewed = "change_reviewed" { id: Id, author: ActorId, verdict: ReviewVerdict, note: String, }
@@ -139,6 +142,10 @@ events! {
         id: Id, operation: String, target: String, input: serde_json::Value, resource: serde_json::Value,
         kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
         approvers: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        under: Option<Id>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on_behalf_of: Vec<ActorId>,
     }
     /// Somebody approved or rejected.
     ApprovalDecided = "approval_decided" {
@@ -172,6 +179,19 @@ events! {
     GlassReviewed = "glass_reviewed" { id: Id, holder: ActorId, verdict: GlassVerdict, note: String, }
     /// Nobody decided in time; the operation will not happen.
     ApprovalExpired = "approval_expired" { id: Id, }
+    /// Somebody lets another act on their behalf.
+    DelegationGranted = "delegation_granted" {
+        id: Id, from: ActorId, to: ActorId, scope: Operations, authority: Authority, tools: BTreeSet<String>,
+        budget_cents: Option<i64>, expires_at: Time, parent: Option<Id>, depth: u32, chain: Vec<ActorId>,
+    }
+    /// A delegation was taken back or given back, or what it rested on was.
+    DelegationRevoked = "delegation_revoked" { id: Id, from: ActorId, to: ActorId, with: Option<Id>, }
+    /// A delegation reached its end; the tick notes it.
+    DelegationExpired = "delegation_expired" { id: Id, from: ActorId, to: ActorId, }
+    /// A part of a delegation's budget was set aside, before it is spent.
+    BudgetReserved = "budget_reserved" { id: Id, delegation: Id, to: ActorId, cents: i64, purpose: String, }
+    /// What was set aside came to this.
+    BudgetSettled = "budget_settled" { id: Id, delegation: Id, to: ActorId, cents: i64, }
     /// The content of events was erased. The entry itself names them as `event:<seq>`.
     ContextForgotten = "context_forgotten" { events: Vec<i64>, reason: String, }
 }
@@ -228,6 +248,16 @@ impl Event {
             | Event::ApprovalCancelled { id, requester }
             | Event::ApprovalUsed { id, requester }
             | Event::ApprovalStale { id, requester, .. } => vec![id.to_string(), requester.to_string()],
+            Event::DelegationGranted { id, to, parent, chain, .. } => {
+                let ids = [Some(id), parent.as_ref()].into_iter().flatten().map(Id::to_string);
+                ids.chain(chain.iter().chain([to]).map(ActorId::to_string)).collect()
+            }
+            Event::DelegationRevoked { id, from, to, .. } | Event::DelegationExpired { id, from, to } => {
+                vec![id.to_string(), from.to_string(), to.to_string()]
+            }
+            Event::BudgetReserved { id, delegation, to, .. } | Event::BudgetSettled { id, delegation, to, .. } => {
+                vec![id.to_string(), delegation.to_string(), to.to_string()]
+            }
             Event::ContextForgotten { events, .. } => events.iter().map(|seq| format!("event:{seq}")).collect(),
         };
         let sorted: std::collections::BTreeSet<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();

@@ -85,6 +85,8 @@ pub enum Kind {
     Token,
     Approval,
     Change,
+    Delegation,
+    Reservation,
     Glass,
 }
 
@@ -94,6 +96,8 @@ impl Kind {
             Kind::Token => "tok_",
             Kind::Approval => "apr_",
             Kind::Change => "chg_",
+            Kind::Delegation => "dlg_",
+            Kind::Reservation => "rsv_",
             Kind::Glass => "bgl_",
         }
     }

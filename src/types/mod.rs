@@ -8,6 +8,7 @@ pub mod canonical;
 pub mod change;
 pub mod decision;
 pub mod definition;
+pub mod delegation;
 pub mod entropy;
 pub mod event;
 pub mod glass;

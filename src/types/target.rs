@@ -18,6 +18,7 @@ pub enum ResourceKind {
     KillSwitch,
     Approval,
     Change,
+    Delegation,
 }
 
 impl ResourceKind {
@@ -30,6 +31,7 @@ impl ResourceKind {
         ResourceKind::KillSwitch,
         ResourceKind::Approval,
         ResourceKind::Change,
+        ResourceKind::Delegation,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -42,6 +44,7 @@ impl ResourceKind {
             ResourceKind::KillSwitch => "KillSwitch",
             ResourceKind::Approval => "Approval",
             ResourceKind::Change => "Change",
+            ResourceKind::Delegation => "Delegation",
         }
     }
 }
@@ -74,6 +77,9 @@ pub enum Target {
         operation: String,
         /// Who may decide it now.
         approvers: Vec<ActorId>,
+        /// On whose behalf it was asked.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        behalf: Vec<ActorId>,
     },
     Change {
         id: String,
@@ -84,6 +90,16 @@ pub enum Target {
         reviewed: bool,
         /// How many others could review it.
         peers: u32,
+        /// On whose behalf it was proposed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        behalf: Vec<ActorId>,
+    },
+    Delegation {
+        id: String,
+        giver: ActorId,
+        taker: ActorId,
+        /// All on whose behalf the taker acts.
+        chain: Vec<ActorId>,
     },
 }
 
@@ -93,7 +109,10 @@ impl Target {
         match self {
             Target::Company => "company".into(),
             Target::Actor(id) => id.to_string(),
-            Target::Token { id, .. } | Target::Approval { id, .. } | Target::Change { id, .. } => id.clone(),
+            Target::Token { id, .. }
+            | Target::Approval { id, .. }
+            | Target::Change { id, .. }
+            | Target::Delegation { id, .. } => id.clone(),
             Target::Event { seq, .. } => format!("event:{seq}"),
             Target::KillSwitch { scope, .. } => scope.to_string(),
         }

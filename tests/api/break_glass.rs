@@ -110,7 +110,11 @@ async fn it_is_for_people_with_all_their_rights_and_for_what_exists() {
     for (token, body, error) in [
         (&cast.bot, grant(json!(["tick"]), 5), "403 denied policy denied break_glass.open: machines wait for approval"),
         (&cast.mia, grant(json!(["tick"]), 5), "403 denied policy denied break_glass.open: no policy permits it"),
-        (&cast.lea, grant(json!(["actor.hug"]), 5), "422 invalid scope: there is no operation `actor.hug`"),
+        (
+            &cast.lea,
+            grant(json!(["token.hug"]), 5),
+            "422 invalid scope: there is no operation `token.hug`; there are token.*, token.issue, token.list, token.narrow, token.revoke, token.revoke_all",
+        ),
         (&cast.lea, grant(json!(["tick"]), 241), "422 invalid minutes: must be 1 to 240"),
         (&cast.lea, grant(json!(["tick"]), 0), "422 invalid minutes: must be 1 to 240"),
         (&cast.lea, json!({ "scope": ["tick"], "reason": " " }), "422 invalid reason: must have 1 to 1000 characters"),

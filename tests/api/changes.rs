@@ -126,7 +126,10 @@ async fn what_would_not_load_or_fails_its_tests_never_comes_into_force() {
     assert_eq!(outside["problems"], json!(["files: `../a.cedar` must not hold `..`, hidden or empty parts"]));
     let same = send(json!(Bundle::built_in().files)).await;
     assert_eq!(same.error(), "409 conflict exactly these policies are in force already");
-    assert_eq!(send(Value::Null).await.error(), "422 invalid files: give the files, the version to go back to, or approvals");
+    assert_eq!(
+        send(Value::Null).await.error(),
+        "422 invalid files: give the files, the version to go back to, or approvals"
+    );
     let absent = test.post("/policy/proposals", &test.admin, json!({ "version": 9, "reason": "r" })).await;
     assert_eq!(absent.error(), "422 invalid version: there was no version 9");
 

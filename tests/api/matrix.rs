@@ -1,6 +1,7 @@
 //! Everybody tries everything: each operation, as each kind of actor, on what is their own, on what belongs to the team
 //! ops, on what is another's, and on what does not exist.
 
+mod targets;
 mod things;
 
 use std::collections::BTreeSet;
@@ -10,6 +11,7 @@ use ok::gate::Entry;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Test, fill, hiring};
+use targets::targets;
 
 /// A kind of actor: its column, who that is, the team that it is in or leads, and an agent of its own.
 struct Who {
@@ -90,66 +92,6 @@ impl Of {
             Absent => Some("team:none"),
         }
     }
-}
-
-/// What each operation can be tried on.
-fn targets(name: &str) -> Option<&'static [Of]> {
-    Some(match name {
-        "access.evaluate"
-        | "access.evaluate.batch"
-        | "access.evaluate.subjects"
-        | "access.evaluate.resources"
-        | "access.evaluate.actions"
-        | "access.metadata"
-        | "actor.list"
-        | "approval.list"
-        | "audit.checkpoints"
-        | "audit.consistency"
-        | "audit.head"
-        | "audit.key"
-        | "audit.verify"
-        | "blueprint.install"
-        | "blueprint.list"
-        | "definition.schemas"
-        | "company.read"
-        | "company.update"
-        | "directory.cards"
-        | "directory.find"
-        | "event.list"
-        | "event.stream"
-        | "health.read"
-        | "inbox.list"
-        | "me.read"
-        | "policy.check"
-        | "policy.diff"
-        | "policy.read"
-        | "policy.export"
-        | "policy.applied"
-        | "policy.drift"
-        | "policy.source"
-        | "policy.propose"
-        | "change.list"
-        | "change.propose"
-        | "openapi.read"
-        | "policy.who_can"
-        | "tick"
-        | "token.list" => &[Company],
-        "break_glass.list" => &[Company],
-        "break_glass.open" => &[Own],
-        "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],
-        "audit.proof" => &[Company, Absent],
-        "approval.decide" | "approval.explain" | "approval.read" | "approval.withdraw" => &[Ops, Absent],
-        "change.read" | "change.review" | "change.evals" | "change.promote" | "change.canary" | "change.reject" => {
-            &[Own, Another, Absent]
-        }
-        "inbox.read" => &[Own, Another, Absent],
-        "context.forget" => &[Own, Another, Absent],
-        "actor.add" | "actor.hire" | "kill" => &[Company, Own, Ops, Another, Absent],
-        "actor.offboard" => &[Own, Ops, Another, Absent],
-        "actor.read" | "actor.trust" | "policy.explain" | "token.issue" | "token.narrow" | "token.revoke"
-        | "token.revoke_all" => &[Own, Ops, Another, Absent],
-        _ => return None,
-    })
 }
 
 struct Stage {
@@ -281,6 +223,15 @@ impl Stage {
             "token.issue" => json!({ "for": of.person(who) }),
             "token.revoke_all" => json!({ "actor": of.person(who) }),
             "token.revoke" | "token.narrow" => json!({ "id": self.token_of(of, who).await, "scopes": ["read"] }),
+            "delegation.grant" => json!({ "to": of.person(who), "authority": "inform" }),
+            "delegation.read" | "delegation.revoke" => json!({ "id": self.delegation(of, who).await.0 }),
+            "delegation.reserve" => {
+                json!({ "id": self.delegation(of, who).await.0, "cents": 5, "purpose": "a matrix" })
+            }
+            "delegation.settle" => {
+                let (id, reservation) = self.delegation(of, who).await;
+                json!({ "id": id, "reservation": reservation, "cents": 5 })
+            }
             "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
             "access.evaluate.batch" => json!({ "evaluations": [{}] }),
             "audit.proof" => json!({ "seq": if of == Absent { 999_999 } else { 1 } }),

@@ -9,6 +9,8 @@ mod break_glass;
 mod canary;
 mod changes;
 mod company;
+mod delegated;
+mod delegations;
 mod events;
 mod explain;
 mod explain_changes;

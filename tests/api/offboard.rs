@@ -21,7 +21,7 @@ async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
     assert_eq!(
         left.json(),
         json!({
-            "tokens_revoked": 1, "approvals_cancelled": 0, "agents_handed_on": ["bot"], "agents_stopped": [],
+            "tokens_revoked": 1, "approvals_cancelled": 0, "delegations_revoked": 0, "agents_handed_on": ["bot"], "agents_stopped": [],
             "teams_handed_on": [], "successor": "lea",
         })
     );

@@ -261,3 +261,31 @@ fn a_reader_that_goes_away_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
 }
+
+#[test]
+fn somebody_is_let_act_on_ones_behalf() {
+    let place = Place::with_company();
+    place.ana("actor add-human ben --role admin");
+    let given =
+        place.ana("--format json delegate --to ben --scope actor.*,delegation.* --authority act --budget-cents 500");
+    let id = serde_json::from_str::<serde_json::Value>(&given.stdout).unwrap()["id"].as_str().unwrap().to_owned();
+    let under = |line: &str| place.ok(&format!("--as ben --delegation {id} {line}"));
+    let text = session([
+        given,
+        place.ana("delegate --to ana"),
+        place.ana("delegate --to ben --authority rule"),
+        under("actor add-human mia --role member"),
+        under("kill global"),
+        under("delegate --to mia --authority act --budget-cents 900"),
+        place.ok(&format!("--as mia --delegation {id} actor list")),
+        place.ana(&format!("policy explain kill global --actor ben --under {id}")),
+        place.ok(&format!("--as ben delegation reserve {id} 300 --purpose 'a run'")),
+        place.ana("delegation list"),
+        place.ana(&format!("delegation show {id}")),
+        place.ok(&format!("--as mia delegation revoke {id}")),
+        place.ana(&format!("delegation revoke {id}")),
+        under("actor list"),
+        place.ana("log --type actor_added --limit 1"),
+    ]);
+    assert_snapshot("delegations", text);
+}

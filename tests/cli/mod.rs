@@ -135,6 +135,8 @@ pub fn assert_snapshot(name: &str, text: impl std::fmt::Display) {
         (r"tok_[0-9A-Z]{26}", "<tok>"),
         (r"apr_[0-9A-Z]{26}", "<apr>"),
         (r"chg_[0-9A-Z]{26}", "<chg>"),
+        (r"dlg_[0-9A-Z]{26}", "<dlg>"),
+        (r"rsv_[0-9A-Z]{26}", "<rsv>"),
         (r"ok\.local/[0-9A-Z]{26}/1\+[0-9a-f]{8}\+[0-9A-Za-z+/=]+", "<vkey>"),
         (r"ok\.local/[0-9A-Z]{26}/1", "<origin>"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z *", "<time> "),

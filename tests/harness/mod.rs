@@ -176,7 +176,7 @@ impl Test {
     pub async fn local(&self, credential: Credential, operation: &str, input: Value) -> Value {
         let gate = &self.company.gate;
         let entry = gate.entry(operation).unwrap();
-        let presented = Presented { credential, channel: Channel::Cli, address: None };
+        let presented = Presented { credential, channel: Channel::Cli, address: None, under: None };
         let caller = gate.admit(&presented, &entry.spec).unwrap();
         let call = entry.prepare(input).unwrap();
         let reply = gate.perform(gate::Request { caller, call, idem: None }).await.unwrap();

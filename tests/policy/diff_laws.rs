@@ -93,6 +93,7 @@ fn made_up_questions_find_what_one_policy_changes() {
             "me.read auditor Tighter",
             "me.read lead Tighter",
             "me.read member Tighter",
+            "me.read outside_agent Tighter",
             "me.read steward Tighter",
         ],
         vec!["event.list agent Looser"],

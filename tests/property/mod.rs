@@ -2,6 +2,7 @@
 
 mod approvals;
 mod cursors;
+mod delegations;
 mod fold;
 mod scopes;
 mod tampering;

@@ -24,6 +24,9 @@ pub struct Explain {
     /// Show each policy part by part, with what it read
     #[arg(long)]
     tree: bool,
+    /// The delegation that it would be done under [default: the one that you act under]
+    #[arg(long, value_name = "DELEGATION")]
+    under: Option<String>,
     /// As the company was then: the number of an event, or a time such as 2026-11-20T09:00:00Z
     #[arg(long, value_name = "WHEN")]
     at: Option<String>,
@@ -33,7 +36,7 @@ impl Explain {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let is_past = self.at.is_some();
         let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| json!(at), |event| json!(event)));
-        let input = json!({ "op": self.op, "target": self.target, "actor": self.actor, "at": at });
+        let input = json!({ "op": self.op, "target": self.target, "actor": self.actor, "under": self.under, "at": at });
         let answer = client::call(context, "policy.explain", input).await?;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
@@ -78,6 +81,11 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
     let fields =
         ["decision", "operation", "actor", "target", "reason", "because", "near_misses", "kill", "policy", "at"];
     show::fields(&fields, &said)?;
+    let links = list(answer.get("on_behalf_of"));
+    if !links.is_empty() {
+        show::text("\nOn behalf of:")?;
+        show::table(&["from", "delegation", "decision", "reason"], links)?;
+    }
     if let Some(needed) = list(answer.get("approvals")).first() {
         show::text(&format!("\nIt needs approval{}:", asked(needed)))?;
         show::table(&["kind", "threshold", "held", "who_may_decide"], list(answer.get("approvals")))?;

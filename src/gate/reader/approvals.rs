@@ -55,7 +55,7 @@ impl Reader<'_> {
         let needs = |kind: &&str| {
             let rule = rules.rule(kind);
             // Asked for nobody in particular: pools that hang on the requester hold nobody here.
-            let pool = pool::approvers(self.world, &rule, &ActorId::system(), self.now, self.now);
+            let pool = pool::approvers(self.world, &rule, (&ActorId::system(), &[]), self.now, self.now);
             pool.contains(person) && pool.len() <= rule.threshold as usize
         };
         named.into_iter().find(needs).map(str::to_owned)
@@ -63,12 +63,13 @@ impl Reader<'_> {
 
     /// Who may give a kind of approval to a request, now.
     pub fn approvers(&self, kind: &str, approval: &Approval) -> BTreeSet<ActorId> {
-        pool::approvers(self.world, &self.approval_rule(kind), &approval.actor, approval.created_at, self.now)
+        self.approvers_at(kind, approval, self.now)
     }
 
     /// The same, as of another time: the longer it has waited, the more people may.
     pub fn approvers_at(&self, kind: &str, approval: &Approval, at: Time) -> BTreeSet<ActorId> {
-        pool::approvers(self.world, &self.approval_rule(kind), &approval.actor, approval.created_at, at)
+        let request = (&approval.actor, approval.behalf.as_slice());
+        pool::approvers(self.world, &self.approval_rule(kind), request, approval.created_at, at)
     }
 
     /// Undecided calls that have waited for so long by `now` that somebody may have to be told.
@@ -92,6 +93,7 @@ impl Reader<'_> {
             requester: approval.actor.clone(),
             operation: approval.operation.clone(),
             approvers: approvers.into_iter().collect(),
+            behalf: approval.behalf.clone(),
         }
     }
 

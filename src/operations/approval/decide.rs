@@ -51,7 +51,8 @@ impl Change for Decide {
         let approval = find(&input.id, read)?;
         let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
         let call = entry.and_then(|entry| entry.prepare(approval.input.clone()).ok());
-        let requester = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
+        let under = approval.under.as_deref().map(Id::stored);
+        let requester = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
         match call.map(|call| call.make_ready(&read.acting_as(&requester))) {
             // What cannot be made ready any more is for the decision to find stale.
             Some(Err(Stop::Failed(fault))) => Err(fault.into()),
@@ -124,11 +125,13 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
     if approval.decisions.iter().any(|decided| decided.by == *me) {
         return Err(Refusal::conflict("you have decided already"));
     }
-    let teams = read.card(&approval.actor).map(|card| card.teams()).unwrap_or_default();
+    // Whoever it is asked by, or on behalf of.
+    let theirs = || std::iter::once(&approval.actor).chain(&approval.behalf);
+    let is_in = |team: &ActorId| theirs().filter_map(|id| read.card(id)).any(|card| card.teams().contains(team));
     let freezes = |scope: &KillScope| match scope {
         KillScope::Global => true,
-        KillScope::Actor(id) => *id == approval.actor,
-        KillScope::Team(team) => teams.contains(team),
+        KillScope::Actor(id) => theirs().any(|one| one == id),
+        KillScope::Team(team) => is_in(team),
         KillScope::Tool(_) => false,
     };
     match read.kills().find(|kill| freezes(&kill.scope)) {

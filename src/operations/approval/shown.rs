@@ -23,6 +23,12 @@ pub struct ShownApproval {
     pub resource: String,
     /// Who asked.
     pub actor: ActorId,
+    /// On whose behalf, the nearest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<ActorId>,
+    /// The delegation that it was asked under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
     /// The input of the call.
     pub args: Value,
     /// SHA-256 of exactly what was asked; an approval is good for nothing else.
@@ -105,6 +111,8 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         action: approval.operation,
         resource: approval.target,
         actor: approval.actor,
+        on_behalf_of: approval.behalf,
+        under: approval.under,
         args: approval.input,
         digest: approval.digest,
         reason: approval.reason,

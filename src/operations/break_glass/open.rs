@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{ShownGrant, shown};
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
-use crate::operations::actor;
+use crate::operations::{actor, scope};
 use crate::store::glass::Glass;
 use crate::types::actor::ActorKind;
 use crate::types::caller::{Caller, Who};
@@ -58,9 +58,8 @@ impl Change for Open {
         if !(1..=LONGEST).contains(&minutes) {
             return Err(Refusal::field("minutes", format!("must be 1 to {LONGEST}")).into());
         }
-        let known: Vec<&str> = crate::operations::ALL.iter().map(|entry| entry.spec.name).collect();
-        if let Some(unknown) = operations.unknown(&known) {
-            return Err(Refusal::field("scope", format!("there is no operation `{unknown}`")).into());
+        if let Some(problem) = scope::problem(&operations, read) {
+            return Err(Refusal::invalid(vec![problem]).into());
         }
         if let Some(before) = read.unreviewed_glass_of(&me) {
             let message = format!("{} has not been reviewed yet; until then there is no other", before.id);

@@ -112,7 +112,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         // Proposed again, it is the same proposal: a pipeline may run twice.
         return Ok(same);
     }
-    let (id, now) = (draft.new_id(Kind::Change), draft.now());
+    let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     draft.record(Event::ChangeProposed {
         id: id.clone(),
         target: ChangeTarget::Policy,
@@ -122,6 +122,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         commit: commit.clone(),
         rolls_back,
         files: bundle.files,
+        on_behalf_of: behalf.clone(),
     })?;
     Ok(changes::Change {
         id: id.to_string(),
@@ -133,6 +134,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         commit,
         rolls_back,
         author,
+        behalf,
         version: None,
         evals: Vec::new(),
         terms: None,

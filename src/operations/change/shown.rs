@@ -16,6 +16,9 @@ pub struct ShownChange {
     pub target: ChangeTarget,
     pub state: ChangeState,
     pub author: ActorId,
+    /// On whose behalf it was proposed, the nearest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<ActorId>,
     pub reason: String,
     /// The version that it was made from: it comes into force only while that is in force.
     pub base_version: i64,
@@ -83,6 +86,7 @@ impl From<Change> for ShownChange {
             target: change.target,
             state: change.state,
             author: change.author,
+            on_behalf_of: change.behalf,
             reason: change.reason,
             base_version: change.base_version,
             hash: change.hash,

@@ -4,14 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::explained::{Explained, PolicyVersion, ShownChange, ShownPolicy, needed};
+use super::explained::{Explained, PolicyVersion, ShownChange, ShownPolicy, links, needed};
 use super::moment::Moment;
-use super::question::{About, answer, caller, entry, sees_policies, target};
+use super::question::{About, answer, caller, entry, sees_policies, target, under};
 use crate::gate::{Entry, Inquiry, Permit, Query, Reader, ResourceKind, Spec, Target, post};
 use crate::operations;
 use crate::policy::Ruling;
 use crate::store::actors::Status;
-use crate::types::id::ActorId;
+use crate::types::caller::Caller;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
@@ -27,6 +28,8 @@ pub struct Question {
     pub target: Option<String>,
     /// The input that it would be given, instead of `target`.
     pub input: Option<Value>,
+    /// The delegation that it would be done under; the one that the caller acts under, or none, unless given.
+    pub under: Option<String>,
     /// The number of an event or a time: the answer of the policies and the directory as they were then; now unless given.
     pub at: Option<Moment>,
 }
@@ -105,14 +108,15 @@ fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'
         (None, Some(id)) => About::Id(id),
         (None, None) => About::Nothing,
     };
+    let under = under(actor, input.under.as_deref(), read)?;
     let Some(op) = &input.op else {
         if !matches!(about, About::Nothing) {
             return Err(Refusal::field("op", "name the operation that is about it").into());
         }
-        return Ok(Explanation::All(every(actor, read, then)?));
+        return Ok(Explanation::All(every(actor, &under, read, then)?));
     };
     let entry = entry(op)?;
-    let caller = caller(actor, entry, read);
+    let caller = Caller { under, ..caller(actor, entry, read) };
     let target = target(about, entry, &caller, read, then)?;
     let inquiry = read.inquire(then, caller, entry.spec.name, &target);
     Ok(Explanation::One(Box::new(one(actor, &target, &inquiry, input.input.as_ref(), read)?)))
@@ -141,6 +145,7 @@ fn one(
         operation: inquiry.operation().to_owned(),
         actor: actor.clone(),
         target: target.id(),
+        on_behalf_of: links(inquiry),
         because: shown(explanation.because),
         near_misses: if is_hidden { Vec::new() } else { shown(explanation.near_misses) },
         reason: hidden.unwrap_or_else(|| ruling.reason().to_owned()),
@@ -158,14 +163,14 @@ fn version((version, hash): (i64, &str)) -> PolicyVersion {
 }
 
 /// The answer for each operation that is served.
-fn every(actor: &ActorId, read: &Reader<'_>, then: &Reader<'_>) -> Result<AllExplained, Stop> {
+fn every(actor: &ActorId, under: &Option<Id>, read: &Reader<'_>, then: &Reader<'_>) -> Result<AllExplained, Stop> {
     let served = operations::ALL.iter().filter(|entry| !entry.spec.route.local);
-    let operations = served.map(|entry| row(actor, entry, read, then)).collect::<Result<_, Stop>>()?;
+    let caller = |entry| Caller { under: under.clone(), ..caller(actor, entry, read) };
+    let operations = served.map(|entry| row(caller(entry), entry, read, then)).collect::<Result<_, Stop>>()?;
     Ok(AllExplained { actor: actor.clone(), operations, policy: version(then.policy_stamp()), at: then.now() })
 }
 
-fn row(actor: &ActorId, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'_>) -> Result<BrieflyExplained, Stop> {
-    let caller = caller(actor, entry, read);
+fn row(caller: Caller, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'_>) -> Result<BrieflyExplained, Stop> {
     let target = match target(About::Nothing, entry, &caller, read, then) {
         Ok(target) => target,
         Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Invalid | Code::NotFound) => {

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::gate::inquiry::Link;
 use crate::gate::rate::Left;
 use crate::gate::{Alteration, Inquiry, Reader};
 use crate::operations::approval::open_request;
-use crate::policy::{Effect, PolicyMeta, ShownPart, Told};
+use crate::policy::{Effect, PolicyMeta, Ruling, ShownPart, Told};
 use crate::types::actor::KillScope;
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
@@ -21,6 +22,9 @@ pub struct Explained {
     pub operation: String,
     pub actor: ActorId,
     pub target: String,
+    /// On whose behalf, the nearest first, with what is said of each of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<ExplainedLink>,
     /// The sentence's reason: of the first policy in the way.
     pub reason: String,
     /// The policies that determined the answer.
@@ -39,6 +43,29 @@ pub struct Explained {
     pub policy: PolicyVersion,
     /// The moment for which this is the answer.
     pub at: Time,
+}
+
+/// Somebody on whose behalf a call would be made: it is allowed only if they may do it, and if they have handed it on.
+#[derive(Serialize, JsonSchema)]
+pub struct ExplainedLink {
+    pub delegation: String,
+    pub from: ActorId,
+    /// `allow`, `needs_approval` or `deny`.
+    pub decision: &'static str,
+    /// Why not, if it is not `allow`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Everybody on whose behalf a call would be made.
+pub(super) fn links(inquiry: &Inquiry<'_>) -> Vec<ExplainedLink> {
+    let link = |(link, ruling): (Link, Ruling)| ExplainedLink {
+        delegation: link.delegation,
+        from: link.from,
+        decision: ruling.decision().name(),
+        reason: (!ruling.is_allowed()).then(|| ruling.reason().to_owned()),
+    };
+    inquiry.links().into_iter().map(link).collect()
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -10,9 +10,20 @@ use crate::operations;
 use crate::policy::Ruling;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::impact::Decision;
 use crate::types::refusal::{Refusal, Stop};
+
+/// The delegation that somebody's call would be made under: one that the asker may see.
+pub(super) fn under(actor: &ActorId, named: Option<&str>, read: &Reader<'_>) -> Result<Option<Id>, Stop> {
+    let mine = || read.caller().under.clone().filter(|_| *actor == read.caller().actor());
+    let Some(id) = named else { return Ok(mine()) };
+    let found = read.delegation(id)?.filter(|delegation| delegation.terms.to == *actor);
+    match found.filter(|delegation| read.sees(&read.delegation_target(delegation))) {
+        Some(delegation) => Ok(Some(Id::stored(&delegation.terms.id))),
+        None => Err(Refusal::field("under", format!("{actor} was given no delegation `{id}`")).into()),
+    }
+}
 
 /// What a call would be about, in words.
 #[derive(Clone, Copy)]
@@ -76,6 +87,11 @@ fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
     {
         return Ok(read.approval_target(&approval));
     }
+    if about(ResourceKind::Delegation)
+        && let Some(delegation) = read.delegation(id)?.filter(|delegation| delegation.created_at <= read.now())
+    {
+        return Ok(read.delegation_target(&delegation));
+    }
     if about(ResourceKind::Change)
         && let Some(change) = read.change(id)?.filter(|change| change.created_at <= read.now())
     {
@@ -102,7 +118,7 @@ pub(super) fn answer(inquiry: &Inquiry<'_>) -> (&'static str, Ruling, Option<Str
     }
     (
         Decision::Deny.name(),
-        Ruling::Deny { because: Vec::new(), fault: None },
+        Ruling::Deny { because: Vec::new(), fault: None, why: None },
         Some("its target is hidden from them: not found".into()),
     )
 }

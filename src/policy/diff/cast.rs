@@ -107,7 +107,8 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
             let other = if who.as_str() == "max" { id("mia") } else { max.clone() };
             let row = |what: &str, requester: Option<ActorId>, approvers: Vec<ActorId>| {
                 let id = format!("apr_{what}{number}.{who}");
-                requester.map(|requester| Approval { id, requester, operation: operation.to_owned(), approvers })
+                let operation = operation.to_owned();
+                requester.map(|requester| Approval { id, requester, operation, approvers, behalf: Vec::new() })
             };
             fixture.approvals.extend(row("for", other.clone(), vec![who.clone()]));
             if number == 0 {
@@ -128,7 +129,8 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
             for peers in [0, 2] {
                 let id = format!("chg_{number}_{peers}.{author}");
                 let state = Some(state);
-                fixture.changes.push(Change { id, author: author.clone(), target: None, state, reviewed, peers });
+                let (author, behalf) = (author.clone(), Vec::new());
+                fixture.changes.push(Change { id, author, target: None, state, reviewed, peers, behalf });
             }
         }
     }
@@ -165,6 +167,7 @@ impl Scene {
                 let told = |id: &str| owned(id) || [".ana", ".max", ".bot"].iter().any(|author| id.ends_with(author));
                 self.fixture.changes.iter().map(|row| row.id.clone()).filter(|id| told(id)).collect()
             }
+            "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
             _ => Vec::new(),
         }
@@ -195,6 +198,10 @@ pub(super) fn arounds(looks: &Looks, named: &Named, switch: bool) -> Vec<Around>
     }
     if reads("now") {
         all.extend(instants(named).into_iter().map(|now| Around { now: Some(now), ..plain.clone() }));
+    }
+    if reads("delegation") {
+        let under = ["dlg_1", "dlg_2", "dlg_3", "dlg_4"].into_iter();
+        all.extend(under.map(|id| Around { under: Some(id.to_owned()), ..plain.clone() }));
     }
     if reads("kill") {
         let scopes =

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Answer, Decision, Shift};
-use crate::policy::testing::{Around, Case, Fixture, Member, Team, Way};
+use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Team, Way};
 use crate::types::id::ActorId;
 use crate::types::scope::listed;
 
@@ -60,6 +60,7 @@ fn given(around: &Around) -> Vec<String> {
     told.extend((!around.scopes.is_empty()).then(|| format!("with a token limited to {}", listed(&around.scopes))));
     told.extend(around.channel.filter(|way| *way == Way::Cli).map(|_| "on the command line".to_owned()));
     told.extend(around.now.map(|now| format!("at {now}")));
+    told.extend(around.under.iter().map(|id| format!("under the delegation {id}")));
     told
 }
 
@@ -90,7 +91,11 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
     let approval = approvals.map(|row| {
         let (id, requester) = (quoted(&row.id), quoted(row.requester.as_str()));
         let (operation, approvers) = (quoted(&row.operation), joined(&row.approvers));
-        format!("id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}]")
+        let mut told = format!("id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}]");
+        if !row.behalf.is_empty() {
+            put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
+        }
+        told
     });
     list(&mut text, "approvals", approval.collect());
     let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
@@ -99,15 +104,25 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
         row.state.iter().for_each(|state| put(&mut told, "state", state));
         put(&mut told, "reviewed", row.reviewed);
         put(&mut told, "peers", row.peers);
+        if !row.behalf.is_empty() {
+            put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
+        }
         told
     });
     list(&mut text, "changes", change.collect());
+    let mut chained: Vec<&Delegation> = Vec::new();
+    for row in cases.iter().flat_map(|(case, _)| chain(fixture, case)) {
+        if !chained.iter().any(|known| known.id == row.id) {
+            chained.push(row);
+        }
+    }
+    list(&mut text, "delegations", chained.into_iter().map(delegation).collect());
     list(&mut text, "cases", cases.iter().map(|(case, answer)| line(case, answer)).collect());
     text
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, broken, kill, release, scopes, channel, now } = &case.around;
+    let Around { granted, broken, kill, release, scopes, channel, now, under } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
@@ -128,6 +143,7 @@ fn line(case: &Case, after: &Answer) -> String {
     }
     channel.iter().for_each(|way| add("channel", if *way == Way::Cli { "cli" } else { "http" }.into()));
     now.iter().for_each(|now| add("now", now.to_string()));
+    under.iter().for_each(|id| add("under", quoted(id)));
     add("expect", after.decision.name().into());
     if after.decision == Decision::NeedsApproval {
         add("approvals", format!("[{}]", after.approvals.join(", ")));
@@ -162,6 +178,39 @@ fn member(row: &Member) -> String {
     told
 }
 
+/// The delegations that a question is asked under or about, with those that they rest on; the first first.
+fn chain<'a>(fixture: &'a Fixture, case: &Case) -> Vec<&'a Delegation> {
+    let mut wanted: BTreeSet<&str> =
+        [&case.around.under, &case.target].into_iter().flatten().map(String::as_str).collect();
+    let mut found: Vec<&Delegation> = Vec::new();
+    // A row rests only on rows before it.
+    for row in fixture.delegations.iter().rev() {
+        if wanted.contains(row.id.as_str()) {
+            wanted.extend(row.parent.as_deref());
+            found.push(row);
+        }
+    }
+    found.reverse();
+    found
+}
+
+fn delegation(row: &Delegation) -> String {
+    let (from, to) = (quoted(row.from.as_str()), quoted(row.to.as_str()));
+    let mut told = format!("id: {}, from: {from}, to: {to}", quoted(&row.id));
+    let names = |names: &BTreeSet<String>| format!("[{}]", joined(&names.iter().collect::<Vec<_>>()));
+    row.scope.iter().for_each(|scope| put(&mut told, "scope", names(scope)));
+    row.authority.iter().for_each(|authority| put(&mut told, "authority", authority));
+    if !row.tools.is_empty() {
+        put(&mut told, "tools", names(&row.tools));
+    }
+    row.parent.iter().for_each(|parent| put(&mut told, "parent", quoted(parent)));
+    if row.exhausted {
+        put(&mut told, "exhausted", true);
+    }
+    row.expires_at.iter().for_each(|end| put(&mut told, "expires_at", end));
+    told
+}
+
 /// Everybody whom the question could touch: actor and target, and those whom they hang on, near and far.
 fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     let mut next: Vec<ActorId> = Vec::new();
@@ -178,9 +227,11 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
         next.extend(row.actor.iter().chain(&row.subjects).cloned());
     }
     for row in fixture.approvals.iter().filter(|row| is_target(&row.id)) {
-        next.extend(row.approvers.iter().cloned().chain([row.requester.clone()]));
+        next.extend(row.approvers.iter().chain(&row.behalf).cloned().chain([row.requester.clone()]));
     }
-    next.extend(fixture.changes.iter().filter(|row| is_target(&row.id)).map(|row| row.author.clone()));
+    let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
+    next.extend(changes.flat_map(|row| row.behalf.iter().chain([&row.author])).cloned());
+    next.extend(chain(fixture, case).into_iter().flat_map(|row| [row.from.clone(), row.to.clone()]));
     let mut found = BTreeSet::new();
     while let Some(id) = next.pop() {
         if found.insert(id.clone()) {

@@ -78,7 +78,11 @@ impl Snapshot {
         for rule in self.named_action(action).into_iter().flat_map(|entity| self.covering(entity)) {
             looks.kinds.extend(rule.meta.kinds.iter().cloned());
             let read = rule.condition.subexpressions().filter_map(|part| match part.expr_kind() {
-                ExprKind::GetAttr { expr, attr } if super::approvals::is_context(expr) => Some(attr.to_string()),
+                ExprKind::GetAttr { expr, attr } | ExprKind::HasAttr { expr, attr }
+                    if super::approvals::is_context(expr) =>
+                {
+                    Some(attr.to_string())
+                }
                 _ => None,
             });
             looks.context.extend(read);

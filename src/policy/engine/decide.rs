@@ -63,7 +63,7 @@ impl Snapshot {
     pub fn decide(&self, question: &Question<'_>) -> Ruling {
         let ruling = self.checked(question, true).unwrap_or_else(|fault| {
             self.count_fault();
-            Ruling::Deny { because: Vec::new(), fault: Some(fault) }
+            Ruling::Deny { because: Vec::new(), fault: Some(fault), why: None }
         });
         if let Ruling::Deny { fault: Some(fault), .. } = &ruling
             && !self.quiet
@@ -123,12 +123,12 @@ impl Snapshot {
         };
         let because = self.because(&forbids);
         let Some(kinds) = self.kinds_missing(&forbids, question.approvals) else {
-            return Ok(Ruling::Deny { because, fault: None });
+            return Ok(Ruling::Deny { because, fault: None, why: None });
         };
         let with_approvals = self.request(question, &kinds)?;
         match self.weigh(self.evaluate(with_approvals, entities, &candidates), is_real) {
             Weighed::Settled(Ruling::Allow { .. }) => Ok(Ruling::NeedsApproval { kinds, because }),
-            Weighed::Settled(_) | Weighed::Refused(_) => Ok(Ruling::Deny { because, fault: None }),
+            Weighed::Settled(_) | Weighed::Refused(_) => Ok(Ruling::Deny { because, fault: None, why: None }),
         }
     }
 
@@ -217,12 +217,12 @@ impl Snapshot {
             if is_real {
                 self.count_fault();
             }
-            return Weighed::Settled(Ruling::Deny { because: self.because(&unsafe_rules), fault });
+            return Weighed::Settled(Ruling::Deny { because: self.because(&unsafe_rules), fault, why: None });
         }
         match (found.forbids.is_empty(), found.permits.is_empty()) {
             (false, _) => Weighed::Refused(found.forbids),
             (true, false) => Weighed::Settled(Ruling::Allow { because: self.because(&found.permits) }),
-            (true, true) => Weighed::Settled(Ruling::Deny { because: Vec::new(), fault: None }),
+            (true, true) => Weighed::Settled(Ruling::Deny { because: Vec::new(), fault: None, why: None }),
         }
     }
 

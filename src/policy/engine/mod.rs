@@ -5,6 +5,7 @@
 //! then a fault, and a denial) when little of it is left: give threads that decide at least 2 MiB.
 
 mod approvals;
+mod behalf;
 mod compare;
 mod decide;
 mod explain;
@@ -18,6 +19,7 @@ mod shadow;
 mod shape;
 mod snapshot;
 
+pub use behalf::{For, Giver};
 pub use compare::{Looks, Named};
 pub use decide::{PlainAnswer, Question};
 pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};

@@ -47,7 +47,8 @@ pub enum Ruling {
     /// The forbids in the way, and the kinds of approval, all of them, that would clear it: proven by a second evaluation.
     NeedsApproval { kinds: Vec<String>, because: Vec<Because> },
     /// The forbids in the way, or none where no policy permits it. With a fault: the policies that could not be evaluated.
-    Deny { because: Vec<Because>, fault: Option<String> },
+    /// With `why`: what else is in the way, or on whose behalf it may not be.
+    Deny { because: Vec<Because>, fault: Option<String>, why: Option<String> },
 }
 
 impl Ruling {
@@ -55,8 +56,9 @@ impl Ruling {
     pub fn reason(&self) -> &str {
         match self {
             Self::Allow { .. } => "a policy permits it",
+            Self::Deny { why: Some(why), .. } => why,
             Self::Deny { fault: Some(_), .. } => FAULT,
-            Self::NeedsApproval { because, .. } | Self::Deny { because, fault: None } => {
+            Self::NeedsApproval { because, .. } | Self::Deny { because, .. } => {
                 because.first().and_then(|policy| policy.reason.as_deref()).unwrap_or(NO_PERMIT)
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::own::{self, Evaluation, Records};
-use super::rows::{Approval, Change, Event, Member, Team, Token};
+use super::rows::{Approval, Change, Delegation, Event, Member, Team, Token};
 
 use super::run::Expected;
 use crate::policy::Finding;
@@ -38,6 +38,8 @@ struct Fields {
     #[serde(default)]
     changes: Vec<Change>,
     #[serde(default)]
+    delegations: Vec<Delegation>,
+    #[serde(default)]
     records: Vec<own::Row>,
     #[serde(default)]
     cases: Vec<Line>,
@@ -58,6 +60,7 @@ pub struct Fixture {
     pub events: Vec<Event>,
     pub approvals: Vec<Approval>,
     pub changes: Vec<Change>,
+    pub delegations: Vec<Delegation>,
 }
 
 /// The way by which a question comes.
@@ -83,6 +86,8 @@ pub struct Around {
     pub scopes: Scopes,
     pub channel: Option<Way>,
     pub now: Option<Time>,
+    /// The delegation that the actor acts under.
+    pub under: Option<String>,
 }
 
 /// One case as it is written. (serde cannot flatten a struct that refuses unknown fields.)
@@ -107,6 +112,7 @@ struct Line {
     scopes: Scopes,
     channel: Option<Way>,
     now: Option<Time>,
+    under: Option<String>,
 }
 
 /// Every one of these actors with every one of these operations.
@@ -129,6 +135,7 @@ struct Matrix {
     scopes: Scopes,
     channel: Option<Way>,
     now: Option<Time>,
+    under: Option<String>,
 }
 
 /// Which fields of a matrix have an answer: `rest`, or names of actors, of operations, or both as `actor op`.
@@ -201,11 +208,23 @@ pub(super) fn line_span(text: &str, line: usize) -> (usize, usize) {
 }
 
 fn read(text: &str) -> Result<TestFile, YamlError> {
-    let Fields { now, teams, actors, tokens, events, approvals, changes, records, cases, matrix, evaluations } =
-        match yaml::read::<Option<Fields>>(text)? {
-            Some(fields) => fields,
-            None => return Err(YamlError::at(1, "the file is empty")),
-        };
+    let Fields {
+        now,
+        teams,
+        actors,
+        tokens,
+        events,
+        approvals,
+        changes,
+        delegations,
+        records,
+        cases,
+        matrix,
+        evaluations,
+    } = match yaml::read::<Option<Fields>>(text)? {
+        Some(fields) => fields,
+        None => return Err(YamlError::at(1, "the file is empty")),
+    };
     let lines = yaml::item_lines(text, "cases", cases.len());
     let mut asked = lines.into_iter().zip(cases).map(|(line, case)| case.read(line)).collect::<Result<Vec<_>, _>>()?;
     let lines = yaml::item_lines(text, "matrix", matrix.len());
@@ -223,7 +242,8 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
     }
     let lines = yaml::item_lines(text, "evaluations", evaluations.len());
     let evaluations = lines.into_iter().zip(evaluations).map(|(line, one)| one.read(line)).collect::<Result<_, _>>()?;
-    let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, tokens, events, approvals, changes };
+    let now = now.unwrap_or(NOW);
+    let fixture = Fixture { now, teams, actors, tokens, events, approvals, changes, delegations };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
         let head = yaml::line_of(text, &[list]);
         let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
@@ -280,6 +300,9 @@ impl Fixture {
                 ));
             }
         }
+        if let Some((id, problem)) = Delegation::problem(&self.delegations, &members) {
+            return Some(("delegations", id, problem));
+        }
         let stranger = self.tokens.iter().find(|token| !members.contains(&token.holder));
         stranger.map(|token| {
             ("tokens", token.id.as_str(), format!("`{}` is held by `{}`, who is not there", token.id, token.holder))
@@ -289,25 +312,12 @@ impl Fixture {
 
 impl Line {
     fn read(self, line: usize) -> Result<Case, YamlError> {
-        let Line {
-            actor,
-            op,
-            target,
-            expect,
-            because,
-            approvals,
-            granted,
-            broken,
-            kill,
-            release,
-            scopes,
-            channel,
-            now,
-        } = self;
+        let Line { actor, op, target, expect, because, approvals, .. } = self;
+        let Line { granted, broken, kill, release, scopes, channel, now, under, .. } = self;
         if approvals.is_some() && expect != Decision::NeedsApproval {
             return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
         }
-        let around = Around { granted, broken, kill, release, scopes, channel, now };
+        let around = Around { granted, broken, kill, release, scopes, channel, now, under };
         let set = |list: Vec<String>| list.into_iter().collect();
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
     }
@@ -380,6 +390,7 @@ impl Matrix {
                 scopes: self.scopes.clone(),
                 channel: self.channel,
                 now: self.now,
+                under: self.under.clone(),
             },
             expect,
             because: None,

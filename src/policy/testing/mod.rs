@@ -14,10 +14,10 @@ use cedar_policy::EntityUid;
 
 pub use file::{Around, Case, Fixture, TestFile, Way, parse};
 pub use own::{Evaluation, Records};
-pub use rows::{Approval, Change, Event, Member, Team, Token};
+pub use rows::{Approval, Change, Delegation, Event, Member, Team, Token};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, cover, mutate, run};
 
-use super::{Closed, Question, Record, Ruling, Slice, Snapshot};
+use super::{Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
 pub trait Stage {
@@ -38,6 +38,8 @@ pub struct Asked {
     pub entities: Vec<Closed>,
     pub facts: Record,
     pub granted: Vec<String>,
+    /// On whose behalf it is asked, nearest first.
+    pub givers: Vec<Giver>,
     /// What must be allowed for the resource to exist as far as the principal can tell.
     pub sight: Option<EntityUid>,
 }
@@ -68,12 +70,12 @@ impl Asked {
     }
 
     fn answer_in(&self, slice: &Slice, snapshot: &Snapshot) -> Answered {
-        let ruling = snapshot.decide(&self.question(slice, &self.action, &self.granted));
-        let unseen = |sight| snapshot.decide(&self.question(slice, sight, &[]));
+        let ruling = snapshot.decide_for(&self.question(slice, &self.action, &self.granted), &self.givers, For::Doing);
+        let unseen = |sight| snapshot.decide_for(&self.question(slice, sight, &[]), &self.givers, For::Seeing);
         match self.sight.as_ref().filter(|_| !matches!(ruling, Ruling::Deny { .. })).map(unseen) {
             Some(sight) if !sight.is_allowed() => {
                 let because = sight.because().to_vec();
-                Answered { ruling: Ruling::Deny { because, fault: None }, hidden: true }
+                Answered { ruling: Ruling::Deny { because, fault: None, why: None }, hidden: true }
             }
             _ => Answered { ruling, hidden: false },
         }

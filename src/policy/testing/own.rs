@@ -115,6 +115,7 @@ impl Evaluation {
             resource: resource.uid,
             entities,
             facts,
+            givers: Vec::new(),
             granted: said.granted.clone(),
             sight: None,
         })

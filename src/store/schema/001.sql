@@ -51,6 +51,7 @@ CREATE TABLE change (
   trialled     TEXT,               -- JSON: what the trial has shown
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
+  behalf       TEXT NOT NULL,      -- JSON: on whose behalf it was proposed
   files        TEXT NOT NULL       -- JSON
 ) STRICT;
 CREATE INDEX change_by_age ON change (created_at DESC, id);
@@ -117,7 +118,9 @@ CREATE TABLE approval (
   status     TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
-  ended_at   INTEGER
+  ended_at   INTEGER,
+  under      TEXT,                 -- the delegation that it was asked under
+  behalf     TEXT NOT NULL         -- JSON: on whose behalf
 ) STRICT;
 CREATE INDEX approval_by_age ON approval (created_at DESC, id);
 CREATE INDEX approval_open ON approval (expires_at) WHERE status IN ('pending', 'approved');
@@ -155,6 +158,37 @@ CREATE TABLE glass (
 ) STRICT;
 CREATE INDEX glass_by_age ON glass (created_at DESC, id);
 CREATE INDEX glass_unreviewed ON glass (created_at, id) WHERE reviewed_at IS NULL;
+
+CREATE TABLE delegation (
+  id             TEXT PRIMARY KEY,
+  giver          TEXT NOT NULL,
+  taker          TEXT NOT NULL,
+  scope          TEXT NOT NULL,    -- JSON
+  authority      TEXT NOT NULL,
+  tools          TEXT NOT NULL,    -- JSON
+  expires_at     INTEGER NOT NULL,
+  parent         TEXT,
+  depth          INTEGER NOT NULL,
+  chain          TEXT NOT NULL,    -- JSON: on whose behalf the taker acts, the giver first
+  status         TEXT NOT NULL,
+  budget_cents   INTEGER,
+  spent_cents    INTEGER NOT NULL,
+  reserved_cents INTEGER NOT NULL,
+  created_at     INTEGER NOT NULL,
+  ended_at       INTEGER
+) STRICT;
+CREATE INDEX delegation_by_age ON delegation (created_at DESC, id);
+CREATE INDEX delegation_by_giver ON delegation (giver, created_at DESC, id);
+CREATE INDEX delegation_by_taker ON delegation (taker, created_at DESC, id);
+CREATE INDEX delegation_by_parent ON delegation (parent) WHERE ended_at IS NULL;
+CREATE INDEX delegation_live ON delegation (expires_at) WHERE ended_at IS NULL;
+CREATE TABLE delegation_reservation (
+  id            TEXT PRIMARY KEY,
+  delegation    TEXT NOT NULL,
+  cents         INTEGER NOT NULL,
+  settled_cents INTEGER
+) STRICT;
+CREATE INDEX delegation_reservation_open ON delegation_reservation (delegation) WHERE settled_cents IS NULL;
 
 CREATE TABLE inbox (
   id          TEXT PRIMARY KEY,

@@ -66,4 +66,19 @@ impl Stage {
         let proposed = self.test.post("/policy/proposals", &token, new).await;
         proposed.json()["id"].as_str().unwrap_or_else(|| panic!("{}", proposed.text())).to_owned()
     }
+
+    /// A delegation to the caller, or between others, with a reservation.
+    pub(super) async fn delegation(&self, of: Of, who: &Who) -> (String, String) {
+        let taker = match of {
+            Absent => return ("dlg_00000000000000000000000000".into(), "rsv_00000000000000000000000000".into()),
+            Own if !who.id.is_empty() => who.id,
+            _ => "oz",
+        };
+        let giver = self.new_token("fay").await["token"].as_str().unwrap().to_owned();
+        let new = json!({ "to": taker, "authority": "act" });
+        let id = self.test.post("/delegations", &giver, new).await.json()["id"].as_str().unwrap().to_owned();
+        let reserve = json!({ "cents": 5, "purpose": "a matrix" });
+        let kept = self.test.post(&format!("/delegations/{id}/reservations"), &self.test.admin, reserve).await.json();
+        (id, kept["id"].as_str().unwrap().to_owned())
+    }
 }

@@ -27,6 +27,11 @@ impl Call {
             let message = format!("{id} is {}; a rule is made from what people approved", approval.status);
             return Err(invalid(message).into());
         }
+        if approval.under.is_some() {
+            let message =
+                format!("{id} was asked for on behalf of others; a rule is made from what people ask for themselves");
+            return Err(invalid(message).into());
+        }
         let entry = question::entry(&approval.operation)?;
         let caller = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
         let call = entry.prepare(approval.input).map_err(|bad| invalid(format!("{id}: {bad}")))?;

@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use super::call::Call;
 use crate::gate::{Reader, Target};
 use crate::policy::diff::{Answer, test_file};
-use crate::policy::testing::{Answered, Approval, Around, Case, Change, Event, Fixture, Member, Team, Token, Way};
+use crate::policy::testing::{
+    Answered, Approval, Around, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way,
+};
 use crate::policy::{Ruling, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::ActorKind;
 use crate::types::caller::{Caller, Channel, Who};
+use crate::types::id::ActorId;
 use crate::types::impact::Decision;
 
 /// A file of tests, and its path.
@@ -80,6 +83,7 @@ fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
         events: Vec::new(),
         approvals: Vec::new(),
         changes: Vec::new(),
+        delegations: Vec::new(),
     };
     let mut rows: Vec<&Actor> = read.cards().map(|card| &card.actor).collect();
     rows.sort_by(|one, other| one.id.cmp(&other.id));
@@ -114,12 +118,25 @@ fn thing(target: &Target, fixture: &mut Fixture) {
     match target.clone() {
         Target::Token { id, holder } => fixture.tokens.push(Token { id, holder }),
         Target::Event { seq, kind, actor, subjects } => fixture.events.push(Event { id: seq, kind, actor, subjects }),
-        Target::Approval { id, requester, operation, approvers } => {
-            fixture.approvals.push(Approval { id, requester, operation, approvers });
+        Target::Approval { id, requester, operation, approvers, behalf } => {
+            fixture.approvals.push(Approval { id, requester, operation, approvers, behalf });
         }
-        Target::Change { id, author, to, state, reviewed, peers } => {
+        Target::Change { id, author, to, state, reviewed, peers, behalf } => {
             let (target, state) = (Some(to), Some(state));
-            fixture.changes.push(Change { id, author, target, state, reviewed, peers });
+            fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf });
+        }
+        // Each link of the chain with the next, as rows before the one that it is about.
+        Target::Delegation { id, giver, taker, chain } => {
+            let above: Vec<ActorId> = chain.into_iter().skip(1).collect();
+            let name = |depth: usize| if depth == 0 { id.clone() } else { format!("{id}.{depth}") };
+            let givers = std::iter::once(giver).chain(above.iter().cloned());
+            let takers = std::iter::once(taker).chain(givers.clone());
+            let row = |(depth, (from, to)): (usize, (ActorId, ActorId))| Delegation {
+                parent: (depth < above.len()).then(|| name(depth + 1)),
+                ..Delegation::whole(name(depth), from, to)
+            };
+            let rows: Vec<Delegation> = givers.zip(takers).enumerate().map(row).collect();
+            fixture.delegations.extend(rows.into_iter().rev());
         }
         Target::Company | Target::Actor(_) | Target::KillSwitch { .. } => {}
     }

@@ -1,0 +1,105 @@
+//! Delegations, as an operation may read them.
+
+use std::collections::BTreeMap;
+
+use super::Reader;
+use crate::gate::chain;
+use crate::gate::target::Target;
+use crate::store::Position;
+use crate::store::delegations::{self, Delegation, Reservation};
+use crate::types::id::ActorId;
+use crate::types::operations::Operations;
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+
+impl Reader<'_> {
+    pub fn delegation(&self, id: &str) -> Result<Option<Delegation>, Fault> {
+        Ok(delegations::get(self.conn()?, id)?)
+    }
+
+    /// The delegation that the caller acts under.
+    pub fn acting_under(&self) -> Result<Option<Delegation>, Fault> {
+        match &self.caller().under {
+            Some(under) => self.delegation(under.as_str()),
+            None => Ok(None),
+        }
+    }
+
+    /// All on whose behalf the caller acts, the nearest first.
+    pub fn on_behalf_of(&self) -> Vec<ActorId> {
+        chain::behalf(self.world(), self.caller())
+    }
+
+    /// Delegations after a position, newest first; those that somebody gave or got, or all.
+    pub fn delegations_after(
+        &self,
+        of: Option<&ActorId>,
+        from: &Position,
+        limit: usize,
+    ) -> Result<Vec<Delegation>, Fault> {
+        Ok(delegations::after(self.conn()?, of, from, limit)?)
+    }
+
+    /// A delegation as the gate sees it.
+    pub fn delegation_target(&self, delegation: &Delegation) -> Target {
+        let terms = &delegation.terms;
+        Target::Delegation {
+            id: terms.id.clone(),
+            giver: terms.from.clone(),
+            taker: terms.to.clone(),
+            chain: terms.chain.clone(),
+        }
+    }
+
+    /// How many that an actor gave have not ended.
+    pub fn delegations_given(&self, giver: &ActorId) -> Result<i64, Fault> {
+        Ok(delegations::count_live_from(self.conn()?, giver)?)
+    }
+
+    /// What an actor gave or got, and has not ended.
+    pub fn live_delegations_of(&self, actor: &ActorId) -> Result<Vec<Delegation>, Fault> {
+        Ok(delegations::live_of(self.conn()?, actor)?)
+    }
+
+    /// A delegation that has not ended with everything that rests on it: what rests on others first, each after what rests
+    /// on it.
+    pub fn resting_on(&self, delegation: Delegation) -> Result<Vec<Delegation>, Fault> {
+        let mut found = vec![delegation];
+        let mut at = 0;
+        while let Some(next) = found.get(at) {
+            let children = delegations::live_children(self.conn()?, &next.terms.id)?;
+            found.extend(children);
+            at += 1;
+        }
+        found.reverse();
+        Ok(found)
+    }
+
+    pub fn overdue_delegations(&self, now: Time, limit: usize) -> Result<Vec<Delegation>, Fault> {
+        Ok(delegations::overdue(self.conn()?, now, limit)?)
+    }
+
+    pub fn reservation(&self, id: &str) -> Result<Option<Reservation>, Fault> {
+        Ok(delegations::reservation(self.conn()?, id)?)
+    }
+
+    /// How many reservations of a delegation are not settled.
+    pub fn open_reservations(&self, id: &str) -> Result<i64, Fault> {
+        Ok(delegations::count_open(self.conn()?, id)?)
+    }
+
+    /// Whether the policies know an operation, or a group of them, by this name.
+    pub fn knows_operation(&self, name: &str) -> bool {
+        name == Operations::ALL || self.world().policy.action_names().contains(name)
+    }
+
+    /// The names that a scope can hold: operations and groups.
+    pub fn operation_names(&self) -> impl Iterator<Item = &str> {
+        self.world().policy.action_names().into_iter()
+    }
+
+    /// Each operation in a scope, with whether it changes anything.
+    pub fn operations_in(&self, scope: &Operations) -> BTreeMap<&str, bool> {
+        self.world().policy.operations_in(scope)
+    }
+}

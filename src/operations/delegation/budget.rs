@@ -1,0 +1,156 @@
+//! Budgets: whoever is about to spend sets the most that it can come to aside, and says afterwards what it came to. What was
+//! not set aside is not spent; what was spent is never hidden.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::find;
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::types::delegation::{DelegationStatus, MOST_CENTS};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{Id, Kind};
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// Reservations of one delegation that may be open at once.
+const MOST_OPEN: i64 = 1_000;
+
+/// What is to be set aside.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewReservation {
+    /// The delegation.
+    pub id: String,
+    /// The most that it can come to.
+    pub cents: i64,
+    /// What for; 1 to 200 characters.
+    pub purpose: String,
+}
+
+/// What was set aside.
+#[derive(Serialize, JsonSchema)]
+pub struct Reserved {
+    pub id: Id,
+    /// What is left of the budget; none where there is no budget.
+    pub left_cents: Option<i64>,
+}
+
+/// Set a part of a budget aside.
+pub enum Reserve {}
+
+impl Change for Reserve {
+    const SPEC: Spec = Spec {
+        name: "delegation.reserve",
+        doc: "Set a part of a delegation's budget aside, before it is spent.",
+        scope: Reach::Full,
+        route: post("/delegations/{id}/reservations").created().denied_as(Code::NotOwner),
+        about: &[ResourceKind::Delegation],
+        events: &[EventKind::BudgetReserved],
+    };
+    type Input = NewReservation;
+    type Output = Reserved;
+
+    fn target(input: &NewReservation, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.delegation_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: NewReservation, draft: &mut Draft<'_>) -> Result<Reserved, Stop> {
+        let (read, NewReservation { id, cents, purpose }) = (draft.read(), input);
+        let mut problems = Vec::new();
+        if !(1..=MOST_CENTS).contains(&cents) {
+            problems.push(format!("cents: must be 1 to {MOST_CENTS}"));
+        }
+        if purpose.trim().is_empty() || purpose.chars().count() > 200 {
+            problems.push("purpose: must have 1 to 200 characters".to_owned());
+        }
+        if !problems.is_empty() {
+            return Err(Refusal::invalid(problems).into());
+        }
+        let delegation = find(&id, read)?;
+        if !delegation.terms.is_live(read.now()) {
+            return Err(Refusal::conflict("the delegation has ended").into());
+        }
+        if let Some(left) = delegation.left_cents().filter(|left| cents > *left) {
+            return Err(Refusal::conflict(format!("{left} cents are left of its budget")).into());
+        }
+        if read.open_reservations(&id)? >= MOST_OPEN {
+            let message = format!("{MOST_OPEN} reservations are open; settle some first");
+            return Err(Refusal::conflict(message).into());
+        }
+        let left_cents = delegation.left_cents().map(|left| left - cents);
+        let (reservation, delegation, to) = (draft.new_id(Kind::Reservation), Id::stored(&id), delegation.terms.to);
+        draft.record(Event::BudgetReserved { id: reservation.clone(), delegation, to, cents, purpose })?;
+        Ok(Reserved { id: reservation, left_cents })
+    }
+}
+
+/// What something came to.
+#[derive(Deserialize, JsonSchema)]
+pub struct Cost {
+    /// The delegation.
+    pub id: String,
+    pub reservation: String,
+    /// What it came to, also if that is more than was set aside.
+    pub cents: i64,
+}
+
+/// What a budget stands at.
+#[derive(Serialize, JsonSchema)]
+pub struct Settled {
+    pub id: String,
+    /// What was set aside for it.
+    pub reserved_cents: i64,
+    pub cents: i64,
+    /// What it came to beyond that.
+    pub over_cents: i64,
+    /// What is left of the budget; none where there is no budget.
+    pub left_cents: Option<i64>,
+    /// `exhausted` once all of the budget is spent.
+    pub status: DelegationStatus,
+}
+
+/// Say what something came to.
+pub enum Settle {}
+
+impl Change for Settle {
+    const SPEC: Spec = Spec {
+        name: "delegation.settle",
+        doc: "Say what something came to for which a part of the budget was set aside; also after the delegation has ended.",
+        scope: Reach::Full,
+        route: post("/delegations/{id}/reservations/{reservation}/settle").denied_as(Code::NotOwner),
+        about: &[ResourceKind::Delegation],
+        events: &[EventKind::BudgetSettled],
+    };
+    type Input = Cost;
+    type Output = Settled;
+
+    fn target(input: &Cost, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.delegation_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: Cost, draft: &mut Draft<'_>) -> Result<Settled, Stop> {
+        let (read, Cost { id, reservation, cents }) = (draft.read(), input);
+        if !(0..=MOST_CENTS).contains(&cents) {
+            return Err(Refusal::field("cents", format!("must be 0 to {MOST_CENTS}")).into());
+        }
+        let mut delegation = find(&id, read)?;
+        let found = read.reservation(&reservation)?.filter(|found| found.delegation == id);
+        let found = found.ok_or_else(Refusal::not_found)?;
+        if let Some(settled) = found.settled_cents {
+            return Err(Refusal::conflict(format!("it was settled already, at {settled} cents")).into());
+        }
+        let (event, to) = (Id::stored(&reservation), delegation.terms.to.clone());
+        draft.record(Event::BudgetSettled { id: event, delegation: Id::stored(&id), to, cents })?;
+        delegation.spent_cents += cents;
+        delegation.reserved_cents -= found.cents;
+        let spent = delegation.budget_cents.is_some_and(|budget| (budget.max(1)..).contains(&delegation.spent_cents));
+        let live = delegation.terms.status.is_live();
+        Ok(Settled {
+            id: reservation,
+            reserved_cents: found.cents,
+            cents,
+            over_cents: (cents - found.cents).max(0),
+            left_cents: delegation.left_cents(),
+            status: if live && spent { DelegationStatus::Exhausted } else { delegation.terms.status },
+        })
+    }
+}

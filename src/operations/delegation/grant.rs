@@ -1,0 +1,193 @@
+//! Granting: what is given is fixed here; what it is good for is decided at each use.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::narrow::{Above, narrower};
+use super::shown::{ShownDelegation, shown};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::operations;
+use crate::operations::scope;
+use crate::operations::token::span;
+use crate::policy::Ruling;
+use crate::store::actors::Status;
+use crate::store::delegations::Delegation;
+use crate::types::actor::KillScope;
+use crate::types::delegation::{Authority, DelegationStatus, MOST_CENTS, Terms};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Id, Kind};
+use crate::types::operations::{MOST_NAMES, Operations};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::{DAY, SECOND, Time};
+
+/// Live delegations that one actor may have given.
+const MOST_GIVEN: i64 = 200;
+/// How long one holds unless its giver says otherwise.
+const USUAL: i64 = 7 * DAY;
+
+/// What is to be delegated.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewDelegation {
+    /// The person or agent who will act on the caller's behalf.
+    pub to: ActorId,
+    /// Operations such as `actor.offboard`, groups such as `task.*`, `query` and `change`, or `*`; at most 50. Unless given,
+    /// everything that the caller acts under, or `*`.
+    pub scope: Option<Vec<String>>,
+    pub authority: Authority,
+    /// Tools, by name; at most 50. None unless given.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// What may be spent under it, in cents; no limit unless given.
+    pub budget_cents: Option<i64>,
+    /// When it ends: in a minute to 366 days; in 7 days unless given.
+    pub expires_at: Option<Time>,
+    /// How long it holds, instead of `expires_at`: `12h`, `7d`.
+    pub ttl: Option<String>,
+}
+
+/// Delegate.
+pub enum Grant {}
+
+impl Change for Grant {
+    const SPEC: Spec = Spec {
+        name: "delegation.grant",
+        doc: "Let a person or an agent act on the caller's behalf, as far as both may. Under a delegation, it is handed on.",
+        scope: Reach::Full,
+        route: post("/delegations").created(),
+        about: &[ResourceKind::Actor],
+        events: &[EventKind::DelegationGranted],
+    };
+    type Input = NewDelegation;
+    type Output = ShownDelegation;
+
+    fn target(input: &NewDelegation, read: &Reader<'_>) -> Result<Target, Stop> {
+        if input.to.is_team() {
+            return Err(Refusal::field("to", "teams do not act; name a person or an agent").into());
+        }
+        read.actor(&input.to)?;
+        Ok(Target::Actor(input.to.clone()))
+    }
+
+    fn run(permit: Permit<Self>, input: NewDelegation, draft: &mut Draft<'_>) -> Result<ShownDelegation, Stop> {
+        let (from, read) = (permit.actor(), draft.read());
+        if read.actor(&input.to)?.actor.status != Status::Active {
+            return Err(Refusal::field("to", format!("{} has left", input.to)).into());
+        }
+        if read.delegations_given(&from)? >= MOST_GIVEN {
+            let message = format!("{from} has given {MOST_GIVEN} delegations that have not ended; revoke some first");
+            return Err(Refusal::conflict(message).into());
+        }
+        let above = Above::of(read)?;
+        let id = draft.new_id(Kind::Delegation);
+        let new = terms(&id, from, input, above.as_ref(), read)?;
+        draft.record(granted(id, &new))?;
+        Ok(shown(new, draft.now()))
+    }
+}
+
+/// What is given, if it can be.
+fn terms(
+    id: &Id,
+    from: ActorId,
+    input: NewDelegation,
+    above: Option<&Above>,
+    read: &Reader<'_>,
+) -> Result<Delegation, Stop> {
+    let mut problems = Vec::new();
+    let usual = || above.map_or([Operations::ALL.to_owned()].into(), |above| above.terms().scope.0.clone());
+    let listed = input.scope.map(BTreeSet::from_iter);
+    let scope = Operations(listed.unwrap_or_else(usual));
+    let tools: BTreeSet<String> = input.tools.into_iter().collect();
+    problems.extend(scope::problem(&scope, read));
+    problems.extend((tools.len() > MOST_NAMES).then(|| format!("tools: must have at most {MOST_NAMES} names")));
+    let bad_tool = tools.iter().find(|name| format!("tool:{name}").parse::<KillScope>().is_err());
+    problems.extend(bad_tool.map(|name| format!("tools: `{}` is not a tool's name", cut(name))));
+    if input.budget_cents.is_some_and(|cents| !(0..=MOST_CENTS).contains(&cents)) {
+        problems.push(format!("budget_cents: must be 0 to {MOST_CENTS}"));
+    }
+    let end = end(input.expires_at, input.ttl.as_deref(), above, read.now()).map_err(|problem| problems.push(problem));
+    let expires_at = end.unwrap_or(read.now());
+    let parents = above.map(|above| above.terms().chain.clone()).unwrap_or_default();
+    let delegation = Delegation {
+        terms: Terms {
+            id: id.to_string(),
+            to: input.to,
+            scope,
+            authority: input.authority,
+            tools,
+            expires_at,
+            parent: above.map(|above| above.terms().id.clone()),
+            depth: above.map_or(1, |above| above.terms().depth + 1),
+            chain: std::iter::once(from.clone()).chain(parents).collect(),
+            from,
+            status: DelegationStatus::Active,
+        },
+        budget_cents: input.budget_cents,
+        spent_cents: 0,
+        reserved_cents: 0,
+        created_at: read.now(),
+        ended_at: None,
+    };
+    if delegation.terms.to == delegation.terms.from {
+        problems.push("to: nobody acts on their own behalf; name somebody else".into());
+    }
+    if problems.is_empty() {
+        problems.extend(above.into_iter().flat_map(|above| narrower(&delegation, above, read)));
+    }
+    if problems.is_empty() && gives_nothing(&delegation.terms, read) {
+        problems.push(format!("scope: you may do nothing of `{}` yourself", cut(&delegation.terms.scope.to_string())));
+    }
+    if problems.is_empty() { Ok(delegation) } else { Err(Refusal::invalid(problems).into()) }
+}
+
+fn granted(id: Id, new: &Delegation) -> Event {
+    let Terms { from, to, scope, authority, tools, expires_at, parent, depth, chain, .. } = new.terms.clone();
+    Event::DelegationGranted {
+        id,
+        from,
+        to,
+        scope,
+        authority,
+        tools,
+        budget_cents: new.budget_cents,
+        expires_at,
+        parent: parent.as_deref().map(Id::stored),
+        depth,
+        chain,
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+fn end(at: Option<Time>, ttl: Option<&str>, above: Option<&Above>, now: Time) -> Result<Time, String> {
+    let end = match (at, ttl) {
+        (Some(_), Some(_)) => return Err("ttl: give either expires_at or ttl".into()),
+        (Some(at), None) => at,
+        (None, Some(ttl)) => now.plus_ms(span(ttl)?),
+        (None, None) => {
+            let usual = now.plus_ms(USUAL);
+            return Ok(above.map_or(usual, |above| usual.min(above.terms().expires_at)));
+        }
+    };
+    let fits = (now.plus_ms(60 * SECOND)..=now.plus_ms(366 * DAY)).contains(&end);
+    fits.then_some(end).ok_or_else(|| format!("expires_at: must be a minute to 366 days after {now}"))
+}
+
+/// Whether its giver certainly may do nothing of it. Only where that hangs on no target: elsewhere, what the giver may not do
+/// is for each use to find.
+fn gives_nothing(terms: &Terms, read: &Reader<'_>) -> bool {
+    let held = read.operations_in(&terms.scope);
+    let given: Vec<&str> =
+        held.iter().filter(|(name, changes)| terms.authority.admits(name, **changes)).map(|(name, _)| *name).collect();
+    let refused = |name: &str| {
+        let entry = operations::ALL.iter().find(|entry| entry.spec.name == name);
+        entry.is_some_and(|entry| entry.spec.about == [ResourceKind::Company])
+            && matches!(read.ruling(read.caller(), name, &Target::Company), Ruling::Deny { .. })
+    };
+    given.into_iter().all(refused)
+}

@@ -1,0 +1,80 @@
+//! Finding and showing delegations.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::shown::{ShownDelegation, shown};
+use super::{OneDelegation, find};
+use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::store::delegations::{self, Delegation};
+use crate::types::id::ActorId;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// Which delegations.
+#[derive(Deserialize, JsonSchema)]
+pub struct Which {
+    /// Only those that the caller gave or got.
+    #[serde(default)]
+    pub mine: bool,
+    #[serde(flatten)]
+    pub page: PageQuery,
+}
+
+/// List delegations.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "delegation.list",
+        doc: "List the delegations that the caller may see, newest first.",
+        scope: Reach::READ,
+        route: get("/delegations").slow(),
+        about: &[ResourceKind::Company],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Page<ShownDelegation>;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(permit: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ShownDelegation>, Stop> {
+        let mine = input.mine.then(|| permit.actor());
+        let what = format!("delegation.list {}", mine.as_ref().map(ActorId::as_str).unwrap_or_default());
+        let fetch = |from: &_, limit| read.delegations_after(mine.as_ref(), from, limit);
+        let seen = |row: &Delegation| read.may("delegation.read", &read.delegation_target(row));
+        let page = read.page(&input.page, what, fetch, seen, delegations::position)?;
+        Ok(Page { rows: page.rows.into_iter().map(|row| shown(row, read.now())).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<ShownDelegation>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+/// Show one delegation.
+pub enum Show {}
+
+impl Query for Show {
+    const SPEC: Spec = Spec {
+        name: "delegation.read",
+        doc: "Show one delegation: what was given, by whom, and what is left of its budget.",
+        scope: Reach::READ,
+        route: get("/delegations/{id}"),
+        about: &[ResourceKind::Delegation],
+        events: &[],
+    };
+    type Input = OneDelegation;
+    type Output = ShownDelegation;
+
+    fn target(input: &OneDelegation, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.delegation_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneDelegation, read: &Reader<'_>) -> Result<ShownDelegation, Stop> {
+        Ok(shown(find(&input.id, read)?, read.now()))
+    }
+}

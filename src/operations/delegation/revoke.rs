@@ -1,0 +1,80 @@
+//! Revoking: a delegation ends with everything that rests on it, in one transaction.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{OneDelegation, find};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete};
+use crate::store::delegations::Delegation;
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Code, Stop};
+use crate::types::scope::Reach;
+
+/// What was revoked.
+#[derive(Serialize, JsonSchema)]
+pub struct RevokedDelegations {
+    /// Ids: what rested on others first.
+    pub revoked: Vec<String>,
+}
+
+/// Revoke a delegation.
+pub enum Revoke {}
+
+impl Change for Revoke {
+    const SPEC: Spec = Spec {
+        name: "delegation.revoke",
+        doc: "Take a delegation back, or give it back. What was handed on of it ends with it. Revoking it again changes nothing.",
+        scope: Reach::Full,
+        route: delete("/delegations/{id}").denied_as(Code::NotOwner),
+        about: &[ResourceKind::Delegation],
+        events: &[EventKind::DelegationRevoked],
+    };
+    type Input = OneDelegation;
+    type Output = RevokedDelegations;
+
+    fn target(input: &OneDelegation, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.delegation_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneDelegation, draft: &mut Draft<'_>) -> Result<RevokedDelegations, Stop> {
+        let delegation = find(&input.id, draft.read())?;
+        if delegation.ended_at.is_some() {
+            return Ok(RevokedDelegations { revoked: Vec::new() });
+        }
+        let ending = draft.read().resting_on(delegation)?;
+        let revoked = end(ending, Some(&input.id), draft)?;
+        Ok(RevokedDelegations { revoked })
+    }
+}
+
+/// Ends all that somebody gave or got, for whoever leaves; gives how many those were.
+pub fn end_all_of(actor: &ActorId, draft: &mut Draft<'_>) -> Result<u64, Stop> {
+    let read = draft.read();
+    let mut ending: BTreeMap<String, Delegation> = BTreeMap::new();
+    for delegation in read.live_delegations_of(actor)? {
+        let all = read.resting_on(delegation)?;
+        ending.extend(all.into_iter().map(|one| (one.terms.id.clone(), one)));
+    }
+    let mut ending: Vec<Delegation> = ending.into_values().collect();
+    // What rests on others goes first: it gives back to those.
+    ending.sort_by_key(|one| std::cmp::Reverse(one.terms.depth));
+    Ok(end(ending, None, draft)?.len() as u64)
+}
+
+/// Ends these in their order. All but the named one end with it.
+fn end(ending: Vec<Delegation>, named: Option<&str>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
+    let mut ended = Vec::new();
+    for Delegation { terms, .. } in ending {
+        draft.record(Event::DelegationRevoked {
+            id: Id::stored(&terms.id),
+            from: terms.from,
+            to: terms.to,
+            with: named.filter(|named| *named != terms.id).map(Id::stored),
+        })?;
+        ended.push(terms.id);
+    }
+    Ok(ended)
+}

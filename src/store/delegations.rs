@@ -1,0 +1,272 @@
+//! Delegations and their budgets. What is set aside from a budget is either the taker's own reservation or the budget of a
+//! delegation that was handed on; an ended delegation gives back what it does not need any more.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{Position, json, parsed, to_json};
+use crate::types::delegation::{DelegationStatus, Terms};
+use crate::types::event::Event;
+use crate::types::id::ActorId;
+use crate::types::operations::Operations;
+use crate::types::time::Time;
+
+/// Sums stop growing here, in cents: what every number of JSON holds exactly.
+const MOST_EVER: i64 = 1 << 53;
+
+/// A delegation with its budget.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delegation {
+    pub terms: Terms,
+    /// None where its giver set none.
+    pub budget_cents: Option<i64>,
+    pub spent_cents: i64,
+    pub reserved_cents: i64,
+    pub created_at: Time,
+    pub ended_at: Option<Time>,
+}
+
+impl Delegation {
+    /// What can still be set aside; none where there is no budget.
+    pub fn left_cents(&self) -> Option<i64> {
+        self.budget_cents.map(|budget| (budget - self.spent_cents - self.reserved_cents).max(0))
+    }
+
+    /// What its giver gets back when it ends.
+    fn unused(&self) -> i64 {
+        self.budget_cents.map_or(0, |budget| (budget - self.reserved_cents).max(0))
+    }
+}
+
+/// A part of a budget that was set aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    pub delegation: String,
+    pub cents: i64,
+    /// What it came to, once that is known.
+    pub settled_cents: Option<i64>,
+}
+
+const COLUMNS: &str = "id, giver, taker, scope, authority, tools, expires_at, parent, depth, chain, status, \
+                       budget_cents, spent_cents, reserved_cents, created_at, ended_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Delegation> {
+    Ok(Delegation {
+        terms: Terms {
+            id: row.get(0)?,
+            from: parsed(row, 1)?,
+            to: parsed(row, 2)?,
+            scope: json::<Operations>(row, 3)?,
+            authority: parsed(row, 4)?,
+            tools: json::<BTreeSet<String>>(row, 5)?,
+            expires_at: Time(row.get(6)?),
+            parent: row.get(7)?,
+            depth: row.get(8)?,
+            chain: json(row, 9)?,
+            status: parsed(row, 10)?,
+        },
+        budget_cents: row.get(11)?,
+        spent_cents: row.get(12)?,
+        reserved_cents: row.get(13)?,
+        created_at: Time(row.get(14)?),
+        ended_at: row.get::<_, Option<i64>>(15)?.map(Time),
+    })
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Delegation>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM delegation WHERE id = ?"))?.query_row([id], read).optional()
+}
+
+/// Every delegation that can be acted under, for the directory in memory.
+pub fn all_live(conn: &Connection) -> rusqlite::Result<Vec<Delegation>> {
+    conn.prepare(&format!("SELECT {COLUMNS} FROM delegation WHERE ended_at IS NULL"))?.query_map([], read)?.collect()
+}
+
+/// Delegations after a position, newest first; those that somebody gave or got, or all.
+pub fn after(
+    conn: &Connection,
+    of: Option<&ActorId>,
+    from: &Position,
+    limit: usize,
+) -> rusqlite::Result<Vec<Delegation>> {
+    let whose = if of.is_some() { "(giver = ?4 OR taker = ?4)" } else { "?4 IS NULL" };
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM delegation WHERE {whose} AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
+         ORDER BY created_at DESC, id LIMIT ?3"
+    ))?
+    .query_map(params![from.at, from.id, limit as i64, of.map(ActorId::as_str)], read)?
+    .collect()
+}
+
+pub fn position(delegation: &Delegation) -> Position {
+    Position { at: delegation.created_at.0, id: delegation.terms.id.clone() }
+}
+
+/// What was handed on of a delegation and has not ended.
+pub fn live_children(conn: &Connection, id: &str) -> rusqlite::Result<Vec<Delegation>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM delegation WHERE parent = ? AND ended_at IS NULL ORDER BY created_at, id"
+    ))?
+    .query_map([id], read)?
+    .collect()
+}
+
+/// What an actor gave or got, and has not ended.
+pub fn live_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<Delegation>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM delegation WHERE (giver = ?1 OR taker = ?1) AND ended_at IS NULL ORDER BY created_at, id"
+    ))?
+    .query_map([actor.as_str()], read)?
+    .collect()
+}
+
+/// How many that an actor gave have not ended.
+pub fn count_live_from(conn: &Connection, giver: &ActorId) -> rusqlite::Result<i64> {
+    conn.prepare_cached("SELECT count(*) FROM delegation WHERE giver = ? AND ended_at IS NULL")?
+        .query_row([giver.as_str()], |row| row.get(0))
+}
+
+/// Delegations whose end has come and is not noted yet: the deepest first, because they give back to those above.
+pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Delegation>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM delegation WHERE ended_at IS NULL AND expires_at <= ? \
+         ORDER BY depth DESC, expires_at, id LIMIT ?"
+    ))?
+    .query_map(params![now.0, limit as i64], read)?
+    .collect()
+}
+
+pub fn reservation(conn: &Connection, id: &str) -> rusqlite::Result<Option<Reservation>> {
+    conn.prepare_cached("SELECT delegation, cents, settled_cents FROM delegation_reservation WHERE id = ?")?
+        .query_row([id], |row| {
+            Ok(Reservation { delegation: row.get(0)?, cents: row.get(1)?, settled_cents: row.get(2)? })
+        })
+        .optional()
+}
+
+/// How many reservations of a delegation are not settled.
+pub fn count_open(conn: &Connection, id: &str) -> rusqlite::Result<i64> {
+    conn.prepare_cached("SELECT count(*) FROM delegation_reservation WHERE delegation = ? AND settled_cents IS NULL")?
+        .query_row([id], |row| row.get(0))
+}
+
+/// Folds an event about delegations; gives the ids of those that stand otherwise now.
+pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<Vec<String>> {
+    match event {
+        Event::DelegationGranted { id, parent, budget_cents, .. } => {
+            granted(conn, at, event)?;
+            if let (Some(parent), Some(budget)) = (parent, budget_cents) {
+                moved(conn, parent.as_str(), 0, *budget)?;
+            }
+            Ok(vec![id.to_string()])
+        }
+        Event::DelegationRevoked { id, .. } => ended(conn, at, id.as_str(), DelegationStatus::Revoked),
+        Event::DelegationExpired { id, .. } => ended(conn, at, id.as_str(), DelegationStatus::Expired),
+        Event::BudgetReserved { id, delegation, cents, .. } => {
+            conn.prepare_cached("INSERT INTO delegation_reservation (id, delegation, cents) VALUES (?, ?, ?)")?
+                .execute(params![id.as_str(), delegation.as_str(), cents])?;
+            moved(conn, delegation.as_str(), 0, *cents)?;
+            Ok(Vec::new())
+        }
+        Event::BudgetSettled { id, delegation, cents, .. } => {
+            let Some(reserved) = reservation(conn, id.as_str())? else { return Ok(Vec::new()) };
+            conn.prepare_cached("UPDATE delegation_reservation SET settled_cents = ? WHERE id = ?")?
+                .execute(params![cents, id.as_str()])?;
+            settled(conn, delegation.as_str(), reserved.cents, *cents)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn granted(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+    let Event::DelegationGranted {
+        id,
+        from,
+        to,
+        scope,
+        authority,
+        tools,
+        budget_cents,
+        expires_at,
+        parent,
+        depth,
+        chain,
+    } = event
+    else {
+        return Ok(());
+    };
+    conn.prepare_cached(&format!(
+        "INSERT INTO delegation ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?, 0, 0, ?, NULL)"
+    ))?
+    .execute(params![
+        id.as_str(),
+        from.as_str(),
+        to.as_str(),
+        to_json(scope)?,
+        authority.name(),
+        to_json(tools)?,
+        expires_at.0,
+        parent.as_ref().map(|parent| parent.as_str()),
+        depth,
+        to_json(chain)?,
+        budget_cents,
+        at.0
+    ])?;
+    Ok(())
+}
+
+/// Ends a delegation. What was spent was spent of the budget above; what nobody holds any more is free again there.
+fn ended(conn: &Connection, at: Time, id: &str, to: DelegationStatus) -> rusqlite::Result<Vec<String>> {
+    let Some(delegation) = get(conn, id)?.filter(|delegation| delegation.ended_at.is_none()) else {
+        return Ok(Vec::new());
+    };
+    conn.prepare_cached("UPDATE delegation SET status = ?, ended_at = ? WHERE id = ?")?.execute(params![
+        to.name(),
+        at.0,
+        id
+    ])?;
+    let mut touched = vec![id.to_owned()];
+    if let (Some(parent), Some(budget)) = (&delegation.terms.parent, delegation.budget_cents) {
+        // Beyond its budget it was counted above when it was spent.
+        touched.extend(spent(conn, parent, delegation.spent_cents.min(budget), -delegation.unused())?);
+    }
+    Ok(touched)
+}
+
+/// What was set aside comes to `cents`. What is spent beyond a budget, or after its end, is spent of the budget above.
+fn settled(conn: &Connection, id: &str, reserved: i64, cents: i64) -> rusqlite::Result<Vec<String>> {
+    let Some(before) = get(conn, id)? else { return Ok(Vec::new()) };
+    let mut touched = spent(conn, id, cents, -reserved)?;
+    let (Some(parent), Some(budget)) = (&before.terms.parent, before.budget_cents) else { return Ok(touched) };
+    if before.ended_at.is_some() {
+        touched.extend(settled(conn, parent, reserved, cents)?);
+    } else {
+        let over = |spent: i64| (spent - budget).max(0);
+        let more = over(before.spent_cents.saturating_add(cents)) - over(before.spent_cents);
+        if more > 0 {
+            touched.extend(settled(conn, parent, 0, more)?);
+        }
+    }
+    Ok(touched)
+}
+
+/// Spends of a budget; a live delegation whose budget is spent is exhausted.
+fn spent(conn: &Connection, id: &str, cents: i64, reserved: i64) -> rusqlite::Result<Vec<String>> {
+    moved(conn, id, cents, reserved)?;
+    conn.prepare_cached(
+        "UPDATE delegation SET status = 'exhausted' \
+         WHERE id = ? AND status = 'active' AND spent_cents > 0 AND spent_cents >= budget_cents",
+    )?
+    .execute([id])?;
+    Ok(vec![id.to_owned()])
+}
+
+fn moved(conn: &Connection, id: &str, spent: i64, reserved: i64) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "UPDATE delegation SET spent_cents = min(?1, spent_cents + ?2), \
+         reserved_cents = min(?1, max(0, reserved_cents + ?3)) WHERE id = ?4",
+    )?
+    .execute(params![MOST_EVER, spent, reserved, id])?;
+    Ok(())
+}

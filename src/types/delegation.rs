@@ -1,0 +1,98 @@
+//! The vocabulary of delegations: what somebody lets another do on their behalf, and how far it reaches.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::actor::named;
+use super::id::ActorId;
+use super::operations::Operations;
+use super::time::Time;
+
+/// Links that a chain of delegations may have.
+pub const DEEPEST: u32 = 3;
+/// The largest budget, and the largest sum that can be set aside or settled at once, in cents.
+pub const MOST_CENTS: i64 = 1_000_000_000_000;
+
+named! {
+    /// How far a delegation goes, each tier with all that the one before allows.
+    Authority, "authority", {
+        /// Operations that change nothing.
+        Inform = "inform",
+        /// And operations that propose.
+        Propose = "propose",
+        /// Everything in the scope.
+        Act = "act",
+    }
+}
+
+named! {
+    /// Where a delegation stands.
+    DelegationStatus, "state of a delegation", {
+        Active = "active",
+        /// Its budget is used up: nothing can be changed under it, but read.
+        Exhausted = "exhausted",
+        Expired = "expired",
+        Revoked = "revoked",
+    }
+}
+
+impl DelegationStatus {
+    /// Whether it can be acted under.
+    pub const fn is_live(self) -> bool {
+        matches!(self, DelegationStatus::Active | DelegationStatus::Exhausted)
+    }
+}
+
+impl Authority {
+    /// Whether an operation is within it; `changes` says whether it changes anything.
+    pub fn admits(self, operation: &str, changes: bool) -> bool {
+        match self {
+            Authority::Inform => !changes,
+            Authority::Propose => !changes || operation.ends_with(".propose"),
+            Authority::Act => true,
+        }
+    }
+}
+
+/// The terms of one delegation: what was given, by whom, to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    pub id: String,
+    pub from: ActorId,
+    pub to: ActorId,
+    pub scope: Operations,
+    pub authority: Authority,
+    pub tools: BTreeSet<String>,
+    pub expires_at: Time,
+    /// The delegation that the giver acted under.
+    pub parent: Option<String>,
+    /// 1 for one that its giver gave in their own right.
+    pub depth: u32,
+    /// All on whose behalf the taker acts: the giver first.
+    pub chain: Vec<ActorId>,
+    pub status: DelegationStatus,
+}
+
+impl Terms {
+    pub fn is_live(&self, now: Time) -> bool {
+        self.status.is_live() && now < self.expires_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tier_holds_what_the_one_before_holds() {
+        let cases = [("task.read", false), ("change.propose", true), ("actor.offboard", true)];
+        let held = |authority: Authority| cases.map(|(name, changes)| authority.admits(name, changes));
+        assert_eq!(held(Authority::Inform), [true, false, false]);
+        assert_eq!(held(Authority::Propose), [true, true, false]);
+        assert_eq!(held(Authority::Act), [true, true, true]);
+    }
+}

@@ -1,0 +1,66 @@
+//! What each operation is tried on.
+
+use super::Of::{self, Absent, Another, Company, Ops, Own};
+
+/// What each operation can be tried on.
+pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
+    Some(match name {
+        "access.evaluate"
+        | "access.evaluate.batch"
+        | "access.evaluate.subjects"
+        | "access.evaluate.resources"
+        | "access.evaluate.actions"
+        | "access.metadata"
+        | "actor.list"
+        | "approval.list"
+        | "audit.checkpoints"
+        | "audit.consistency"
+        | "audit.head"
+        | "audit.key"
+        | "audit.verify"
+        | "blueprint.install"
+        | "blueprint.list"
+        | "definition.schemas"
+        | "company.read"
+        | "company.update"
+        | "delegation.list"
+        | "directory.cards"
+        | "directory.find"
+        | "event.list"
+        | "event.stream"
+        | "health.read"
+        | "inbox.list"
+        | "me.read"
+        | "policy.check"
+        | "policy.diff"
+        | "policy.read"
+        | "policy.export"
+        | "policy.applied"
+        | "policy.drift"
+        | "policy.source"
+        | "policy.propose"
+        | "change.list"
+        | "change.propose"
+        | "openapi.read"
+        | "policy.who_can"
+        | "tick"
+        | "token.list" => &[Company],
+        "break_glass.list" => &[Company],
+        "break_glass.open" => &[Own],
+        "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],
+        "audit.proof" => &[Company, Absent],
+        "approval.decide" | "approval.explain" | "approval.read" | "approval.withdraw" => &[Ops, Absent],
+        "change.read" | "change.review" | "change.evals" | "change.promote" | "change.canary" | "change.reject" => {
+            &[Own, Another, Absent]
+        }
+        "inbox.read" => &[Own, Another, Absent],
+        "context.forget" => &[Own, Another, Absent],
+        "delegation.grant" => &[Ops, Another, Absent],
+        "delegation.read" | "delegation.revoke" | "delegation.reserve" | "delegation.settle" => &[Own, Another, Absent],
+        "actor.add" | "actor.hire" | "kill" => &[Company, Own, Ops, Another, Absent],
+        "actor.offboard" => &[Own, Ops, Another, Absent],
+        "actor.read" | "actor.trust" | "policy.explain" | "token.issue" | "token.narrow" | "token.revoke"
+        | "token.revoke_all" => &[Own, Ops, Another, Absent],
+        _ => return None,
+    })
+}
