@@ -37,15 +37,9 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             company::updated(conn, *version, settings)?;
             return Ok(Touched::Company);
         }
-        Event::PolicyApplied { version, hash, source, change, files } => {
-            let change = change.as_ref().map(Id::to_string);
-            let (version, hash, source) = (*version, hash.clone(), source.clone());
-            policies::apply(conn, &Applied { version, hash, source, change, by: by.clone(), at }, files)?;
+        Event::PolicyApplied { .. } | Event::PolicySourceChanged { .. } => {
+            policy(conn, at, by, event)?;
             return Ok(Touched::Policy);
-        }
-        Event::PolicySourceChanged { kind, url, r#ref, path, auto } => {
-            let (kind, url, r#ref, path) = (*kind, url.clone(), r#ref.clone(), path.clone());
-            policies::sourced(conn, &PolicySource { kind, url, r#ref, path, auto: *auto })?;
         }
         Event::ChangeProposed { .. }
         | Event::ChangeReviewed { .. }
@@ -106,6 +100,21 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::BlueprintInstalled { .. } => {}
     }
     Ok(Touched::Nothing)
+}
+
+fn policy(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::PolicyApplied { version, hash, source, change, files } => {
+            let change = change.as_ref().map(Id::to_string);
+            let (version, hash, source) = (*version, hash.clone(), source.clone());
+            policies::apply(conn, &Applied { version, hash, source, change, by: by.clone(), at }, files)
+        }
+        Event::PolicySourceChanged { kind, url, r#ref, path, auto } => {
+            let (kind, url, r#ref, path) = (*kind, url.clone(), r#ref.clone(), path.clone());
+            policies::sourced(conn, &PolicySource { kind, url, r#ref, path, auto: *auto })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn actor(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
