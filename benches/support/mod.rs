@@ -1,6 +1,9 @@
 //! What the benches share: a company on a real disk, and a line that says under which conditions was measured.
 #![allow(dead_code, reason = "each bench uses some of it")]
 
+pub mod load;
+
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,10 +45,16 @@ pub fn options(dir: &Path) -> Options {
 
 /// A company with the admins `ana` and `lena`.
 pub async fn company(dir: &Path) -> Company {
-    let company = open(&options(dir)).unwrap();
-    perform(&company.gate, Credential::Server, "company.init", json!({ "id": "ana" })).await;
+    let company = company_of_one(dir).await;
     let lena = json!({ "id": "lena", "kind": "person", "role": "admin" });
     perform(&company.gate, Credential::Holder("ana".parse().unwrap()), "actor.add", lena).await;
+    company
+}
+
+/// A company whose only admin is `ana`: what she proposes comes into force without anybody else.
+pub async fn company_of_one(dir: &Path) -> Company {
+    let company = open(&options(dir)).unwrap();
+    perform(&company.gate, Credential::Server, "company.init", json!({ "id": "ana" })).await;
     company
 }
 
@@ -59,6 +68,32 @@ pub async fn perform(gate: &Arc<Gate>, credential: Credential, operation: &str, 
     let call = entry.prepare(input).unwrap();
     let reply = gate.perform(Request { caller, call, idem: None }).await.expect(operation);
     serde_json::from_slice(&reply.body).unwrap()
+}
+
+/// What `docs` are about.
+const SCHEMA: &str = "namespace Docs {
+  entity User = { level: Long };
+  entity Folder;
+  entity Doc in [Folder] = { open: Bool };
+  action view appliesTo { principal: [User], resource: [Doc], context: {} };
+}
+";
+
+/// The default policies, and so many of the company's own: one for each of as many folders.
+pub fn docs(policies: usize) -> Bundle {
+    let mut text = String::new();
+    for number in 0..policies {
+        write!(
+            text,
+            "@id(\"folder-{number}\")\npermit (\n  principal is Docs::User,\n  action == Docs::Action::\"view\",\n  \
+             resource in Docs::Folder::\"{number}\"\n)\nwhen {{ principal.level > 1 && resource.open }};\n\n"
+        )
+        .unwrap();
+    }
+    let mut bundle = Bundle::built_in();
+    bundle.files.insert("schema.cedarschema".into(), SCHEMA.into());
+    bundle.files.insert("docs.cedar".into(), text);
+    bundle
 }
 
 /// Says how busy the machine is, because the figures depend on it.

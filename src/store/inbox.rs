@@ -96,6 +96,13 @@ fn assigned(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             (id, lead.as_ref(), format!("you lead {id} now"))
         }
         Event::ActorOffboarded { id, .. } => (id, None, String::new()),
+        Event::DelegationGranted { id, from, to, .. } => {
+            let title = format!("{from} lets you act on their behalf");
+            return add(conn, at, to, ItemKind::Assignment, id.as_str(), &title);
+        }
+        Event::DelegationRevoked { id, .. } | Event::DelegationExpired { id, .. } => {
+            return resolve(conn, at, id.as_str());
+        }
         _ => return Ok(()),
     };
     resolve(conn, at, id.as_str())?;

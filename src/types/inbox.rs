@@ -15,7 +15,7 @@ named! {
         Approval = "approval",
         /// Something that the reader asked for was decided.
         Decision = "decision",
-        /// The reader answers for an agent, or leads a team, from now on.
+        /// From now on the reader answers for an agent, leads a team, or may act on somebody's behalf.
         Assignment = "assignment",
         /// Somebody wrote the reader's name: `@ana`.
         Mention = "mention",

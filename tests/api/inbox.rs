@@ -91,3 +91,14 @@ async fn who_is_named_in_a_note_is_told() {
     assert_eq!(told(&items(&test, &cast.max, "").await), [pair("mention", &format!("ana mentions you in {approval}"))]);
     assert!(items(&test, &test.admin, "").await.is_empty(), "nobody mentions themselves");
 }
+
+#[tokio::test]
+async fn who_may_act_on_somebodys_behalf_is_told_as_long_as_they_may() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let granted = test.post("/delegations", &cast.lea, json!({ "to": "bot", "authority": "inform" })).await.json();
+    assert_eq!(told(&items(&test, &cast.bot, "").await), [pair("assignment", "lea lets you act on their behalf")]);
+    let path = format!("/delegations/{}", granted["id"].as_str().unwrap());
+    assert_eq!(test.call("DELETE", &path, &cast.lea, None).await.status, 200);
+    assert!(items(&test, &cast.bot, "").await.is_empty());
+}
