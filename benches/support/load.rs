@@ -1,4 +1,10 @@
 //! Clients over real sockets, each with a connection of its own, and what they are compared to.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a bench that cannot go on should stop"
+)]
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

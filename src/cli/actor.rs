@@ -43,7 +43,7 @@ pub enum Actor {
     ///
     /// Example: `ok actor hire agents/invoice-clerk.yaml`
     Hire {
-        /// The definition's file, YAML or JSON, of at most 256 KiB; `ok schemas` shows what it may hold
+        /// The definition's file, YAML or JSON, of at most 64 KiB; `ok schemas` shows what it may hold
         file: PathBuf,
     },
     /// Set how far an agent is trusted

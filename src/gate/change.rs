@@ -177,7 +177,7 @@ impl Writer {
         match &ruling {
             Ruling::Allow { .. } => {
                 let gate = note(&self.world, spec.name, caller, &target, &[], &ruling);
-                self.effect(&Record::allowed(caller, gate, idem, now), spec, act, &ruling, None)
+                self.effect(&Record::allowed(caller, gate, idem, now), spec, act, &ruling, Vec::new())
             }
             Ruling::NeedsApproval { .. } => {
                 let wait = Wait { caller, spec, input, target: &target, ruling: &ruling, idem, now };
@@ -198,22 +198,29 @@ impl Writer {
         let behalf = chain::behalf(&self.world, caller);
         let asked =
             hold::Asked { tenant: &tenant, caller, behalf: &behalf, operation: spec.name, input, target, resource };
-        if let Some(open) = approvals::open(&self.conn, &asked.digest()?, now)? {
-            if open.status == ApprovalStatus::Pending {
-                return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
-            }
+        let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
+        let broken = self.without_approval(caller, spec, target, kinds, now);
+        let open = approvals::open(&self.conn, &asked.digest()?, now)?;
+        let pending = open.as_ref().filter(|open| open.status == ApprovalStatus::Pending);
+        if let Some(open) = pending.filter(|_| broken.is_none()) {
+            return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
+        }
+        if let Some(open) = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved) {
             let granted = rule::Asker::new(&self.world, caller, target, now).ask(spec.name, &open.kinds);
             if granted.is_allowed() {
                 let used = Event::ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
                 let gate = note(&self.world, spec.name, caller, target, &open.kinds, &granted);
                 let record = Record::allowed(caller, gate, idem, now);
-                return self.effect(&record, spec, act, &granted, Some(used));
+                return self.effect(&record, spec, act, &granted, vec![used]);
             }
         }
         self.rehearse(caller, spec, input, ruling, now)?;
-        let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
-        if let Some(Broken { caller, ruling, gate, used }) = self.without_approval(caller, spec, target, kinds, now) {
-            return self.effect(&Record::allowed(&caller, gate, idem, now), spec, act, &ruling, Some(used));
+        if let Some(Broken { caller, ruling, gate, used }) = broken {
+            // What goes on now need not wait any longer.
+            let requester = caller.actor();
+            let over = pending.map(|open| Event::ApprovalCancelled { id: Id::stored(&open.id), requester });
+            let uses = [used].into_iter().chain(over).collect();
+            return self.effect(&Record::allowed(&caller, gate, idem, now), spec, act, &ruling, uses);
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
         let told = pool::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
@@ -279,7 +286,7 @@ impl Writer {
         spec: &'static Spec,
         act: Box<dyn Act>,
         ruling: &Ruling,
-        uses: Option<Event>,
+        uses: Vec<Event>,
     ) -> Result<Reply, Halt> {
         let (caller, now) = (record.caller, record.now);
         let (done, mut drafted) = {
@@ -289,7 +296,7 @@ impl Writer {
             let done = act.run(grant, &mut draft)?;
             (done, draft.into_outcome())
         };
-        drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
+        drafted.events.extend(uses.into_iter().map(|event| Drafted { event, behalf: None }));
         self.record(drafted.events, record)?;
         for item in &drafted.read_items {
             inbox::mark_read(&self.conn, item, now)?;

@@ -31,6 +31,9 @@ struct Exact<'a> {
     action: &'a str,
     actor: &'a ActorId,
     arguments: &'a Value,
+    /// The delegation that it was asked under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delegation: Option<&'a str>,
     on_behalf_of: &'a [ActorId],
     resource: String,
     resource_version: &'a Value,
@@ -44,6 +47,7 @@ impl Asked<'_> {
             action: self.operation,
             actor: &self.caller.actor(),
             arguments: self.input,
+            delegation: self.caller.under.as_ref().map(Id::as_str),
             on_behalf_of: self.behalf,
             resource: self.target.id(),
             resource_version: &self.resource,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nothing;
-use super::joining::{Known, NewActor, joined};
+use super::joining::{Known, NewActor, joined, joining};
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
 use crate::store::actors::{self, Actor};
 use crate::types::actor::{ActorKind, Trust};
@@ -178,8 +178,7 @@ impl Change for Add {
 
     /// The team that it joins, or the company.
     fn target(input: &NewActor, read: &Reader<'_>) -> Result<Target, Stop> {
-        let joined = input.team.as_ref().filter(|team| team.is_team() && read.card(team).is_some());
-        Ok(joined.map_or(Target::Company, |team| Target::Actor(team.clone())))
+        Ok(joining(input.team.as_ref(), read))
     }
 
     fn run(permit: Permit<Self>, input: NewActor, draft: &mut Draft<'_>) -> Result<Actor, Stop> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::Nothing;
@@ -16,6 +17,25 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::query::<Schemas>()];
+
+/// A definition of an input's field `definition`, read when the input is: the writer reads none before the policy is asked.
+pub struct Written<T>(Result<T, Refusal>);
+
+impl<T> Written<T> {
+    pub fn get(&self) -> Result<&T, Refusal> {
+        self.0.as_ref().map_err(Clone::clone)
+    }
+
+    pub fn into_inner(self) -> Result<T, Refusal> {
+        self.0
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Written<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Written<T>, D::Error> {
+        Ok(Written(read("definition", &Value::deserialize(from)?)))
+    }
+}
 
 /// Reads a definition; what is wrong is told under the name of the input's field.
 pub fn read<T: DeserializeOwned>(field: &str, written: &Value) -> Result<T, Refusal> {

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::definition;
-use super::joining::{Known, NewActor, joined};
+use super::definition::Written;
+use super::joining::{Known, NewActor, joined, joining};
 use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::store::actors::Actor;
 use crate::types::actor::{ActorKind, Trust};
@@ -22,8 +22,9 @@ pub const ALL: &[Entry] = &[Entry::change::<Hire>()];
 /// An agent to be hired.
 #[derive(Deserialize, JsonSchema)]
 pub struct Hiring {
-    /// Its definition, of the kind `Agent`: the text of a YAML or JSON file of at most 256 KiB, or the JSON itself.
-    pub definition: Value,
+    /// Its definition, of the kind `Agent`: the text of a YAML or JSON file of at most 64 KiB, or the JSON itself.
+    #[schemars(with = "Value")]
+    pub definition: Written<AgentDefinition>,
 }
 
 /// A hired agent.
@@ -45,7 +46,7 @@ impl Change for Hire {
         name: "actor.hire",
         doc: "Hire an agent by its definition.",
         scope: Reach::Full,
-        route: post("/actors/hire").created().slow(),
+        route: post("/actors/hire").created(),
         about: &[ResourceKind::Company, ResourceKind::Team],
         events: &[EventKind::ActorAdded, EventKind::ActorHired],
     };
@@ -54,21 +55,12 @@ impl Change for Hire {
 
     /// The team that it joins, or the company.
     fn target(input: &Hiring, read: &Reader<'_>) -> Result<Target, Stop> {
-        let definition: AgentDefinition = definition::read("definition", &input.definition)?;
-        let team = definition.team().and_then(|team| team.parse::<ActorId>().ok());
-        let joined = team.filter(|team| read.card(team).is_some());
-        Ok(joined.map_or(Target::Company, Target::Actor))
-    }
-
-    /// What cannot be is told where it delays nobody: a definition may take long to read.
-    fn prepare(input: &Hiring, read: &Reader<'_>) -> Result<(), Stop> {
-        let definition: AgentDefinition = definition::read("definition", &input.definition)?;
-        let candidate = Candidate::new(definition, &read.caller().actor(), &Known::of(read));
-        Ok(candidate.map(drop).map_err(Refusal::invalid)?)
+        let team = input.definition.get()?.team().and_then(|team| team.parse::<ActorId>().ok());
+        Ok(joining(team.as_ref(), read))
     }
 
     fn run(permit: Permit<Self>, input: Hiring, draft: &mut Draft<'_>) -> Result<Hired, Stop> {
-        let definition: AgentDefinition = definition::read("definition", &input.definition)?;
+        let definition = input.definition.into_inner()?;
         let known = Known::of(draft.read());
         let candidate = Candidate::new(definition, &permit.actor(), &known).map_err(Refusal::invalid)?;
         if draft.read().card(&candidate.actor.id).is_some() {

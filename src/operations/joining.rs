@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::gate::Reader;
+use crate::gate::{Reader, Target};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::event::Event;
@@ -30,6 +30,12 @@ impl<'a> Known<'a> {
     pub fn is(&self, id: &ActorId, kind: ActorKind) -> bool {
         self.get(id).is_some_and(|actor| actor.kind == kind && actor.status == Status::Active)
     }
+}
+
+/// What joining is about: the team, or the company where there is none, or none that the caller may know of.
+pub fn joining(team: Option<&ActorId>, read: &Reader<'_>) -> Target {
+    let known = |team: &&ActorId| read.card(team).is_some() && read.sees(&Target::Actor((*team).clone()));
+    team.filter(|team| team.is_team()).filter(known).map_or(Target::Company, |team| Target::Actor(team.clone()))
 }
 
 /// Somebody to be added.
@@ -73,7 +79,9 @@ impl NewActor {
             self.role.is_none_or(|role| role.is_for(self.kind)),
             "role: people have any role but those of agents, agents their own, teams none",
         );
-        check(is(&self.team, ActorKind::Team), "team: there is no such team");
+        let seen = |team: &ActorId| known.more.contains_key(team) || known.read.sees(&Target::Actor(team.clone()));
+        let joins = is(&self.team, ActorKind::Team) && self.team.as_ref().is_none_or(seen);
+        check(joins, "team: there is no such team");
         check(is(&self.lead, ActorKind::Person), "lead: there is no such person");
         check(is(&self.owner, ActorKind::Person), "owner: there is no such person");
         check(self.lead.is_none() || team, "lead: only a team has a lead");

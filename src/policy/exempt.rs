@@ -1,21 +1,31 @@
 //! An exception in a policy that refuses: one more `unless`, in its own words and place.
 
-use super::check::format::formatted;
+use super::bundle::is_policy;
+use super::check::format;
 use super::{Bundle, PolicyMeta};
 
-/// The bundle in which a policy does not refuse where `clause` holds. None if the policy does not stand in it.
+/// The bundle in which a policy does not refuse where `clause` holds. None if the policy does not stand in it. Its text, with
+/// its id, is there once.
 pub fn exempt(bundle: &Bundle, policy: &PolicyMeta, clause: &str) -> Option<Bundle> {
     let file = bundle.files.get(&policy.file)?;
-    // Two policies may have the same words; this one begins on its own line.
-    let line: usize = file.split_inclusive('\n').take(policy.line.saturating_sub(1)).map(str::len).sum();
-    let start = line + file.get(line..)?.find(policy.text.trim_end())?;
-    let end = start + policy.text.trim_end().len();
+    let words = policy.text.trim_end();
+    let end = file.find(words)? + words.len();
     let (before, after) = (file.get(..end)?, file.get(end..)?);
     // The text of a policy may end with its semicolon, or before it.
     let before = before.strip_suffix(';').unwrap_or(before);
     let after = after.strip_prefix(';').unwrap_or(after);
-    let text = format!("{before}\nunless {{ {clause} }};{after}");
     let mut exempted = bundle.clone();
-    exempted.files.insert(policy.file.clone(), formatted(&text).unwrap_or(text));
+    exempted.files.insert(policy.file.clone(), format!("{before}\nunless {{ {clause} }};{after}"));
     Some(exempted)
+}
+
+/// The policy files that are others than before as the formatter writes them.
+pub fn formatted(mut bundle: Bundle, before: &Bundle) -> Bundle {
+    let changed = |path: &String, text: &String| is_policy(path) && before.files.get(path) != Some(text);
+    for (_, text) in bundle.files.iter_mut().filter(|(path, text)| changed(path, text)) {
+        if let Some(pretty) = format::formatted(text) {
+            *text = pretty;
+        }
+    }
+    bundle
 }

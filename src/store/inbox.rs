@@ -160,7 +160,11 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
         }
         Event::GlassUsed { id, holder, operation, target, skipped, .. } => {
             let title = format!("{holder} did {operation} of {target} without your approval");
-            skipped.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
+            let uses: i64 = conn
+                .prepare_cached("SELECT uses FROM glass WHERE id = ?")?
+                .query_row([id.as_str()], |row| row.get(0))?;
+            let which = format!("{id}.{}", uses + 1);
+            skipped.iter().try_for_each(|actor| add_as(conn, at, actor, ItemKind::Alert, (id.as_str(), &which), &title))
         }
         Event::GlassReviewed { id, holder, verdict, .. } => {
             resolve(conn, at, id.as_str())?;
@@ -194,7 +198,20 @@ fn add(
     subject: &str,
     title: &str,
 ) -> rusqlite::Result<()> {
-    let id = format!("inb_{}.{subject}.{actor}", kind.name());
+    add_as(conn, at, actor, kind, (subject, subject), title)
+}
+
+/// One of several about the same subject: `which` tells them apart.
+fn add_as(
+    conn: &Connection,
+    at: Time,
+    actor: &ActorId,
+    kind: ItemKind,
+    (subject, which): (&str, &str),
+    title: &str,
+) -> rusqlite::Result<()> {
+    // No id of a person or an agent holds a colon, so no two items share an id.
+    let id = format!("inb_{}.{which}:{actor}", kind.name());
     conn.prepare_cached("DELETE FROM inbox_read WHERE item = ?")?.execute([&id])?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO inbox (id, actor, kind, subject, title, created_at, resolved_at) \

@@ -10,7 +10,7 @@ use super::actor::Trust;
 use super::id::ActorId;
 
 /// The most bytes of a definition.
-pub const MAX_BYTES: usize = 256 * 1024;
+pub const MAX_BYTES: usize = 64 * 1024;
 
 /// The version of the envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -163,7 +163,7 @@ events! {
     ApprovalEscalated = "approval_escalated" {
         id: Id, requester: ActorId, operation: String, target: String, kind: String, approvers: Vec<ActorId>,
     }
-    /// The requester took it back, or left; the operation will not happen.
+    /// The requester took it back or left, or did it under a break-glass grant: nothing will come of the request.
     ApprovalCancelled = "approval_cancelled" { id: Id, requester: ActorId, }
     /// Somebody goes on without approval for a short time; whoever may review it is told.
     GlassBroken = "glass_broken" {

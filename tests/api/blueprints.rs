@@ -109,7 +109,12 @@ async fn a_company_begins_with_every_blueprint_and_its_policies_stay() {
         let test = test.reopened().await;
         assert_eq!(test.get("/policy/applied", &test.admin).await.json()["hash"], applied["hash"], "{id}");
         assert!(test.verdict().ok);
-        let again = install(&test, json!({ "id": id })).await.json();
+        let again = install(&test, json!({ "id": id })).await;
+        if id == "regulated" {
+            assert_eq!(again.status, 202, "{}", again.text());
+            continue;
+        }
+        let again = again.json();
         assert_eq!((texts(&again, "created"), &again["change"]), (Vec::new(), &Value::Null), "{id}: {again}");
     }
 }
@@ -206,7 +211,7 @@ async fn what_cannot_be_is_told_whole_and_nothing_is_done() {
         (own(&format!("{OWN}  settings: {{colour: red}}\n")), "spec.settings.colour: there is no such setting"),
         (own(&format!("{OWN}  settings: {{timezone: Mars}}\n")), "spec.settings.timezone: must be an IANA time zone"),
         (own(&"a: &a [*a]\n".repeat(3)), "file: line"),
-        (own(&" ".repeat(256 * 1024 + 1)), "file: holds more than 262144 bytes"),
+        (own(&" ".repeat(64 * 1024 + 1)), "file: holds more than 65536 bytes"),
         (
             json!({ "file": OWN, "values": { "boss": "max" }, "files": { "../x.cedar": "" } }),
             "files: `../x.cedar` must not",

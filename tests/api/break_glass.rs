@@ -48,7 +48,15 @@ async fn a_call_goes_on_without_its_approval_and_whoever_was_skipped_is_told() {
             "kinds": ["admin"], "skipped": ["ana"],
         })
     );
-    assert_eq!(told(&test, &test.admin).await, ["alert: lea did actor.offboard of mia without your approval"]);
+    let mut alerts = told(&test, &test.admin).await;
+    alerts.sort();
+    assert_eq!(
+        alerts,
+        [
+            "alert: lea did actor.offboard of mia without your approval",
+            "alert: lea goes on without approval: the key is stolen",
+        ]
+    );
 
     // What it is not for still waits; what no approval lifts is still refused.
     let other = test.post("/actors", &cast.lea, json!({ "id": "new", "kind": "agent", "team": "team:ops" })).await;
@@ -141,4 +149,23 @@ async fn policies_wait_for_approval_even_then() {
     test.post(&format!("/changes/{id}/evals"), &test.admin, json!({})).await;
     let promoted = test.post(&format!("/changes/{id}/promote"), &test.admin, json!({})).await;
     assert_eq!(promoted.json()["error"], "needs_approval", "{}", promoted.text());
+}
+
+#[tokio::test]
+async fn each_use_is_told_on_its_own_and_what_waits_already_goes_on() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    test.add("joe", "person", json!({ "team": "team:ops" })).await;
+    let waits = offboard(&test, &cast, "joe").await.json()["approval"].as_str().unwrap().to_owned();
+    let id = opened(&test, &cast.lea, json!(["actor.offboard"])).await;
+    assert_eq!(offboard(&test, &cast, "joe").await.status, 200);
+    let request = test.get(&format!("/approvals/{waits}"), &test.admin).await.json();
+    assert_eq!(request["status"], "cancelled", "nothing is left to decide");
+    assert_eq!(offboard(&test, &cast, "mia").await.status, 200);
+    let told_of_uses =
+        |alerts: Vec<String>| alerts.iter().filter(|alert| alert.contains("without your approval")).count();
+    assert_eq!(told_of_uses(told(&test, &test.admin).await), 2);
+    assert_eq!(test.file().query_row("SELECT uses FROM glass", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    review(&test, &test.admin, &id).await;
+    assert!(told(&test, &test.admin).await.is_empty(), "what is reviewed is over");
 }

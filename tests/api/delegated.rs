@@ -156,14 +156,19 @@ async fn nobody_reviews_what_was_proposed_on_their_behalf() {
     let Given { test, ben, .. } = &given;
     let under = given.grant(&test.admin, json!({ "to": "ben", "authority": "propose" })).await;
     let mut files = ok::policy::Bundle::built_in().files;
-    files.retain(|path, _| !path.starts_with("tests/"));
     files.insert("note.cedar".into(), "// One more file.\n".into());
     let new = json!({ "target": "policy", "content": { "files": files }, "reason": "a note" });
     let change = given.under(&under, ben, "POST", "/changes", new).await;
     assert_eq!(change.json()["on_behalf_of"], json!(["ana"]), "{}", change.text());
-    let path = format!("/changes/{}/review", change.json()["id"].as_str().unwrap());
-    let reviewed = test.post(&path, &test.admin, json!({ "verdict": "approve" })).await.error();
+    let path = format!("/changes/{}", change.json()["id"].as_str().unwrap());
+    let verdict = json!({ "verdict": "approve" });
+    let reviewed = test.post(&format!("{path}/review"), &test.admin, verdict).await.error();
     assert!(reviewed.ends_with("nobody reviews their own change"), "{reviewed}");
+    // Nor does it go on as if there were no other admin.
+    let tested = test.post(&format!("{path}/evals"), ben, json!({})).await;
+    assert_eq!(tested.status, 200, "{}", tested.text());
+    let promoted = test.post(&format!("{path}/promote"), ben, json!({})).await;
+    assert_eq!(promoted.json()["error"], "needs_approval", "{}", promoted.text());
 }
 
 #[tokio::test]

@@ -101,3 +101,33 @@ async fn a_rule_comes_from_what_people_approved_and_the_proposer_may_see() {
     let answer = test.post("/policy/proposals", &test.admin, both).await;
     assert_eq!(answer.error(), "422 invalid files: give one of files, version and from_approvals");
 }
+
+#[tokio::test]
+async fn what_one_was_allowed_is_not_allowed_to_another() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let ops = json!({ "id": "ops1", "kind": "agent", "team": "team:ops", "owner": "mia" });
+    let ids = [hired(&test, &cast, "dev1").await, approved(&test, test.post("/actors", &cast.lea, ops).await).await];
+    let change = propose(&test, &test.admin, json!(ids)).await.json();
+    let text = diff(&test, &change).await["text"]["policies"][0]["diff"].as_str().unwrap().to_owned();
+    let pairs = text.matches("principal ==").count();
+    assert_eq!((pairs, text.contains(".contains(resource)")), (2, false), "{text}");
+}
+
+#[tokio::test]
+async fn two_policies_of_one_file_get_their_exceptions_both() {
+    let mut policies = ok::policy::Bundle::built_in();
+    let two = ["one", "two"].map(|id| {
+        format!("@id(\"{id}\") @reason(\"{id}\") forbid (principal is Ok::Actor, action == Ok::Action::\"tick\", resource) unless {{ context.approvals.contains(Ok::ApprovalKind::\"admin\") }};\n")
+    });
+    policies.files.insert("two.cedar".into(), two.concat());
+    let test = Test::with_policies(policies).await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let waits = test.post("/tick", &ben, json!({})).await;
+    let id = approved(&test, waits).await;
+    let change = propose(&test, &test.admin, json!([id])).await;
+    assert_eq!(change.status, 201, "{}", change.text());
+    let policies = diff(&test, &change.json()).await["text"]["policies"].clone();
+    let excepted = |policy: &&Value| policy["diff"].as_str().unwrap().contains("principal == Ok::Actor::\"ben\"");
+    assert_eq!(policies.as_array().unwrap().iter().filter(excepted).count(), 2, "{policies}");
+}

@@ -164,13 +164,13 @@ impl Stage {
     /// An inbox item: an alert, because everybody can have one.
     async fn item(&mut self, of: Of, who: &Who) -> String {
         let agent = match of {
-            Absent => return "inb_alert.actor:none.none".to_owned(),
+            Absent => return "inb_alert.actor:none:none".to_owned(),
             _ => self.fresh("pet"),
         };
         let person = if of == Own && !["bot", "ext", ""].contains(&who.id) { who.id } else { "fay" };
         self.test.add(&agent, "agent", json!({ "owner": person })).await;
         self.test.post("/kill", &self.test.admin, json!({ "scope": format!("actor:{agent}") })).await;
-        format!("inb_alert.actor:{agent}.{person}")
+        format!("inb_alert.actor:{agent}:{person}")
     }
 
     /// A call of the lead of ops that waits for an admin.

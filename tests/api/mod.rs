@@ -28,5 +28,6 @@ mod offboard;
 mod storm;
 mod tick;
 mod tokens;
+mod two_teams;
 mod waiting;
 mod who_can;

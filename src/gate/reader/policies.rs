@@ -121,13 +121,14 @@ impl Reader<'_> {
             to: change.target,
             state: change.state,
             reviewed: change.is_reviewed(),
-            peers: self.peers_of(&change.author, &change.behalf),
+            peers: self.peers_of(&change.author),
             behalf: change.behalf.clone(),
         }
     }
 
-    /// How many admins there are beside this actor, beside those on whose behalf it is, and beside who answers for it.
-    pub fn peers_of(&self, author: &ActorId, behalf: &[ActorId]) -> u32 {
+    /// How many admins there are beside this actor and beside who answers for it. Those on whose behalf it is count: none of
+    /// them reviews, but a change that another admin might look at never goes on as if there were none.
+    pub fn peers_of(&self, author: &ActorId) -> u32 {
         let owner = self.card(author).and_then(|card| card.actor.owner.as_ref());
         let peers = self.cards().filter(|card| {
             let actor = &card.actor;
@@ -135,7 +136,6 @@ impl Reader<'_> {
                 && actor.status == Status::Active
                 && actor.role == Role::Admin
                 && actor.id != *author
-                && !behalf.contains(&actor.id)
                 && Some(&actor.id) != owner
         });
         u32::try_from(peers.count()).unwrap_or(u32::MAX)

@@ -27,7 +27,7 @@ const MAX_FILES: usize = 200;
 pub struct Asked {
     /// One that comes with the program.
     pub id: Option<String>,
-    /// One of one's own instead: the text of its `blueprint.yaml`, at most 256 KiB.
+    /// One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
     pub file: Option<String>,
     /// The files beside it, text by path: `policies/**/*.cedar`, `approvals.yaml`, `limits.yaml`, `tests/**/*.yaml`.
     #[serde(default)]

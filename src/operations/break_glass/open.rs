@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::{ShownGrant, shown};
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::operations::{actor, scope};
+use crate::store::actors::Status;
 use crate::store::glass::Glass;
 use crate::types::actor::ActorKind;
 use crate::types::caller::{Caller, Who};
@@ -88,7 +89,10 @@ fn reviewers(me: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
             read.ruling(&reviewer, "break_glass.review", &about).is_allowed()
         }
     };
-    let people = read.cards().map(|card| &card.actor).filter(|actor| actor.kind == ActorKind::Person);
+    let people = read
+        .cards()
+        .map(|card| &card.actor)
+        .filter(|actor| actor.kind == ActorKind::Person && actor.status == Status::Active);
     let mut ids: Vec<ActorId> = people.map(|actor| actor.id.clone()).filter(|id| may(id)).collect();
     ids.sort();
     ids

@@ -14,7 +14,7 @@ use call::Call;
 use crate::gate::target::entity;
 use crate::gate::{Reader, Target};
 use crate::operations::change::compiled;
-use crate::policy::exempt::exempt;
+use crate::policy::exempt::{exempt, formatted};
 use crate::policy::{Because, Bundle, Ruling};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Refusal, Stop};
@@ -44,11 +44,13 @@ fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Bundle, Stop> {
             held.push(call);
         }
     }
-    let mut bundle = read.bundle()?;
+    let before = read.bundle()?;
+    let mut bundle = before.clone();
     for (policy, held) in in_the_way.values() {
         let missing = || invalid(format!("`{}` cannot be given an exception", policy.id));
         bundle = exempt(&bundle, policy, &clause(held, read)).ok_or_else(missing)?;
     }
+    let mut bundle = formatted(bundle, &before);
     let candidate = compiled(&bundle, read)?;
     for call in calls {
         let ruling = read.ruling_under(&candidate, &call.caller, call.operation, &call.target);
@@ -62,22 +64,21 @@ fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Bundle, Stop> {
     Ok(bundle)
 }
 
-/// What the calls have in common, operation by operation, and nothing wider.
+/// What each requester's calls have in common, operation by operation, and nothing wider.
 fn clause(calls: &[&Call], read: &Reader<'_>) -> String {
-    let mut by_operation: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
-    calls.iter().for_each(|call| by_operation.entry(call.operation).or_default().push(call));
-    let clauses: Vec<String> = by_operation
+    let mut alike: BTreeMap<(&str, ActorId), Vec<&Call>> = BTreeMap::new();
+    calls.iter().for_each(|call| alike.entry((call.operation, call.caller.actor())).or_default().push(call));
+    let clauses: Vec<String> = alike
         .into_iter()
-        .map(|(operation, calls)| {
-            let callers: BTreeSet<ActorId> = calls.iter().map(|call| call.caller.actor()).collect();
+        .map(|((operation, caller), calls)| {
             let targets: BTreeSet<String> = calls.iter().map(|call| entity(&call.target)).collect();
             let common = (targets.len() > 1).then(|| common_team(&calls, read)).flatten();
             let resource = match common {
                 Some(team) => format!("resource in {}", entity(&Target::Actor(team))),
                 None => is_one_of("resource", targets),
             };
-            let callers = callers.into_iter().map(|id| entity(&Target::Actor(id))).collect();
-            format!("action == Ok::Action::\"{operation}\" && {} && {resource}", is_one_of("principal", callers))
+            let principal = entity(&Target::Actor(caller));
+            format!("action == Ok::Action::\"{operation}\" && principal == {principal} && {resource}")
         })
         .collect();
     match clauses.as_slice() {

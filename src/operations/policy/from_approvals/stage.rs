@@ -39,7 +39,7 @@ fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Calle
     let alike = |actor: &Actor| {
         (actor.kind == requester.kind, actor.role == requester.role, actor.team == requester.team, actor.id.clone())
     };
-    let mut people: Vec<&Actor> = read.cards().map(|card| &card.actor).collect();
+    let mut people: Vec<&Actor> = known(read).collect();
     people.retain(|actor| actor.kind != ActorKind::Team && actor.status == Status::Active && actor.id != requester.id);
     people.sort_by_key(|actor| std::cmp::Reverse(alike(actor)));
     people.into_iter().take(100).find_map(|actor| {
@@ -85,7 +85,7 @@ fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
         changes: Vec::new(),
         delegations: Vec::new(),
     };
-    let mut rows: Vec<&Actor> = read.cards().map(|card| &card.actor).collect();
+    let mut rows: Vec<&Actor> = known(read).collect();
     rows.sort_by(|one, other| one.id.cmp(&other.id));
     for actor in rows {
         match actor.kind {
@@ -95,6 +95,11 @@ fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
     }
     calls.iter().for_each(|call| thing(&call.target, &mut fixture));
     fixture
+}
+
+/// Whom the proposer may know of.
+fn known<'a>(read: &'a Reader<'_>) -> impl Iterator<Item = &'a Actor> {
+    read.cards().map(|card| &card.actor).filter(|actor| read.sees(&Target::Actor(actor.id.clone())))
 }
 
 fn team(actor: &Actor) -> Team {

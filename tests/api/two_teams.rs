@@ -1,0 +1,75 @@
+//! A call that two teams must approve, by distinct people.
+
+use ok::policy::Bundle;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Test};
+
+const RULES: &str = "kinds:
+  platform: {eligible: [{team: \"team:platform\"}]}
+  security: {eligible: [{team: \"team:security\"}]}
+";
+
+const POLICY: &str = "@id(\"two-teams\") @reason(\"offboarding takes platform and security\")
+forbid (principal is Ok::Actor, action == Ok::Action::\"actor.offboard\", resource)
+unless { context.approvals.contains(Ok::ApprovalKind::\"platform\") && context.approvals.contains(Ok::ApprovalKind::\"security\") };
+";
+
+/// `pat` is of platform, `sue` of security; `eve` is of platform and leads security.
+struct Teams {
+    test: Test,
+    pat: String,
+    sue: String,
+    eve: String,
+    path: String,
+}
+
+impl Teams {
+    async fn new() -> Teams {
+        let mut policies = Bundle::built_in();
+        policies.files.insert("approvals.yaml".into(), RULES.into());
+        policies.files.insert("two.cedar".into(), POLICY.into());
+        let test = Test::with_policies(policies).await;
+        test.add("team:platform", "team", json!({})).await;
+        let eve = test.add("eve", "person", json!({ "team": "team:platform" })).await;
+        test.add("team:security", "team", json!({ "lead": "eve" })).await;
+        let pat = test.add("pat", "person", json!({ "team": "team:platform" })).await;
+        let sue = test.add("sue", "person", json!({ "team": "team:security" })).await;
+        test.add("max", "person", json!({})).await;
+        let waits = test.post("/actors/max/offboard", &test.admin, json!({ "reason": "gone" })).await;
+        let id = waits.json()["approval"].as_str().unwrap_or_else(|| panic!("{}", waits.text())).to_owned();
+        Teams { test, pat, sue, eve, path: format!("/approvals/{id}") }
+    }
+
+    async fn approve(&self, token: &str, kind: Option<&str>) -> Answer {
+        self.test.post(&self.path, token, json!({ "decision": "approve", "kind": kind })).await
+    }
+
+    async fn held(&self) -> Vec<Value> {
+        let shown = self.test.get(&self.path, &self.test.admin).await.json();
+        shown["approvers"].as_array().unwrap().iter().map(|kind| kind["held"].clone()).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_member_of_both_teams_counts_for_one_of_them() {
+    let teams = Teams::new().await;
+    assert_eq!(teams.approve(&teams.eve, None).await.json()["status"], "pending");
+    assert_eq!(teams.held().await, [json!(["eve"]), json!([])]);
+    assert_eq!(teams.approve(&teams.eve, Some("security")).await.error(), "409 conflict you have decided already");
+    // Another of the same team is no help; one of the other team is.
+    assert_eq!(
+        teams.approve(&teams.pat, Some("security")).await.error(),
+        "403 not_approver you may not give this approval"
+    );
+    assert_eq!(teams.approve(&teams.sue, None).await.json()["status"], "used");
+    assert_eq!(teams.test.get("/actors/max", &teams.test.admin).await.json()["status"], "offboarded");
+}
+
+#[tokio::test]
+async fn a_member_of_both_teams_says_which_they_speak_for() {
+    let teams = Teams::new().await;
+    assert_eq!(teams.approve(&teams.eve, Some("security")).await.json()["status"], "pending");
+    assert_eq!(teams.held().await, [json!([]), json!(["eve"])]);
+    assert_eq!(teams.approve(&teams.pat, None).await.json()["status"], "used");
+}
