@@ -121,7 +121,7 @@ fn decisions(criterion: &mut Criterion) {
     let entities = entities();
     let mut group = criterion.benchmark_group("decide");
     for size in SIZES {
-        let snapshot = Snapshot::load(&schema(), &policies(size), 1).expect("no findings");
+        let snapshot = Snapshot::load(&schema(), &policies(size)).expect("no findings");
         asked(&snapshot, "Ok::Action::\"noun.verb3\"", &entities, |question| {
             assert!(snapshot.decide(question).is_allowed());
             assert_eq!(snapshot.plain(question), snapshot.indexed(question));
@@ -151,7 +151,7 @@ fn decisions(criterion: &mut Criterion) {
 }
 
 fn slices(criterion: &mut Criterion) {
-    let snapshot = Snapshot::load(&schema(), &policies(20), 1).expect("no findings");
+    let snapshot = Snapshot::load(&schema(), &policies(20)).expect("no findings");
     let (entities, action) = (entities(), uid("Ok::Action::\"noun.verb3\""));
     criterion.bench_function("slice of nine", |bench| {
         bench.iter(|| Slice::new(&snapshot, black_box(&action), entities.iter().cloned()))

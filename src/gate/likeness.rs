@@ -288,7 +288,7 @@ when { resource has owner && (resource.owner == principal || resource.owner has 
             company.actors.push(twins);
         }
         let schema = schema(&crate::operations::ALL);
-        let snapshot = Arc::new(Snapshot::load(&schema, &bundle, 1).unwrap());
+        let snapshot = Arc::new(Snapshot::load(&schema, &bundle).unwrap());
         let world = fixture::world(&snapshot, &company, schema);
         let names = Names::of(&[&snapshot]);
         let mut known: BTreeMap<Vec<u8>, Answer> = BTreeMap::new();

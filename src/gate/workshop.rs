@@ -31,7 +31,7 @@ impl Workshop {
 
     /// The bundle, compiled.
     pub fn snapshot(&self, bundle: &Bundle) -> Result<Arc<Snapshot>, Vec<Finding>> {
-        self.make(&format!("snapshot {}", bundle.hash()), || Snapshot::load(&self.schema, bundle, 0))
+        self.make(&format!("snapshot {}", bundle.hash()), || Snapshot::load(&self.schema, bundle))
     }
 
     /// The compiled bundle of this hash, if it is here.

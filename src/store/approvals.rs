@@ -140,12 +140,15 @@ pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<V
     .collect()
 }
 
+/// The most undecided approvals that one tick looks at; the oldest come first.
+const MOST_PENDING: u32 = 10_000;
+
 /// Undecided approvals that were asked for by a time and have not run out at `now`, oldest first.
 pub fn pending_since(conn: &Connection, by: Time, now: Time) -> rusqlite::Result<Vec<Approval>> {
     let rows: Vec<Approval> = conn
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM approval WHERE status = 'pending' AND expires_at > ?1 AND created_at <= ?2 \
-             ORDER BY created_at, id"
+             ORDER BY created_at, id LIMIT {MOST_PENDING}"
         ))?
         .query_map(params![now.0, by.0], read)?
         .collect::<Result<_, _>>()?;

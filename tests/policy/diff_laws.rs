@@ -39,7 +39,7 @@ fn bundles() -> impl Strategy<Value = Bundle> {
 }
 
 fn loaded(bundle: &Bundle) -> Arc<Snapshot> {
-    Arc::new(Snapshot::load(&schema(&ok::operations::ALL), bundle, 1).expect("it loads").apart())
+    Arc::new(Snapshot::load(&schema(&ok::operations::ALL), bundle).expect("it loads").apart())
 }
 
 /// Compares two bundles.

@@ -112,8 +112,8 @@ impl Wanted {
         })
     }
 
-    /// A plan is for one company, and what was made from another version is told what came between.
-    async fn fits(&self, session: &mut Session, context: &Context) -> Result<(), Failure> {
+    /// What is in force. A plan is for one company, and what was made from another version is told what came between.
+    async fn fits(&self, session: &mut Session, context: &Context) -> Result<Value, Failure> {
         let applied = session.call(context, "policy.applied", json!({})).await??;
         let text = |field: &str| applied.get(field).and_then(Value::as_str).unwrap_or_default();
         if let Some(company) = self.company.as_deref().filter(|company| *company != text("company")) {
@@ -121,10 +121,8 @@ impl Wanted {
             return Err(Failure::new(message));
         }
         let version = applied.get("version").and_then(Value::as_i64);
-        let Some(base) = self.base.filter(|base| Some(*base) != version) else { return Ok(()) };
-        if self.bundle.hash().as_str() == text("hash") {
-            return Ok(());
-        }
+        let other = self.base.filter(|base| Some(*base) != version && self.bundle.hash().as_str() != text("hash"));
+        let Some(base) = other else { return Ok(applied) };
         let input = json!({ "from": base, "impact": false });
         if let Ok(between) = session.call(context, "policy.diff", input).await? {
             show::note(&format!("what came between version {base} and {}:", show::cell(applied.get("version"))));
@@ -155,8 +153,7 @@ impl Apply {
     }
 
     async fn walk(&self, wanted: &Wanted, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
-        wanted.fits(session, context).await?;
-        let applied = session.call(context, "policy.applied", json!({})).await??;
+        let applied = wanted.fits(session, context).await?;
         if applied.get("hash").and_then(Value::as_str) == Some(wanted.bundle.hash().as_str()) {
             return Ok(Outcome::Same(applied));
         }

@@ -80,7 +80,7 @@ pub fn check(schema: &str, bundle: &Bundle, stage: &(dyn Stage + Sync), options:
 
 fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) -> Report {
     let mut findings = format::findings(bundle);
-    let mut report = match Snapshot::load(schema, bundle, 1) {
+    let mut report = match Snapshot::load(schema, bundle) {
         Err(errors) => {
             findings.extend(errors);
             Report {

@@ -29,7 +29,6 @@ use crate::policy::{Bundle, Closed, Finding, Hash};
 /// An immutable, loaded bundle.
 #[derive(Debug)]
 pub struct Snapshot {
-    version: u64,
     hash: Hash,
     schema: Arc<Schema>,
     pub(super) rules: Vec<Rule>,
@@ -93,10 +92,9 @@ pub(super) struct Parts {
 
 impl Snapshot {
     /// Loads a bundle against a schema, or tells everything that is wrong with it.
-    pub fn load(schema: &str, bundle: &Bundle, version: u64) -> Result<Self, Vec<Finding>> {
+    pub fn load(schema: &str, bundle: &Bundle) -> Result<Self, Vec<Finding>> {
         let parts = deep(|| load::load(schema, bundle))?;
         Ok(Self {
-            version,
             hash: bundle.hash(),
             rates: rates(&parts.schema, &parts.limits),
             limits: parts.limits,
@@ -117,7 +115,6 @@ impl Snapshot {
     /// The same bundle with other policies, as a test asks it. Rules stand in the order of their ids.
     pub(super) fn with_rules(&self, rules: Vec<Rule>) -> Self {
         Self {
-            version: self.version,
             hash: self.hash.clone(),
             actions: actions(&self.schema, &rules),
             enums: self.enums.clone(),
@@ -138,10 +135,6 @@ impl Snapshot {
     /// The same policies, for questions that nobody has asked: faults in them are neither counted nor told.
     pub fn apart(&self) -> Snapshot {
         Snapshot { quiet: true, ..self.with_rules(self.rules.clone()) }
-    }
-
-    pub fn version(&self) -> u64 {
-        self.version
     }
 
     /// The hash of the bundle.

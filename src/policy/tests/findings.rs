@@ -10,7 +10,7 @@ fn told(policies: &str) -> Vec<String> {
 
 fn findings(policies: &str) -> Vec<Finding> {
     let bundle = Bundle::new([("p.cedar", format!("\n{policies}"))]);
-    Snapshot::load(SCHEMA, &bundle, 1).err().unwrap_or_default()
+    Snapshot::load(SCHEMA, &bundle).err().unwrap_or_default()
 }
 
 fn forbid(conditions: &str) -> String {
@@ -38,7 +38,7 @@ fn a_policy_needs_an_id_and_a_forbid_a_reason() {
 fn an_id_is_unique_over_files() {
     let policy = "@id(\"a\") permit (principal, action, resource);";
     let bundle = Bundle::new([("a.cedar", policy), ("b/b.cedar", policy)]);
-    let findings = Snapshot::load(SCHEMA, &bundle, 1).expect_err("a duplicate");
+    let findings = Snapshot::load(SCHEMA, &bundle).expect_err("a duplicate");
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].to_string(), "b/b.cedar:1: the @id `a` is taken by a.cedar:1 [policy_duplicate_id]");
 }
@@ -139,7 +139,7 @@ fn every_problem_is_told_at_once_in_the_order_of_the_file() {
 
 #[test]
 fn a_schema_that_does_not_parse_is_a_finding() {
-    let finding = |schema: &str| Snapshot::load(schema, &Bundle::default(), 1).expect_err("no schema").remove(0);
+    let finding = |schema: &str| Snapshot::load(schema, &Bundle::default()).expect_err("no schema").remove(0);
     assert_eq!(finding("entity A;\nentity {").line, 2);
     assert_eq!(finding("entity A;").code, "schema_invalid");
 }

@@ -90,7 +90,7 @@ pub(super) fn company() -> Vec<Closed> {
 }
 
 pub(super) fn snapshot(policies: &str) -> Snapshot {
-    Snapshot::load(SCHEMA, &Bundle::new([("base/test.cedar", policies)]), 7).expect("no findings")
+    Snapshot::load(SCHEMA, &Bundle::new([("base/test.cedar", policies)])).expect("no findings")
 }
 
 /// A question about one actor by another.

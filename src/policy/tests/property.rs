@@ -107,7 +107,7 @@ fn entities() -> impl Strategy<Value = Vec<Closed>> {
 /// Policies that strict validation refuses cannot be served: they are left out, by their lines.
 pub(super) fn loaded(text: &str) -> Snapshot {
     let schema = SCHEMA.replace("[Actor, Visitor]", "[Actor]");
-    let load = |text: &str| Snapshot::load(&schema, &Bundle::new([("p.cedar", text)]), 1);
+    let load = |text: &str| Snapshot::load(&schema, &Bundle::new([("p.cedar", text)]));
     load(text).unwrap_or_else(|findings| {
         let bad: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
         let good = text.lines().enumerate().filter(|(number, _)| !bad.contains(&(number + 1)));
