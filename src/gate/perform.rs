@@ -76,11 +76,6 @@ impl Gate {
         self.grown.clone()
     }
 
-    /// How far the machine's clock is behind the log, in milliseconds.
-    pub fn clock_behind(&self) -> i64 {
-        self.clock.behind()
-    }
-
     /// The version of the policies in force. It never goes back.
     pub fn policy_version(&self) -> i64 {
         self.world.load().stamp.seq

@@ -81,21 +81,6 @@ impl Matrix {
         self.allow.sum() + self.needs_approval.sum() + self.deny.sum()
     }
 
-    /// The same, seen from the other side.
-    #[must_use]
-    pub fn transposed(&self) -> Matrix {
-        let column = |of: fn(Row) -> u64| Row {
-            allow: of(self.allow),
-            needs_approval: of(self.needs_approval),
-            deny: of(self.deny),
-        };
-        Matrix {
-            allow: column(|row| row.allow),
-            needs_approval: column(|row| row.needs_approval),
-            deny: column(|row| row.deny),
-        }
-    }
-
     pub fn newly(&self) -> Newly {
         Newly {
             newly_allowed: self.needs_approval.allow + self.deny.allow,

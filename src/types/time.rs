@@ -90,11 +90,6 @@ impl Monotone {
     pub fn new(inner: Arc<dyn Clock>, floor: Time) -> Monotone {
         Monotone { inner, latest: AtomicI64::new(floor.0) }
     }
-
-    /// How far the machine's clock is behind the newest time known, in milliseconds; 0 when it is right.
-    pub fn behind(&self) -> i64 {
-        (self.latest.load(Ordering::Relaxed) - self.inner.now().0).max(0)
-    }
 }
 
 impl Clock for Monotone {

@@ -7,6 +7,7 @@ use ok::gate::fixture;
 use ok::gate::schema::schema;
 use ok::policy::diff::{Answer, Decision, Outcome, Semantic, Shift, Side, Sides, Tally, compare};
 use ok::policy::{Bundle, Snapshot};
+use ok::types::impact::{Matrix, Row};
 use proptest::prelude::*;
 
 use super::check;
@@ -166,7 +167,7 @@ proptest! {
             first.impact()
         };
         let (forth, back) = (count(false), count(true));
-        prop_assert_eq!(forth.matrix, back.matrix.transposed());
+        prop_assert_eq!(forth.matrix, transposed(&back.matrix));
         prop_assert_eq!(forth.matrix.sum(), outcomes.len() as u64);
         prop_assert_eq!(forth.other_approvals, back.other_approvals);
         let beside = forth.matrix.allow.sum() + forth.matrix.needs_approval.sum() + forth.matrix.deny.sum()
@@ -174,5 +175,19 @@ proptest! {
         prop_assert_eq!(forth.newly.sum(), beside);
         prop_assert_eq!(forth.by_operation.rows.iter().map(|row| row.changed).sum::<u64>(), beside);
         prop_assert_eq!(forth.recorded_otherwise, 0);
+    }
+}
+
+/// The same, seen from the other side.
+fn transposed(matrix: &Matrix) -> Matrix {
+    let column = |of: fn(Row) -> u64| Row {
+        allow: of(matrix.allow),
+        needs_approval: of(matrix.needs_approval),
+        deny: of(matrix.deny),
+    };
+    Matrix {
+        allow: column(|row| row.allow),
+        needs_approval: column(|row| row.needs_approval),
+        deny: column(|row| row.deny),
     }
 }

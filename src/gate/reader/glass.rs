@@ -19,9 +19,4 @@ impl Reader<'_> {
     pub fn unreviewed_glass_of(&self, holder: &ActorId) -> Option<&Glass> {
         self.world.glass.iter().find(|glass| glass.holder == *holder)
     }
-
-    /// The grant that lets the caller go on without the approvals that an operation needs.
-    pub fn glass_for(&self, operation: &str) -> Option<&Glass> {
-        self.world.glass_for(self.caller, operation, self.now)
-    }
 }
