@@ -84,3 +84,27 @@ async fn who_is_needed_stays() {
     assert_eq!(nobody.error(), "422 invalid successor: max is not a person who could take over");
     assert_eq!(test.post("/actors/nobody/offboard", &ben, reason).await.error(), "404 not_found not found");
 }
+
+#[tokio::test]
+async fn the_last_admin_who_can_act_stays() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin", "team": "team:ops" })).await;
+    assert_eq!(test.post("/kill", &ben, json!({ "scope": "actor:ana" })).await.status, 200);
+    let refused = test.post("/actors/ben/offboard", &cast.lea, json!({ "reason": "left" })).await;
+    assert_eq!(refused.error(), "409 last_admin no admin would be left");
+    assert_eq!(test.get("/actors/ben", &ben).await.json()["status"], "active");
+}
+
+#[tokio::test]
+async fn whoever_an_approval_cannot_do_without_stays() {
+    let mut policies = ok::policy::Bundle::built_in();
+    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
+    let test = Test::with_policies(policies).await;
+    test.add("ben", "person", json!({ "role": "admin" })).await;
+    let refused = test.post("/actors/ben/offboard", &test.admin, json!({ "reason": "left" })).await;
+    let message = "409 last_approver too few people would be left to give the approval `admin`";
+    assert_eq!(refused.error(), message);
+    test.add("cleo", "person", json!({ "role": "admin" })).await;
+    assert_eq!(test.post("/actors/ben/offboard", &test.admin, json!({ "reason": "left" })).await.status, 200);
+}
