@@ -19,3 +19,7 @@ pub mod config;
 pub mod http;
 
 pub mod cli;
+
+/// For the binary, the tests and the benches alike: what is measured is what is shipped.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

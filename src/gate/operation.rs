@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::draft::Draft;
+use super::input::{BadInput, parse, straight};
 use super::permit::{Grant, Permit};
 use super::reader::Reader;
 use super::target::{ResourceKind, Target};
@@ -224,12 +225,14 @@ pub struct Entry {
     pub input: fn(&mut SchemaGenerator) -> Schema,
     pub output: fn(&mut SchemaGenerator) -> Schema,
     prepare: fn(&Value) -> Result<Call, BadInput>,
+    read: fn(&[u8]) -> Option<Call>,
 }
 
 /// A parsed call of one operation.
 pub struct Prepared {
     pub entry: &'static Entry,
-    /// The input as it came, for an approval to store and a retry to be recognised by.
+    /// The input as it came, for an approval to store and a retry to be recognised by. Null for a query that was read
+    /// straight into its type: none is ever stored.
     pub value: Value,
     pub(super) call: Call,
 }
@@ -310,25 +313,6 @@ impl<O: Change> Act for Acting<O> {
     }
 }
 
-/// Why an input was not understood.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{}{what}", field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default())]
-pub struct BadInput {
-    pub field: Option<String>,
-    pub what: String,
-}
-
-/// Reads an input; the error names the field. Following the path takes time, so it is only done for what is wrong.
-fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
-    T::deserialize(value).or_else(|_| {
-        serde_path_to_error::deserialize(value).map_err(|error| {
-            let path = error.path().to_string();
-            let field = (path != "." && path != "?").then_some(path);
-            BadInput { field, what: error.into_inner().to_string() }
-        })
-    })
-}
-
 impl Entry {
     pub const fn query<O: Query>() -> Entry {
         Entry {
@@ -337,6 +321,7 @@ impl Entry {
             input: |generator| generator.subschema_for::<O::Input>(),
             output: |generator| generator.subschema_for::<O::Output>(),
             prepare: |value| Ok(Call::Query(Box::new(Asking::<O>(parse(value)?)))),
+            read: |json| Some(Call::Query(Box::new(Asking::<O>(straight(json)?)))),
         }
     }
 
@@ -347,6 +332,7 @@ impl Entry {
             input: |generator| generator.subschema_for::<O::Input>(),
             output: |generator| generator.subschema_for::<O::Output>(),
             prepare: |value| Ok(Call::Query(Box::new(Deciding::<O>(parse(value)?)))),
+            read: |json| Some(Call::Query(Box::new(Deciding::<O>(straight(json)?)))),
         }
     }
 
@@ -357,6 +343,7 @@ impl Entry {
             input: |generator| generator.subschema_for::<O::Input>(),
             output: |generator| generator.subschema_for::<O::Output>(),
             prepare: |value| Ok(Call::Change(Box::new(Acting::<O>(parse(value)?)))),
+            read: |_| None,
         }
     }
 
@@ -364,6 +351,11 @@ impl Entry {
     pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
         let call = (self.prepare)(&value)?;
         Ok(Prepared { entry: self, value, call })
+    }
+
+    /// Reads a query's input straight from JSON. What cannot be read so is left to `prepare`, which tells what is wrong.
+    pub fn read(&'static self, json: &[u8]) -> Option<Prepared> {
+        Some(Prepared { entry: self, value: Value::Null, call: (self.read)(json)? })
     }
 
     /// The input's schema on its own, for reading parameters by their types.

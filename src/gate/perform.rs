@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use super::admit;
 use super::change::{Changing, Refused, Told};
 use super::limiter::Limiter;
+use super::memo;
 use super::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
 use super::permit::Grant;
 use super::queue::{PATIENCE, Queue};
@@ -164,7 +165,8 @@ impl Gate {
         let now = self.clock.now();
         let read = Reader::pooled(&self.readers, world, &caller, now);
         let target = query.target(&read)?;
-        let ruling = rule::decide_watched(world, &caller, spec.name, &target, now)?;
+        let decide = || rule::decide_watched(world, &caller, spec.name, &target, now);
+        let ruling = memo::remembered(world, &caller, spec.name, &target, decide)?;
         if let Ruling::Allow { because } = ruling {
             let grant = Grant { caller: caller.clone(), now, because: because.clone() };
             let mut done = query.run(grant, &read)?;

@@ -8,6 +8,7 @@ use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
 use super::limiter::Rates;
+use super::memo::Memo;
 use super::target::{actor_uid, uid};
 use super::trial::{self, Trial};
 use super::workshop::Workshop;
@@ -71,6 +72,8 @@ pub struct World {
     pub(super) glass: Arc<Vec<Glass>>,
     /// A candidate that is tried beside the policies in force.
     pub(super) trial: Option<Arc<Trial>>,
+    /// Answers to queries that this very world has given.
+    pub(super) memo: Memo,
 }
 
 /// What a world is begun with.
@@ -104,6 +107,7 @@ impl World {
             recording: Recording::default(),
             glass: Arc::default(),
             trial: None,
+            memo: Memo::default(),
         }
     }
 

@@ -90,9 +90,7 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     not_older(&face, &parts)?;
     let idem = idempotency(&face, &parts)?;
     let params = params.map_err(|_| Refusal::not_found())?;
-    let input = gather::input(&face, &params, &parts, body).await?;
-    let streaming = (face.entry.spec.route.media == Media::Events).then(|| input.clone());
-    let call = gather::prepare(&face, input)?;
+    let (call, streaming) = gather::call(&face, &params, &parts, body).await?;
     let reply = face.gate.perform(Asked { caller, call, idem }).await?;
     match streaming {
         Some(filter) => Ok(stream::follow(&face, presented, filter, &reply)),

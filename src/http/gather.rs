@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::dispatch::{Face, Failed};
 use super::limits::Limits;
-use crate::gate::operation::{Method, Prepared};
+use crate::gate::operation::{Media, Method, Prepared};
 use crate::types::refusal::{Code, Refusal};
 
 /// How the text of a parameter is read.
@@ -70,13 +70,43 @@ impl ParamKind {
     }
 }
 
-/// One value of everything that a request says.
-pub(super) async fn input(face: &Face, params: &RawPathParams, parts: &Parts, body: Body) -> Result<Value, Failed> {
+/// What a request asks of the operation; for a stream, also as a value.
+pub(super) async fn call(
+    face: &Face,
+    params: &RawPathParams,
+    parts: &Parts,
+    body: Body,
+) -> Result<(Prepared, Option<Value>), Failed> {
     let route = &face.entry.spec.route;
     let in_query = matches!(route.method, Method::Get | Method::Delete);
-    let mut fields = query(face, parts, in_query)?;
-    if !in_query {
-        let body = read(body, &face.limits, face.body_bytes()).await?;
+    let said = query(face, parts, in_query)?;
+    let body = if in_query { None } else { Some(read(body, &face.limits, face.body_bytes()).await?) };
+    if let Some(call) = body.as_ref().and_then(|body| straight(face, parts, body)) {
+        return Ok((call, None));
+    }
+    let input = input(face, params, parts, said, body)?;
+    let filter = (route.media == Media::Events).then(|| input.clone());
+    Ok((prepare(face, input)?, filter))
+}
+
+/// A standard's question, read straight into its type. Whatever is unusual about it goes the long way.
+fn straight(face: &Face, parts: &Parts, body: &Bytes) -> Option<Prepared> {
+    let route = &face.entry.spec.route;
+    let is_object = body.trim_ascii_start().first() == Some(&b'{');
+    let plain = route.standard && !route.host && !route.path.contains('{') && is_object && is_json(parts);
+    plain.then(|| face.entry.read(body)).flatten()
+}
+
+/// One value of everything that a request says.
+fn input(
+    face: &Face,
+    params: &RawPathParams,
+    parts: &Parts,
+    mut fields: Map<String, Value>,
+    body: Option<Bytes>,
+) -> Result<Value, Failed> {
+    let route = &face.entry.spec.route;
+    if let Some(body) = body {
         match self::json(parts, &body).map_err(|failed| malformed(face, failed))? {
             // What a standard may add some day is passed over.
             Value::Object(object) if route.standard => fields = object,
@@ -136,7 +166,7 @@ fn known(face: &Face, fields: Map<String, Value>) -> Result<Map<String, Value>, 
 }
 
 /// Parses an input for the operation.
-pub(super) fn prepare(face: &Face, value: Value) -> Result<Prepared, Failed> {
+fn prepare(face: &Face, value: Value) -> Result<Prepared, Failed> {
     face.entry.prepare(value).map_err(|bad| {
         let in_query = matches!(face.entry.spec.route.method, Method::Get | Method::Delete);
         match &bad.field {
@@ -203,9 +233,7 @@ async fn collect(mut body: Body, limits: &Limits, most: usize) -> Result<Bytes, 
 }
 
 fn json(parts: &Parts, body: &Bytes) -> Result<Value, Failed> {
-    let media = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if media != "application/json" && !(media.starts_with("application/") && media.ends_with("+json")) {
+    if !is_json(parts) {
         let text = "Expected request with `Content-Type: application/json`".to_owned();
         return Err(Failed::Rejected(Rejected(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)));
     }
@@ -213,4 +241,13 @@ fn json(parts: &Parts, body: &Bytes) -> Result<Value, Failed> {
         let text = format!("Failed to parse the request body as JSON: {error}");
         Failed::Rejected(Rejected(StatusCode::BAD_REQUEST, text))
     })
+}
+
+fn is_json(parts: &Parts) -> bool {
+    let media = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media = media.split(';').next().unwrap_or_default().trim();
+    let ends = |end: &str| media.len().checked_sub(end.len()).and_then(|at| media.get(at..));
+    let begins = media.get(..12).is_some_and(|begin| begin.eq_ignore_ascii_case("application/"));
+    media.eq_ignore_ascii_case("application/json")
+        || (begins && ends("+json").is_some_and(|end| end.eq_ignore_ascii_case("+json")))
 }

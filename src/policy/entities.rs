@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
-use cedar_policy_core::ast::{Entity, EntityUID, PartialValue};
+use cedar_policy_core::ast::{Entity, EntityUID, PartialValue, Value};
 use cedar_policy_core::entities::{Dereference, Entities, NoEntitiesSchema, TCComputation};
 use cedar_policy_core::extensions::Extensions;
 
@@ -27,6 +27,13 @@ impl Closed {
         let direct = Default::default();
         let entity = Entity::new_with_attr_partial_value(uid.as_ref().clone(), values, ancestors, direct, []);
         Self(Arc::new(entity))
+    }
+
+    /// The same of values that were made for it alone.
+    pub(super) fn holding(uid: EntityUID, ancestors: Vec<EntityUID>, attributes: Vec<(&str, Value)>) -> Self {
+        let values = attributes.into_iter().map(|(name, value)| (name.into(), PartialValue::Value(value)));
+        let ancestors = ancestors.into_iter().collect();
+        Self(Arc::new(Entity::new_with_attr_partial_value(uid, values, ancestors, Default::default(), [])))
     }
 
     pub(super) fn entity(&self) -> &Arc<Entity> {

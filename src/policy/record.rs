@@ -4,12 +4,11 @@
 //! out, and then the check against the schema refuses the whole question.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use cedar_policy::EntityUid;
 use cedar_policy_core::FromNormalizedStr;
-use cedar_policy_core::ast::{self, Context, Literal, Name, RestrictedExpr, Value, ValueKind};
-use cedar_policy_core::evaluator::RestrictedEvaluator;
+use cedar_policy_core::ast::{self, Context, Literal, Name, PartialValue, Value, ValueKind};
 use cedar_policy_core::extensions::Extensions;
 
 /// What the server itself knows about a request: the context without `approvals`, which the engine adds.
@@ -116,26 +115,65 @@ pub(super) fn references<'a>(value: &'a Value, told: &mut impl FnMut(&'a ast::En
     }
 }
 
-/// The last instant made on this thread: many questions are asked within one millisecond, and making one is slow.
+/// The last instant made on this thread: many questions are asked within one millisecond.
 fn remembered(unix_millis: i64) -> Option<Value> {
     thread_local! {
         static LAST: RefCell<Option<(i64, Value)>> = const { RefCell::new(None) };
     }
     LAST.with_borrow_mut(|last| {
         if last.as_ref().is_none_or(|(at, _)| *at != unix_millis) {
-            *last = instant(unix_millis).map(|value| (unix_millis, value));
+            *last = moved(unix_millis).map(|value| (unix_millis, value));
         }
         last.as_ref().map(|(_, value)| value.clone())
     })
 }
 
-/// Cedar offers no constructor but text, so an instant is the epoch moved by a duration.
-fn instant(unix_millis: i64) -> Option<Value> {
-    let call = |name: &str, arguments: Vec<RestrictedExpr>| {
-        Name::from_normalized_str(name).map(|name| RestrictedExpr::call_extension_fn(name, arguments)).ok()
-    };
-    let epoch = call("datetime", vec![RestrictedExpr::val("1970-01-01")])?;
-    let since = call("duration", vec![RestrictedExpr::val(format!("{unix_millis}ms"))])?;
-    let expression = call("offset", vec![epoch, since])?;
-    RestrictedEvaluator::new(Extensions::all_available()).interpret(expression.as_borrowed()).ok()
+/// Milliseconds of one stretch of time.
+const STRETCH: i64 = 1_024;
+
+/// An instant as so many milliseconds after the beginning of its stretch, which is made once on this thread: Cedar makes
+/// instants and durations from text only, and that is slow.
+fn moved(unix_millis: i64) -> Option<Value> {
+    thread_local! {
+        static BEGINNING: RefCell<Option<(i64, Value)>> = const { RefCell::new(None) };
+    }
+    static STEPS: LazyLock<Vec<Option<Value>>> = LazyLock::new(|| (0..STRETCH).map(duration).collect());
+    let step = unix_millis.rem_euclid(STRETCH);
+    let start = unix_millis - step;
+    let beginning = BEGINNING.with_borrow_mut(|last| {
+        if last.as_ref().is_none_or(|(at, _)| *at != start) {
+            let epoch = call("datetime", &[Value::from("1970-01-01")])?;
+            *last = call("offset", &[epoch, duration(start)?]).map(|value| (start, value));
+        }
+        last.as_ref().map(|(_, value)| value.clone())
+    })?;
+    call("offset", &[beginning, STEPS.get(usize::try_from(step).ok()?)?.clone()?])
+}
+
+fn duration(millis: i64) -> Option<Value> {
+    call("duration", &[Value::from(format!("{millis}ms"))])
+}
+
+/// The value of one of Cedar's extension functions.
+fn call(function: &str, arguments: &[Value]) -> Option<Value> {
+    let name = Name::from_normalized_str(function).ok()?;
+    match Extensions::all_available().func(&name).ok()?.call(arguments).ok()? {
+        PartialValue::Value(value) => Some(value),
+        PartialValue::Residual(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_those_of_cedar() {
+        let ends = [i64::MIN, -62_135_596_800_000, 253_402_300_799_999, i64::MAX];
+        for millis in [0, 1, -1, 1_023, 1_024, -1_024, 1_800_000_000_123].into_iter().chain(ends) {
+            let epoch = call("datetime", &[Value::from("1970-01-01")]).unwrap();
+            let plain = duration(millis).and_then(|since| call("offset", &[epoch, since]));
+            assert_eq!(remembered(millis), plain, "{millis}");
+        }
+    }
 }

@@ -314,3 +314,40 @@ async fn the_metadata_is_open_and_a_request_keeps_its_own_id() {
     assert_eq!(answer.header("x-request-id"), "bfe9eb29");
     assert_ne!(test.raw("GET", "/me", &headers, "").await.header("x-request-id"), "bfe9eb29");
 }
+
+/// Whether `access.evaluate` itself is allowed.
+async fn may_ask(test: &Test, token: &str) -> bool {
+    let question = question("view", doc("1", json!({ "open": true })));
+    test.post("/access/v1/evaluation", token, question).await.status == 200
+}
+
+#[tokio::test]
+async fn who_may_ask_is_decided_anew_whenever_the_company_changes() {
+    let test = company().await;
+    let eva = test.add("eva", "person", json!({ "role": "admin" })).await;
+    let (mine, hers) = (test.admin.clone(), eva);
+    assert!(may_ask(&test, &hers).await && may_ask(&test, &hers).await);
+    assert!(!may_ask(&test, &test.add("max", "person", json!({})).await).await, "one's yes is not another's");
+    test.post("/kill", &mine, json!({ "scope": "actor:eva" })).await;
+    assert!(!may_ask(&test, &hers).await && may_ask(&test, &mine).await);
+    test.post("/kill", &mine, json!({ "scope": "actor:eva", "off": true })).await;
+    assert!(may_ask(&test, &hers).await);
+    test.post("/kill", &mine, json!({ "scope": "global" })).await;
+    assert!(!may_ask(&test, &hers).await && !may_ask(&test, &mine).await);
+}
+
+#[tokio::test]
+async fn policies_that_read_the_time_are_asked_each_time() {
+    let late = "@id(\"no-questions-after-ten-past\")
+@reason(\"it is late\")
+forbid (principal, action == Ok::Action::\"access.evaluate\", resource)
+when { context.now >= datetime(\"2026-11-20T09:10:00Z\") };
+";
+    let mut policies = Bundle::built_in();
+    let own = [("schema.cedarschema", SCHEMA), ("docs.cedar", POLICIES), ("late.cedar", late)];
+    policies.files.extend(own.map(|(path, text)| (path.to_owned(), text.to_owned())));
+    let test = Test::with_policies(policies).await;
+    assert!(may_ask(&test, &test.admin).await && may_ask(&test, &test.admin).await);
+    test.clock.advance(600_000);
+    assert!(!may_ask(&test, &test.admin).await);
+}

@@ -53,8 +53,8 @@ pub(super) struct Judge {
     pub snapshot: Arc<Snapshot>,
     version: i64,
     recording: Recording,
-    subject: Option<Result<Thing, Wrong>>,
-    resource: Option<Result<Thing, Wrong>>,
+    subject: Option<Result<Arc<Thing>, Wrong>>,
+    resource: Option<Result<Arc<Thing>, Wrong>>,
     circumstances: Option<(EntityUid, Result<Circumstances, Wrong>)>,
     pub events: Vec<Event>,
 }
@@ -147,13 +147,12 @@ fn end(
     snapshot: &Snapshot,
     said: Option<&Entity>,
     default: Option<&Entity>,
-    kept: &mut Option<Result<Thing, Wrong>>,
-) -> Result<Thing, Wrong> {
+    kept: &mut Option<Result<Arc<Thing>, Wrong>>,
+) -> Result<Arc<Thing>, Wrong> {
+    let read = |parts| own::thing(snapshot, parts).map(Arc::new);
     match (said, default) {
-        (Some(said), default) => own::thing(snapshot, parts(said, default)?),
-        (None, Some(default)) => {
-            kept.get_or_insert_with(|| parts(default, None).and_then(|parts| own::thing(snapshot, parts))).clone()
-        }
+        (Some(said), default) => read(parts(said, default)?),
+        (None, Some(default)) => kept.get_or_insert_with(|| parts(default, None).and_then(read)).clone(),
         (None, None) => Err(Wrong::new("is required")),
     }
 }

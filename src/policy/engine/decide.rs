@@ -11,6 +11,7 @@ use cedar_policy_core::authorizer::Authorizer;
 use cedar_policy_core::entities::{Dereference, Entities};
 use cedar_policy_core::evaluator::{EvaluationError, Evaluator};
 use cedar_policy_core::extensions::Extensions;
+use cedar_policy_core::validator::RequestValidationError;
 
 use super::approvals::ATTRIBUTE;
 use super::index::Position;
@@ -152,15 +153,28 @@ impl Snapshot {
 
     /// Principal, resource and context are as the schema says for the action. The context is checked by its shape.
     fn fits(&self, question: &Question<'_>, action: &Action, request: &Request) -> Result<(), String> {
-        let schema = self.schema().as_ref();
         let shape = shape::of(question.facts, &|uid| self.is_enumerated(uid));
-        let fits = if action.fitting.knows(shape) {
-            let (principal, resource) = (question.principal.as_ref(), question.resource.as_ref());
-            schema.validate_scope_variables(Some(principal), Some(question.action.as_ref()), Some(resource))
-        } else {
-            schema.validate_request(request, Extensions::all_available()).inspect(|()| action.fitting.learn(shape))
-        };
-        fits.map_err(|error| format!("the question does not fit the schema: {error}"))
+        if action.fitting.knows(shape) {
+            return self.ends_fit(question, action);
+        }
+        let checked = self.schema().as_ref().validate_request(request, Extensions::all_available());
+        checked.map(|()| action.fitting.learn(shape)).map_err(|error| unfit(&error))
+    }
+
+    /// Principal and resource are of types that the action takes, and exist where their types name all that there are.
+    fn ends_fit(&self, question: &Question<'_>, action: &Action) -> Result<(), String> {
+        let (principal, resource) = (question.principal.as_ref(), question.resource.as_ref());
+        let types = (principal.entity_type(), resource.entity_type());
+        if action.fitting.knows_ends(types.0, types.1) {
+            return Ok(());
+        }
+        let schema = self.schema().as_ref();
+        let ends = (Some(principal), Some(question.action.as_ref()), Some(resource));
+        schema.validate_scope_variables(ends.0, ends.1, ends.2).map_err(|error| unfit(&error))?;
+        if !self.is_enumerated(principal) && !self.is_enumerated(resource) {
+            action.fitting.learn_ends(types.0, types.1);
+        }
+        Ok(())
     }
 
     /// The slice carries this snapshot's action, and everything that a policy can reach within two hops.
@@ -183,12 +197,21 @@ impl Snapshot {
         let mut found = Evaluation::default();
         for position in candidates {
             let Some(rule) = self.rule(*position) else { continue };
-            match evaluator.interpret(&rule.condition, rule.policy.env()) {
-                Ok(value) if is_true(&value) => match rule.policy.effect() {
+            // The index stands for the scope where it can.
+            let asked = match rule.policy.non_scope_constraints() {
+                _ if !rule.scope_is_indexed => Some(&rule.condition),
+                conditions => conditions,
+            };
+            let holds = match asked {
+                Some(asked) => evaluator.interpret(asked, rule.policy.env()).map(|value| is_true(&value)),
+                None => Ok(true),
+            };
+            match holds {
+                Ok(true) => match rule.policy.effect() {
                     Effect::Permit => found.permits.push(*position),
                     Effect::Forbid => found.forbids.push(*position),
                 },
-                Ok(_) => {}
+                Ok(false) => {}
                 Err(error) => found.errors.push((*position, error)),
             }
         }
@@ -238,6 +261,10 @@ impl Snapshot {
         }
         (!missing.is_empty()).then(|| missing.into_iter().collect())
     }
+}
+
+fn unfit(error: &RequestValidationError) -> String {
+    format!("the question does not fit the schema: {error}")
 }
 
 fn gather(action: &Action, question: &Question<'_>, entities: &Entities) -> Vec<Position> {

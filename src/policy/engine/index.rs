@@ -11,6 +11,18 @@ use cedar_policy_core::entities::{Dereference, Entities};
 /// Where a policy stands in the snapshot's list, which is in the order of ids.
 pub(super) type Position = u32;
 
+/// Whether a policy is gathered just where its scope is true. With `is T in e` only `in e` is looked at.
+pub(super) fn decides(policy: &Policy) -> bool {
+    let exact = |scope: &PrincipalOrResourceConstraint| {
+        use PrincipalOrResourceConstraint::{Any, Eq, In, Is, IsIn};
+        match scope {
+            Any | Is(_) | Eq(EntityReference::EUID(_)) | In(EntityReference::EUID(_)) => true,
+            IsIn(..) | Eq(EntityReference::Slot(_)) | In(EntityReference::Slot(_)) => false,
+        }
+    };
+    exact(policy.principal_constraint().as_inner()) && exact(policy.resource_constraint().as_inner())
+}
+
 /// The policies of one action.
 #[derive(Debug, Default)]
 pub(super) struct Index(ByScope<ByScope<Vec<Position>>>);

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use cedar_policy::{
     Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
@@ -144,8 +143,7 @@ impl Loading {
         });
         self.findings.extend(told);
         let meta = meta(source, &policy, id.clone(), lint.kinds);
-        let rule =
-            Rule { condition: policy.as_ref().condition(), policy: policy.as_ref().clone(), meta: Arc::new(meta) };
+        let rule = Rule::new(policy.as_ref().clone(), meta);
         if self.set.add(policy).is_ok() {
             self.rules.insert(id, rule);
         }

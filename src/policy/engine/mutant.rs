@@ -212,7 +212,7 @@ impl Maker<'_> {
             cedar_policy_core::ast::Effect::Permit => Effect::Permit,
             cedar_policy_core::ast::Effect::Forbid => Effect::Forbid,
         };
-        Some(Rule { condition: changed.condition(), policy: changed, meta: Arc::new(meta) })
+        Some(Rule::new(changed, meta))
     }
 }
 

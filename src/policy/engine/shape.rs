@@ -1,31 +1,50 @@
 //! The shape of a request's facts: names and types without values. Whether facts fit an action's context depends on
-//! nothing else, so Cedar checks each shape once for an action, and a question costs only a look at its shape.
+//! nothing else, so Cedar checks each shape once for an action, and a question costs only a look at its shape. So it is with
+//! the types of principal and resource.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::RwLock;
 
-use cedar_policy_core::ast::{EntityUID, Literal, Value, ValueKind};
+use cedar_policy_core::ast::{EntityType, EntityUID, Literal, Value, ValueKind};
 
 use crate::policy::record::Facts;
 
 /// More shapes than the server makes; past that, each question is checked in full.
 const MOST: usize = 64;
 
-/// The shapes that were found to fit.
+/// What was found to fit an action: shapes of facts, and the types of the two ends.
 #[derive(Debug, Default)]
-pub(super) struct Fitting(RwLock<BTreeSet<u64>>);
+pub(super) struct Fitting {
+    shapes: RwLock<BTreeSet<u64>>,
+    ends: RwLock<Vec<(EntityType, EntityType)>>,
+}
 
 impl Fitting {
     pub fn knows(&self, shape: u64) -> bool {
-        self.0.read().is_ok_and(|known| known.contains(&shape))
+        self.shapes.read().is_ok_and(|known| known.contains(&shape))
     }
 
     pub fn learn(&self, shape: u64) {
-        if let Ok(mut known) = self.0.write()
+        if let Ok(mut known) = self.shapes.write()
             && known.len() < MOST
         {
             known.insert(shape);
+        }
+    }
+
+    /// Whether a principal and a resource of these types fit, whatever their ids.
+    pub fn knows_ends(&self, principal: &EntityType, resource: &EntityType) -> bool {
+        let is = |(one, other): &(EntityType, EntityType)| one == principal && other == resource;
+        self.ends.read().is_ok_and(|known| known.iter().any(is))
+    }
+
+    /// Only for types that are not enumerated: of those, the ids matter.
+    pub fn learn_ends(&self, principal: &EntityType, resource: &EntityType) {
+        if let Ok(mut known) = self.ends.write()
+            && known.len() < MOST
+        {
+            known.push((principal.clone(), resource.clone()));
         }
     }
 }

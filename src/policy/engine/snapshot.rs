@@ -16,7 +16,7 @@ use cedar_policy_core::validator::{CoreSchema, ValidatorEntityTypeKind};
 
 use super::approvals::{ATTRIBUTE, KIND_TYPE};
 use super::decide::Question;
-use super::index::{Index, Position};
+use super::index::{self, Index, Position};
 use super::load;
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
@@ -56,7 +56,15 @@ pub(super) struct Rule {
     pub policy: ast::Policy,
     /// Scope and conditions as one expression; Cedar would build it anew for each evaluation.
     pub condition: Expr,
+    /// Whether the index gathers it if, and only if, its scope is true: then its conditions alone are evaluated.
+    pub scope_is_indexed: bool,
     pub meta: Because,
+}
+
+impl Rule {
+    pub fn new(policy: ast::Policy, meta: PolicyMeta) -> Rule {
+        Rule { condition: policy.condition(), scope_is_indexed: index::decides(&policy), policy, meta: Arc::new(meta) }
+    }
 }
 
 /// One action of the schema.
@@ -67,6 +75,8 @@ pub(super) struct Action {
     pub index: Index,
     /// The facts that were found to fit its context.
     pub fitting: Fitting,
+    /// Whether any of its policies reads the time, once somebody has asked.
+    pub timed: OnceLock<bool>,
     /// Its context holds approvals: always so for the product's own.
     pub takes_approvals: bool,
 }
@@ -198,6 +208,17 @@ impl Snapshot {
         self.actions.get(action.as_ref()).is_some_and(|action| action.takes_approvals)
     }
 
+    /// Whether an action was found to take a principal and a resource of these types already.
+    pub(in crate::policy) fn is_known_to_take(&self, action: &EntityUid, one: &EntityType, other: &EntityType) -> bool {
+        self.actions.get(action.as_ref()).is_some_and(|action| action.fitting.knows_ends(one, other))
+    }
+
+    /// Whether any policy of an operation reads the time.
+    pub fn reads_time(&self, operation: &str) -> bool {
+        let action = self.actions.iter().find(|(uid, _)| AsRef::<str>::as_ref(uid.eid()) == operation);
+        action.is_none_or(|(_, action)| *action.timed.get_or_init(|| self.looks(operation).context.contains("now")))
+    }
+
     /// Ids of enumerated types are known from the schema: they need no entity.
     pub(super) fn is_enumerated(&self, uid: &EntityUID) -> bool {
         self.enums.contains(uid.entity_type())
@@ -256,7 +277,10 @@ fn actions(schema: &Schema, rules: &[Rule]) -> BTreeMap<EntityUID, Action> {
         let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
         let takes_approvals = takes_approvals(schema, entity.uid());
         let index = index(entity, rules);
-        (entity.uid().clone(), Action { family, index, fitting: Fitting::default(), takes_approvals })
+        (
+            entity.uid().clone(),
+            Action { family, index, fitting: Fitting::default(), timed: OnceLock::new(), takes_approvals },
+        )
     };
     entities.iter().map(action).collect()
 }

@@ -1,7 +1,5 @@
 //! From the parts of a question to its answer.
 
-use std::collections::BTreeMap;
-
 use cedar_policy::EntityUid;
 use cedar_policy_core::ast::EntityUID;
 
@@ -44,6 +42,9 @@ pub fn gathered(
 }
 
 fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &Thing) -> Result<(), Wrong> {
+    if snapshot.is_known_to_take(action, subject.kind(), resource.kind()) {
+        return Ok(());
+    }
     let unknown = || Wrong::new(format!("the schema knows no action `{action}`"));
     let known = snapshot.schema().as_ref().get_action_id(action.as_ref()).ok_or_else(unknown)?;
     let ends = [
@@ -59,22 +60,25 @@ fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &
     }
 }
 
-/// Every entity once: as it is described, or bare where it is only named.
+/// Every entity once: as it is described, or bare where it is only named. They are few: as many as the schema has references.
 fn entities(snapshot: &Snapshot, parts: [&Found; 3]) -> Result<Vec<Closed>, Wrong> {
-    let mut all: BTreeMap<&EntityUID, Closed> = BTreeMap::new();
+    let mut all: Vec<Closed> = Vec::with_capacity(4);
+    let known = |all: &[Closed], uid: &EntityUID| all.iter().position(|closed| closed.entity().uid() == uid);
     for (uid, closed) in parts.iter().flat_map(|part| &part.described) {
-        if let Some(other) = all.insert(uid, closed.clone())
-            && !other.entity().deep_eq(closed.entity())
-        {
-            return Err(Wrong::new(format!("`{uid}` is described twice, and not alike")));
+        match known(&all, uid).and_then(|place| all.get(place)) {
+            Some(other) if !other.entity().deep_eq(closed.entity()) => {
+                return Err(Wrong::new(format!("`{uid}` is described twice, and not alike")));
+            }
+            Some(_) => {}
+            None => all.push(closed.clone()),
         }
     }
     for (part, end) in parts.iter().zip(["subject", "resource", "context"]) {
         for uid in &part.named {
-            if !all.contains_key(uid) {
-                all.insert(uid, bare(snapshot, uid).map_err(|wrong| wrong.within(end))?);
+            if known(&all, uid).is_none() {
+                all.push(bare(snapshot, uid).map_err(|wrong| wrong.within(end))?);
             }
         }
     }
-    Ok(all.into_values().collect())
+    Ok(all)
 }

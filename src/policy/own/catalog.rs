@@ -12,6 +12,7 @@ use crate::policy::Snapshot;
 /// Names as other programs say them.
 #[derive(Debug, Default)]
 pub struct Catalog {
+    /// The product's own too: something of the company's can be in one of them.
     types: BTreeMap<String, EntityType>,
     /// Each action by every name that it has; None where two share one.
     actions: BTreeMap<String, Option<EntityUid>>,
@@ -21,10 +22,7 @@ impl Catalog {
     pub(in crate::policy) fn of(schema: &Schema) -> Catalog {
         let mut catalog = Catalog::default();
         for ty in schema.as_ref().entity_type_names() {
-            let name = ty.to_string();
-            if !name.starts_with(PRODUCT) {
-                catalog.types.insert(name, ty.clone());
-            }
+            catalog.types.insert(ty.to_string(), ty.clone());
         }
         for action in own_actions(schema) {
             let uid = action.name();
@@ -36,6 +34,11 @@ impl Catalog {
             }
         }
         catalog
+    }
+
+    /// The entity type of a name, whose ever it is.
+    pub(super) fn named(&self, name: &str) -> Option<&EntityType> {
+        self.types.get(name)
     }
 }
 

@@ -1,6 +1,5 @@
 //! From JSON to values, by the types of the schema.
 
-use cedar_policy::EntityUid;
 use cedar_policy_core::FromNormalizedStr as _;
 use cedar_policy_core::ast::{Eid, EntityType, EntityUID, Name, RestrictedExpr, Value};
 use cedar_policy_core::evaluator::RestrictedEvaluator;
@@ -13,7 +12,7 @@ use super::catalog::short;
 use super::read::{Found, Properties};
 use super::{PRODUCT, Wrong};
 use crate::policy::record::reference;
-use crate::policy::{Closed, Record, Snapshot};
+use crate::policy::{Closed, Snapshot};
 
 /// The most bytes of an id.
 const MOST_ID: usize = 1_024;
@@ -79,13 +78,13 @@ impl<'a> Reader<'a> {
         properties: &Properties,
         opened: u8,
     ) -> Result<Closed, Wrong> {
-        let mut attributes = Record::new();
+        let mut attributes = Vec::with_capacity(properties.len());
         let mut parents = Vec::new();
         for (name, json) in properties {
             match declared.attr(name) {
                 Some(attribute) => {
                     let value = self.value(&attribute.attr_type, json, opened);
-                    attributes = attributes.with(name, value.map_err(|wrong| wrong.within(name))?);
+                    attributes.push((name.as_str(), value.map_err(|wrong| wrong.within(name))?));
                 }
                 None if name == PARENTS => {
                     parents = self.parents(uid.entity_type(), json).map_err(|wrong| wrong.within(PARENTS))?;
@@ -97,24 +96,23 @@ impl<'a> Reader<'a> {
             }
         }
         whole(declared.attributes(), properties)?;
-        Ok(Closed::new(&uid.clone().into(), parents, &attributes))
+        Ok(Closed::holding(uid.clone(), parents, attributes))
     }
 
-    fn parents(&self, kind: &EntityType, json: &Json) -> Result<Vec<EntityUid>, Wrong> {
+    fn parents(&self, kind: &EntityType, json: &Json) -> Result<Vec<EntityUID>, Wrong> {
         let all = json.as_array().ok_or_else(|| Wrong::new("must be an array"))?;
         let parent =
             |(index, json): (usize, &Json)| self.parent(kind, json).map_err(|wrong| wrong.within(index.to_string()));
         all.iter().enumerate().map(parent).collect()
     }
 
-    fn parent(&self, kind: &EntityType, json: &Json) -> Result<EntityUid, Wrong> {
+    fn parent(&self, kind: &EntityType, json: &Json) -> Result<EntityUID, Wrong> {
         let (name, id, _) = said(json)?;
-        let types = self.snapshot.schema().as_ref().entity_types();
-        let mut above = types.filter(|above| above.has_descendant_entity_type(kind));
-        let above = above.find(|above| above.name().to_string() == name);
+        let above = self.snapshot.catalog().named(name);
+        let above =
+            above.filter(|above| self.declared(above).is_ok_and(|above| above.has_descendant_entity_type(kind)));
         let none = || Wrong::new(format!("the schema has no `{kind}` in a `{}`", short(name))).within("type");
-        let (uid, _) = self.named(above.ok_or_else(none)?.name(), id)?;
-        Ok(uid.into())
+        Ok(self.named(above.ok_or_else(none)?, id)?.0)
     }
 
     pub fn value(&mut self, ty: &Type, json: &Json, opened: u8) -> Result<Value, Wrong> {

@@ -1,0 +1,28 @@
+//! Reading an operation's input; what is wrong with one names its field.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Why an input was not understood.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}{what}", field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default())]
+pub struct BadInput {
+    pub field: Option<String>,
+    pub what: String,
+}
+
+/// Reads an input; the error names the field. Following the path takes time, so it is only done for what is wrong.
+pub(super) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
+    T::deserialize(value).or_else(|_| {
+        serde_path_to_error::deserialize(value).map_err(|error| {
+            let path = error.path().to_string();
+            let field = (path != "." && path != "?").then_some(path);
+            BadInput { field, what: error.into_inner().to_string() }
+        })
+    })
+}
+
+/// Reads an input that is JSON still, in one go; nothing where that cannot be done.
+pub(super) fn straight<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
+    serde_json::from_slice(json).ok()
+}

@@ -1,0 +1,75 @@
+//! Answers that were given already. In one state of a company the same caller asking for the same operation about the
+//! company as a whole is answered alike, unless a policy reads the time.
+//!
+//! Always true: what is remembered belongs to one published world, which never changes; a copy of a world begins with
+//! nothing. Only yes is remembered: every refusal is decided, and recorded, on its own.
+
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+
+use super::target::Target;
+use super::world::World;
+use crate::policy::{Because, Ruling};
+use crate::types::caller::{Caller, Channel, Who};
+use crate::types::id::ActorId;
+use crate::types::token::TokenHash;
+
+/// Answers that are remembered in one state of a company.
+const MOST: usize = 4_096;
+
+/// By what a caller shows: the scopes of a token do not change within one world.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Asker {
+    Token(TokenHash),
+    Holder(ActorId),
+}
+
+type Question = (&'static str, Channel, Asker);
+
+#[derive(Default)]
+pub(super) struct Memo(RwLock<BTreeMap<Question, Vec<Because>>>);
+
+impl Clone for Memo {
+    fn clone(&self) -> Memo {
+        Memo::default()
+    }
+}
+
+/// The question, where its answer can be remembered.
+fn question(world: &World, caller: &Caller, operation: &'static str, target: &Target) -> Option<Question> {
+    // A candidate on trial wants to see every question; a delegation ends by time.
+    if !matches!(target, Target::Company) || world.trial.is_some() || caller.under.is_some() || caller.glass.is_some() {
+        return None;
+    }
+    let asker = match &caller.who {
+        Who::Token { hash, .. } => Asker::Token(*hash),
+        Who::Holder(actor) => Asker::Holder(actor.clone()),
+        Who::Visitor | Who::Server => return None,
+    };
+    Some((operation, caller.channel, asker))
+}
+
+/// The answer to a query: as it was given before, or as `decide` gives it now.
+pub(super) fn remembered<E>(
+    world: &World,
+    caller: &Caller,
+    operation: &'static str,
+    target: &Target,
+    decide: impl FnOnce() -> Result<Ruling, E>,
+) -> Result<Ruling, E> {
+    let Some(question) = question(world, caller, operation, target) else { return decide() };
+    if let Ok(known) = world.memo.0.read()
+        && let Some(because) = known.get(&question)
+    {
+        return Ok(Ruling::Allow { because: because.clone() });
+    }
+    let ruling = decide()?;
+    if let Ruling::Allow { because } = &ruling
+        && !world.policy.reads_time(operation)
+        && let Ok(mut known) = world.memo.0.write()
+        && known.len() < MOST
+    {
+        known.insert(question, because.clone());
+    }
+    Ok(ruling)
+}
