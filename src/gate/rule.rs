@@ -26,6 +26,8 @@ pub(super) struct Asker<'a> {
     facts: Record,
     /// On whose behalf it is asked, nearest first.
     givers: Vec<Giver>,
+    /// The actors and teams among the entities.
+    reached: BTreeSet<ActorId>,
 }
 
 impl<'a> Asker<'a> {
@@ -40,7 +42,8 @@ impl<'a> Asker<'a> {
         let facts = facts::of(world, caller, given, now);
         let givers =
             if caller.under.is_some() { chain::givers(world, caller, links.as_deref(), now) } else { Vec::new() };
-        Asker { world, principal: principal(caller), resource, entities: entities.found, facts, givers }
+        let Entities { seen: reached, found: entities, .. } = entities;
+        Asker { world, principal: principal(caller), resource, entities, facts, givers, reached }
     }
 
     /// The gate's answer. `granted` are the kinds of approval that were truly given.
@@ -95,6 +98,21 @@ impl<'a> Asker<'a> {
     /// The question that the gate puts to the policies.
     pub fn question<T>(&self, operation: &str, granted: &[String], ask: impl FnOnce(&Question<'_>) -> T) -> T {
         self.question_to(&self.world.policy, operation, granted, ask)
+    }
+
+    /// The same, with those on whose behalf it is put.
+    pub fn question_for<T>(
+        &self,
+        operation: &str,
+        granted: &[String],
+        ask: impl FnOnce(&Question<'_>, &[Giver]) -> T,
+    ) -> T {
+        self.question(operation, granted, |question| ask(question, &self.givers))
+    }
+
+    /// Everybody whom the policies could look at.
+    pub fn reached(self) -> BTreeSet<ActorId> {
+        self.reached
     }
 
     fn question_to<T>(
