@@ -90,6 +90,9 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
         show::text(&format!("\nIt needs approval{}:", asked(needed)))?;
         show::table(&["kind", "threshold", "held", "who_may_decide"], list(answer.get("approvals")))?;
     }
+    if let Some(said) = answer.get("break_glass").map(glass) {
+        show::text(&format!("\n{said}"))?;
+    }
     let sets: Vec<String> = list(answer.get("what_would_change")).iter().map(sentence).collect();
     if !sets.is_empty() {
         let lines: Vec<String> = sets.iter().map(|set| format!("  {set}")).collect();
@@ -100,6 +103,21 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
 
 fn asked(needed: &Value) -> String {
     needed.get("request").and_then(Value::as_str).map(|id| format!(", and {id} asks for it")).unwrap_or_default()
+}
+
+/// `With break-glass bgl_01M7… (until 2026-11-20T09:10:00Z): allow`
+pub(super) fn glass(glass: &Value) -> String {
+    if said(glass, "state") == "possible" {
+        return "It would go on with break-glass (ok policy break-glass)".to_owned();
+    }
+    let why = glass.get("reason").and_then(Value::as_str).map(|why| format!(": {why}")).unwrap_or_default();
+    format!(
+        "With break-glass {} (until {}): {}{}",
+        said(glass, "id"),
+        said(glass, "expires_at"),
+        said(glass, "decision"),
+        show::visible(&why)
+    )
 }
 
 /// `the role of mia is lead, and mia leads team:ops`

@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::super::show;
-use super::explain::{fails, list, place, said, sentence};
+use super::explain::{fails, glass, list, place, said, sentence};
 
 /// A line with what stands below it.
 struct Node {
@@ -35,6 +35,7 @@ pub(super) fn drawn(answer: &Value, in_colour: bool) -> String {
             group("because", policies("because")),
             group("near misses", policies("near_misses")),
             group("approvals", approvals.collect()),
+            group("break-glass", answer.get("break_glass").into_iter().map(|held| leaf(glass(held))).collect()),
             group("kill switches", kills.collect()),
             group("it would be allowed if", changes.collect()),
         ]
