@@ -52,7 +52,8 @@ async fn nested(policies: &str) -> Test {
 
 #[tokio::test]
 async fn one_joins_a_team_by_oneself_or_with_ones_team() {
-    for condition in ["principal in Ok::Team::\"team:group\"", "principal has team && principal.team in Ok::Team::\"team:group\""]
+    for condition in
+        ["principal in Ok::Team::\"team:group\"", "principal has team && principal.team in Ok::Team::\"team:group\""]
     {
         let test = nested(&format!("@id(\"t\") {REFUSED} unless {{ {condition} }};")).await;
         let question = json!({ "op": "company.read", "actor": "max" });
@@ -68,12 +69,8 @@ async fn one_joins_a_team_by_oneself_or_with_ones_team() {
 #[tokio::test]
 async fn one_leaves_a_team_by_oneself_or_with_a_team_on_the_way() {
     let test = nested(&format!("@id(\"t\") {REFUSED} when {{ principal in Ok::Team::\"team:firm\" }};")).await;
-    let ways = [
-        "mia is in no team",
-        "mia is in team:group",
-        "team:ops is in no other team",
-        "team:ops is in team:group",
-    ];
+    let ways =
+        ["mia is in no team", "mia is in team:group", "team:ops is in no other team", "team:ops is in team:group"];
     assert_eq!(told(&test, json!({ "op": "company.read", "actor": "mia" })).await, ways);
     // A team cannot be put below itself.
     let test = nested(&format!("@id(\"t\") {REFUSED} unless {{ principal in Ok::Team::\"team:ops\" }};")).await;
@@ -96,11 +93,14 @@ async fn a_giver_who_is_in_the_way_is_told_with_what_would_change_them() {
     let under = given.grant(&cast.mia, all("ben")).await;
     let question = json!({ "op": "actor.add", "target": "team:ops", "actor": "ben", "under": under });
     let why = test.why(&test.admin, question.clone()).await;
-    let by_role = json!({ "change": "role", "of": "mia", "from": "member", "to": "admin", "text": "the role of mia is admin" });
+    let by_role =
+        json!({ "change": "role", "of": "mia", "from": "member", "to": "admin", "text": "the role of mia is admin" });
     assert_eq!(why["what_would_change"][0], json!([by_role]));
-    assert!(sets(&why).contains(
-        &"an approval of the kind `admin` + mia leads team:ops + the role of mia is lead".to_owned()
-    ), "{why}");
+    assert!(
+        sets(&why)
+            .contains(&"an approval of the kind `admin` + mia leads team:ops + the role of mia is lead".to_owned()),
+        "{why}"
+    );
     // Both in the way: neither's change does alone.
     let under = given.grant(&cast.mia, all("max")).await;
     let question = json!({ "op": "company.update", "actor": "max", "under": under });

@@ -174,8 +174,7 @@ impl Inquiry<'_> {
     fn team(&self, row: &Actor, team: &EntityUid) -> Option<Change> {
         let team = self.row(team).filter(|team| team.kind == ActorKind::Team && team.id != row.id)?;
         let is_within = self.world.card(&team.id)?.teams.contains(&row.id);
-        (!is_within && row.team.as_ref() != Some(&team.id))
-            .then(|| Change::Team(row.id.clone(), Some(team.id.clone())))
+        (!is_within && row.team.as_ref() != Some(&team.id)).then(|| Change::Team(row.id.clone(), Some(team.id.clone())))
     }
 
     fn person(&self, uid: &EntityUid) -> Option<ActorId> {

@@ -132,7 +132,8 @@ mod tests {
     use crate::policy::blueprints;
 
     /// What can stand between two words.
-    const GAPS: [&str; 8] = [" ", "\n", "\n\n\n", "\r\n", " // why\n", "\n// why\n// so\n", " //\r", "\n\n// a;b\n\n// c\n\n"];
+    const GAPS: [&str; 8] =
+        [" ", "\n", "\n\n\n", "\r\n", " // why\n", "\n// why\n// so\n", " //\r", "\n\n// a;b\n\n// c\n\n"];
 
     /// Every policy file that comes with the program.
     fn corpus() -> Vec<String> {
@@ -189,13 +190,15 @@ mod tests {
 
     #[test]
     fn a_large_file_is_formatted_too() {
-        let one = |n: usize| format!("@id(\"p{n}\") permit (principal,action,\n resource) when {{ principal.trust>{n} }};\n");
+        let one =
+            |n: usize| format!("@id(\"p{n}\") permit (principal,action,\n resource) when {{ principal.trust>{n} }};\n");
         let text: String = (0..1_000).map(one).collect();
         assert!(text.len() > 64 << 10);
         let formatted = formatted(&text).expect("it is written otherwise");
         assert!(formatted.ends_with("when { principal.trust > 999 };\n"), "{}", formatted.len());
         assert_eq!(super::formatted(&formatted), None);
-        let tight = "permit(principal,action,resource);".repeat(30_000);
+        let tight = "permit(principal,action,resource);".repeat(50);
+        let tight = format!("{tight}\n{}", "// so\n".repeat((bundle::MAX_BYTES as usize - tight.len()) / 6));
         assert_eq!(super::formatted(&tight), None, "it would not load any more");
     }
 

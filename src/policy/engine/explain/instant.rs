@@ -36,7 +36,8 @@ impl Within {
 
     /// What comes to one of these when it is divided, and the rest left out.
     fn times(self, unit: i64) -> Within {
-        let most = if self.most == i64::MAX { i64::MAX } else { self.most.saturating_mul(unit).saturating_add(unit - 1) };
+        let most =
+            if self.most == i64::MAX { i64::MAX } else { self.most.saturating_mul(unit).saturating_add(unit - 1) };
         Within { least: self.least.saturating_mul(unit), most }
     }
 
@@ -85,7 +86,8 @@ fn back(place: &Place<'_>, expr: &Expr, wanted: Within) -> Option<Within> {
         "durationSince" => wanted.shifted(constant()?),
         "toDate" => {
             let day = |at: i64, up: i64| at.saturating_add(up).div_euclid(DAY);
-            let least = if wanted.least == i64::MIN { i64::MIN } else { day(wanted.least, DAY - 1).saturating_mul(DAY) };
+            let least =
+                if wanted.least == i64::MIN { i64::MIN } else { day(wanted.least, DAY - 1).saturating_mul(DAY) };
             Within { least, most: Within::to(day(wanted.most, 0)).times(DAY).most }
         }
         "toTime" => time_of_day(number(place, of)?, wanted)?,
