@@ -112,18 +112,21 @@ impl Sight<'_> {
     fn sees(&mut self, logged: &Logged) -> bool {
         let ids: Vec<String> = logged.refs.iter().filter(|id| id.parse::<ActorId>().is_ok()).cloned().collect();
         let read = self.read;
-        *self.known.entry((logged.kind.clone(), logged.actor.clone(), ids)).or_insert_with_key(|(kind, actor, ids)| {
-            read.may(
-                "event.list",
-                &Target::Event {
-                    seq: logged.seq,
-                    kind: kind.clone(),
-                    actor: actor.parse().ok(),
-                    subjects: ids.iter().filter_map(|id| id.parse().ok()).collect(),
-                },
-            )
-        })
+        *self
+            .known
+            .entry((logged.kind.clone(), logged.actor.clone(), ids))
+            .or_insert_with_key(|(kind, actor, ids)| read.may("event.list", &target(logged.seq, kind, actor, ids)))
     }
+}
+
+/// An event as the gate sees it.
+pub(super) fn as_target(logged: &Logged) -> Target {
+    target(logged.seq, &logged.kind, &logged.actor, &logged.refs)
+}
+
+fn target(seq: i64, kind: &str, actor: &str, refs: &[String]) -> Target {
+    let subjects = refs.iter().filter_map(|id| id.parse().ok()).collect();
+    Target::Event { seq, kind: kind.to_owned(), actor: actor.parse().ok(), subjects }
 }
 
 /// List events.

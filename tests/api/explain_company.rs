@@ -177,3 +177,28 @@ async fn grants_are_not_told_to_whoever_may_not_see_them() {
     test.post("/policy/break-glass", &cast.lea, json!({ "scope": ["actor.*"], "reason": "stolen" })).await;
     assert_eq!(test.why(&cast.liv, question).await.get("break_glass"), None);
 }
+
+#[tokio::test]
+async fn anything_can_be_what_it_is_about() {
+    let given = Given::new().await;
+    let Given { test, cast, .. } = &given;
+    let under = given.grant(&cast.mia, all("bot")).await;
+    let seq = test.last_seq().await;
+    for (target, op, actor, decision) in [
+        (json!(under), "delegation.revoke", "mia", "allow"),
+        (json!(under), "delegation.settle", "bot", "allow"),
+        (json!(under), "delegation.settle", "mia", "deny"),
+        (json!(seq.to_string()), "event.list", "mia", "allow"),
+        (json!(format!("event:{seq}")), "event.list", "max", "deny"),
+    ] {
+        let why = test.why(&test.admin, json!({ "op": op, "target": target, "actor": actor })).await;
+        assert_eq!(why["decision"], decision, "{why}");
+    }
+    for target in [(seq + 1).to_string(), "event:".into(), "-1".into(), format!("{}", u64::MAX)] {
+        let none = test.post("/policy/explain", &test.admin, json!({ "op": "event.list", "target": target })).await;
+        let told = format!("422 invalid target: event.list is about Company or Event, and `{target}` is none");
+        assert_eq!(none.error(), told);
+    }
+    let unseen = json!({ "op": "event.list", "target": seq.to_string() });
+    assert_eq!(test.post("/policy/explain", &cast.max, unseen).await.error(), "404 not_found not found");
+}

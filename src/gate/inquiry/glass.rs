@@ -20,7 +20,8 @@ pub enum Glass {
 impl Inquiry<'_> {
     /// What the asker is told of it: whoever may see the caller's grants.
     pub fn glass(&self, entry: &Entry, ruling: &Ruling) -> Option<Glass> {
-        let oneself = Target::Actor(self.caller.actor());
+        let Who::Holder(holder) = &self.caller.who else { return None };
+        let oneself = Target::Actor(holder.clone());
         if !self.asker.may("break_glass.list", &oneself) {
             return None;
         }
@@ -43,10 +44,9 @@ impl Inquiry<'_> {
     }
 
     fn may_open(&self, oneself: &Target) -> bool {
-        let holds = matches!(self.caller.who, Who::Holder(_)) && self.caller.under.is_none();
         let reviewed = self.world.glass.iter().all(|glass| glass.holder != self.caller.actor());
         let is_another = !self.operation.starts_with("break_glass.");
-        holds
+        self.caller.under.is_none()
             && reviewed
             && is_another
             && rule::decide(self.world, &self.caller, "break_glass.open", oneself, self.now).is_allowed()

@@ -24,7 +24,7 @@ pub struct Question {
     pub actor: Option<ActorId>,
     /// The operation, such as `token.issue`; all of them unless given.
     pub op: Option<String>,
-    /// What it would be about: an actor's, token's or approval's id, or a kill switch; the company unless given.
+    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
     pub target: Option<String>,
     /// The input that it would be given, instead of `target`.
     pub input: Option<Value>,

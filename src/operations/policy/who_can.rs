@@ -19,7 +19,7 @@ use crate::types::scope::Reach;
 pub struct Wanted {
     /// The operation, such as `token.issue`.
     pub op: String,
-    /// What it would be about: an actor's, token's or approval's id, or a kill switch; the company unless given.
+    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
     pub target: Option<String>,
     #[serde(flatten)]
     pub page: PageQuery,
