@@ -136,6 +136,7 @@ pub fn assert_snapshot(name: &str, text: impl std::fmt::Display) {
         (r"apr_[0-9A-Z]{26}", "<apr>"),
         (r"chg_[0-9A-Z]{26}", "<chg>"),
         (r"dlg_[0-9A-Z]{26}", "<dlg>"),
+        (r"bgl_[0-9A-Z]{26}", "<bgl>"),
         (r"rsv_[0-9A-Z]{26}", "<rsv>"),
         (r"ok\.local/[0-9A-Z]{26}/1\+[0-9a-f]{8}\+[0-9A-Za-z+/=]+", "<vkey>"),
         (r"ok\.local/[0-9A-Z]{26}/1", "<origin>"),
