@@ -1,6 +1,6 @@
 //! The log as its readers see it: only events that the caller may see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
@@ -105,28 +105,49 @@ fn shown(mut logged: Logged) -> EventRecord {
 /// so each such group is asked about once.
 struct Sight<'a> {
     read: &'a Reader<'a>,
-    known: BTreeMap<(String, String, Vec<String>), bool>,
+    known: BTreeMap<(String, String, BTreeSet<ActorId>), bool>,
 }
 
 impl Sight<'_> {
-    fn sees(&mut self, logged: &Logged) -> bool {
-        let ids: Vec<String> = logged.refs.iter().filter(|id| id.parse::<ActorId>().is_ok()).cloned().collect();
+    fn sees(&mut self, logged: &Logged) -> Result<bool, Fault> {
+        let subjects: BTreeSet<ActorId> = logged.refs.iter().filter_map(|id| id.parse().ok()).collect();
+        if self.may(logged, subjects.clone()) {
+            return Ok(true);
+        }
+        let me = self.read.caller().actor();
+        if !tells(logged, self.read)? {
+            return Ok(false);
+        }
+        Ok(self.may(logged, subjects.into_iter().chain([me]).collect()))
+    }
+
+    fn may(&mut self, logged: &Logged, subjects: BTreeSet<ActorId>) -> bool {
         let read = self.read;
-        *self
-            .known
-            .entry((logged.kind.clone(), logged.actor.clone(), ids))
-            .or_insert_with_key(|(kind, actor, ids)| read.may("event.list", &target(logged.seq, kind, actor, ids)))
+        let group = (logged.kind.clone(), logged.actor.clone(), subjects);
+        *self.known.entry(group).or_insert_with_key(|(kind, actor, subjects)| {
+            read.may("event.list", &target(logged.seq, kind, actor, subjects))
+        })
     }
 }
 
-/// An event as the gate sees it.
-pub(super) fn as_target(logged: &Logged) -> Target {
-    target(logged.seq, &logged.kind, &logged.actor, &logged.refs)
+/// What the inbox tells of is about the caller, too: so an inbox can be kept up to date from the stream.
+fn tells(logged: &Logged, read: &Reader<'_>) -> Result<bool, Fault> {
+    let kind = EventKind::ALL.iter().find(|kind| kind.name() == logged.kind);
+    Ok(kind.is_some_and(|kind| kind.reaches_inboxes()) && read.inbox_tells(&logged.refs, logged.at)?)
 }
 
-fn target(seq: i64, kind: &str, actor: &str, refs: &[String]) -> Target {
-    let subjects = refs.iter().filter_map(|id| id.parse().ok()).collect();
-    Target::Event { seq, kind: kind.to_owned(), actor: actor.parse().ok(), subjects }
+/// An event as the gate sees it for the caller of `read`.
+pub(super) fn as_target(logged: &Logged, read: &Reader<'_>) -> Result<Target, Fault> {
+    let mut subjects: BTreeSet<ActorId> = logged.refs.iter().filter_map(|id| id.parse().ok()).collect();
+    if tells(logged, read)? {
+        subjects.insert(read.caller().actor());
+    }
+    Ok(target(logged.seq, &logged.kind, &logged.actor, &subjects))
+}
+
+fn target(seq: i64, kind: &str, actor: &str, subjects: &BTreeSet<ActorId>) -> Target {
+    let (kind, subjects) = (kind.to_owned(), subjects.iter().cloned().collect());
+    Target::Event { seq, kind, actor: actor.parse().ok(), subjects }
 }
 
 /// List events.
@@ -164,14 +185,14 @@ pub fn collect(
     input: &Which,
     last_seq: i64,
     scan: Scan<'_>,
-    mut sees: impl FnMut(&Logged) -> bool,
+    mut sees: impl FnMut(&Logged) -> Result<bool, Fault>,
 ) -> Result<Events, Stop> {
     let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
     let (filter, order) = (input.filter()?, input.order()?);
     let mut events = Vec::new();
     scan(order, &filter, &mut |logged| {
         // What came after `last_seq` was read belongs to the next question.
-        if logged.seq <= last_seq && sees(&logged) {
+        if logged.seq <= last_seq && sees(&logged)? {
             events.push(shown(logged));
         }
         Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })

@@ -61,10 +61,10 @@ pub(super) fn target(
             let call = entry.prepare(value.clone()).map_err(|bad| Refusal::field("input", bad))?;
             call.target(&then.acting_as(caller))?
         }
-        About::Id(id) => named(id, entry, then)?,
+        About::Id(id) => named(id, entry, caller, then)?,
         About::Nothing if entry.spec.about.contains(&ResourceKind::Company) => Target::Company,
         About::Nothing if entry.spec.about.contains(&ResourceKind::Actor) => {
-            named(caller.actor().as_str(), entry, then)?
+            named(caller.actor().as_str(), entry, caller, then)?
         }
         About::Nothing => {
             let message = format!("name what {} is about: {}", entry.spec.name, kinds(entry));
@@ -74,7 +74,7 @@ pub(super) fn target(
     if read.sees(&target) { Ok(target) } else { Err(Refusal::not_found().into()) }
 }
 
-fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
+fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<Target, Stop> {
     let about = |kind| entry.spec.about.contains(&kind);
     if about(ResourceKind::Company) && id == "company" {
         return Ok(Target::Company);
@@ -108,7 +108,7 @@ fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
         && let Ok(seq) = id.strip_prefix("event:").unwrap_or(id).parse()
         && let Some(event) = read.event(seq)?.filter(|event| event.at <= read.now())
     {
-        return Ok(event::as_target(&event));
+        return Ok(event::as_target(&event, &read.acting_as(caller))?);
     }
     if let Ok(actor) = ActorId::from_str(id)
         && about(if actor.is_team() { ResourceKind::Team } else { ResourceKind::Actor })
