@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::likeness::{self, Names};
 use super::operation::{Effect, Entry};
-use super::rule::Asker;
+use super::rule::{Asker, sight_for};
 use super::target::{Target, sight};
 use super::world::World;
 use crate::log::read::Decided;
@@ -164,8 +164,7 @@ impl<'a> Worker<'a> {
 
     fn both(&self, batch: &Batch, entry: &Decided, caller: &Caller, operation: &str, asked: &record::Asked) -> Outcome {
         let target = &asked.target;
-        let oneself = matches!(target, Target::Actor(id) if *id == caller.actor());
-        let sight = sight(target).filter(|_| !oneself);
+        let sight = sight_for(target, caller);
         let unlike = |operation| self.book.plans.get(operation).is_none_or(|plan| plan.unlike);
         let question =
             Asker::new(&batch.world, caller, target, entry.at).asked(operation, sight, asked.granted.clone());

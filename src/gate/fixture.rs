@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::chain;
 use super::operation::Entry;
-use super::rule::Asker;
+use super::rule::{Asker, sight_for};
 use super::schema::schema;
-use super::target::{ResourceKind, Target, sight, sight_of, uid};
+use super::target::{ResourceKind, Target, sight_of, uid};
 use super::workshop::Workshop;
 use super::world::{Ground, World};
 use crate::log::append::Head;
@@ -73,9 +73,11 @@ impl Known<'_> {
         }
         let about = self.about(&world, &case.op)?;
         let target = target(fixture, &world, case, &caller, &about)?;
-        let oneself = matches!(&target, Target::Actor(id) if *id == caller.actor());
-        let seen_by = sight(&target).filter(|_| !oneself);
-        Ok(Asker::new(&world, &caller, &target, now).asked(&case.op, seen_by, case.around.granted.clone()))
+        Ok(Asker::new(&world, &caller, &target, now).asked(
+            &case.op,
+            sight_for(&target, &caller),
+            case.around.granted.clone(),
+        ))
     }
 
     /// What an operation can be about. An action that the company's own schema adds can be about anything.

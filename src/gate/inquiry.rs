@@ -1,6 +1,8 @@
 //! A question about the gate's answer to somebody's call, put by somebody who may or may not see what the answer rests on.
 //! The company that answers can be that of an earlier moment; what the asker may see is decided now.
 
+mod glass;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr as _;
@@ -21,6 +23,8 @@ use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::time::Time;
+
+pub use glass::Glass;
 
 /// One of those on whose behalf a call would be made, and what they gave.
 pub struct Link {
@@ -96,16 +100,11 @@ impl<'a> Inquiry<'a> {
         self.asked().links(self.operation).into_iter().map(link).collect()
     }
 
-    /// The smallest sets of changes that turn the answer to yes, each of them tried.
+    /// The smallest sets of changes that turn the answer to yes, for the caller and all on whose behalf it is; each of
+    /// them tried.
     pub fn what_would_change(&self) -> Vec<Vec<Change>> {
         let sees = |uid: &EntityUid| self.sees_entity(uid);
-        if self.caller.under.is_some() && self.asked().own(self.operation).is_allowed() {
-            return Vec::new();
-        }
-        let mut sets = self.world.policy.what_would_change(self, Eyes { sees: &sees });
-        // What turns the caller's own answer need not turn it on behalf of others.
-        sets.retain(|set| self.caller.under.is_none() || self.is_allowed_after(set));
-        sets
+        self.world.policy.what_would_change(self, Eyes { sees: &sees })
     }
 
     /// The row of an actor, for telling what a change changes.

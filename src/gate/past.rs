@@ -29,6 +29,9 @@ pub const DIRECTORY: &[EventKind] = &[
     EventKind::BudgetSettled,
 ];
 
+/// The events that say which break-glass grants there are. What was asked under one is recorded with the question.
+const GLASS: &[EventKind] = &[EventKind::GlassBroken, EventKind::GlassEnded, EventKind::GlassReviewed];
+
 /// The company at one moment that has gone by.
 pub struct AsOf {
     pub(super) world: World,
@@ -64,7 +67,7 @@ impl Past {
 
     /// Goes on by one event; one that no decision reads changes nothing.
     pub(super) fn pass(&mut self, at: Time, actor: &ActorId, event: &Event) -> Result<(), Fault> {
-        if DIRECTORY.contains(&event.kind()) {
+        if DIRECTORY.contains(&event.kind()) || GLASS.contains(&event.kind()) {
             let touched = fold(&self.tables, at, actor, event)?;
             self.world.touch(&self.tables, &touched)?;
         }
@@ -77,7 +80,7 @@ impl Past {
 pub(super) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
     let mut past = Past::begin(now)?;
     let mut applied = None;
-    let kinds = DIRECTORY.iter().copied().chain([EventKind::PolicyApplied]).collect();
+    let kinds = DIRECTORY.iter().chain(GLASS).copied().chain([EventKind::PolicyApplied]).collect();
     read::scan(conn, Order::After(0), &Filter { kinds, ..Filter::default() }, &mut |logged| {
         if logged.seq > seq {
             return Ok(ControlFlow::Break(()));

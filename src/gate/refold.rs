@@ -14,7 +14,7 @@ use crate::types::refusal::Fault;
 /// The tables that are a fold of the log, with the columns that order their rows.
 const FOLDED: &[(&str, &str)] = &[
     ("company", "id"),
-    ("policy", "id"),
+    ("policy", "version"),
     ("policy_file", "path"),
     ("policy_source", "id"),
     ("change", "id"),

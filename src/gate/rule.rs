@@ -10,7 +10,7 @@ use super::facts;
 use super::target::{Target, actor_uid, sight, uid, uid_of};
 use super::world::World;
 use crate::policy::testing::Asked;
-use crate::policy::{Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
+use crate::policy::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
@@ -26,6 +26,8 @@ pub(super) struct Asker<'a> {
     facts: Record,
     /// On whose behalf it is asked, nearest first.
     givers: Vec<Giver>,
+    /// The actors and teams among the entities.
+    reached: BTreeSet<ActorId>,
 }
 
 impl<'a> Asker<'a> {
@@ -40,7 +42,8 @@ impl<'a> Asker<'a> {
         let facts = facts::of(world, caller, given, now);
         let givers =
             if caller.under.is_some() { chain::givers(world, caller, links.as_deref(), now) } else { Vec::new() };
-        Asker { world, principal: principal(caller), resource, entities: entities.found, facts, givers }
+        let Entities { seen: reached, found: entities, .. } = entities;
+        Asker { world, principal: principal(caller), resource, entities, facts, givers, reached }
     }
 
     /// The gate's answer. `granted` are the kinds of approval that were truly given.
@@ -97,6 +100,21 @@ impl<'a> Asker<'a> {
         self.question_to(&self.world.policy, operation, granted, ask)
     }
 
+    /// The same, with those on whose behalf it is put.
+    pub fn question_for<T>(
+        &self,
+        operation: &str,
+        granted: &[String],
+        ask: impl FnOnce(&Question<'_>, &[Giver]) -> T,
+    ) -> T {
+        self.question(operation, granted, |question| ask(question, &self.givers))
+    }
+
+    /// Everybody whom the policies could look at.
+    pub fn reached(self) -> BTreeSet<ActorId> {
+        self.reached
+    }
+
     fn question_to<T>(
         &self,
         policies: &Snapshot,
@@ -132,7 +150,7 @@ pub(super) fn decide(world: &World, caller: &Caller, operation: &str, target: &T
 }
 
 /// The gate's answer to one call; `Err` where the caller may not know that the target exists. Absent and invisible read
-/// the same. That oneself exists is no secret.
+/// the same.
 pub(super) fn decide_seen(
     world: &World,
     caller: &Caller,
@@ -141,15 +159,17 @@ pub(super) fn decide_seen(
     now: Time,
 ) -> Result<Ruling, Refusal> {
     let asker = Asker::new(world, caller, target, now);
-    let oneself = matches!(target, Target::Actor(id) if *id == caller.actor());
-    let visible = sight(target).is_none_or(|operation| oneself || asker.sees(operation));
-    let ruling = asker.ask(operation, &[]);
-    // Whom a kill switch stops sees nothing and is told why: the attempt is denied and recorded, not hidden.
-    if visible || (!ruling.is_allowed() && is_stopped(world, caller, now)) {
-        Ok(ruling)
-    } else {
-        Err(Refusal::not_found())
-    }
+    let sight = sight_for(target, caller);
+    let Answered { ruling, hidden } =
+        Answered::of(asker.ask(operation, &[]), || sight.map(|operation| asker.seeing(operation)));
+    // A denial is told of what may be seen; and to whom a kill switch stops, who sees nothing: the attempt is recorded.
+    let is_told = || sight.is_none_or(|operation| asker.sees(operation)) || is_stopped(world, caller, now);
+    if hidden || (matches!(ruling, Ruling::Deny { .. }) && !is_told()) { Err(Refusal::not_found()) } else { Ok(ruling) }
+}
+
+/// The read without which a target does not exist for a caller. That oneself exists is no secret.
+pub(super) fn sight_for(target: &Target, caller: &Caller) -> Option<&'static str> {
+    sight(target).filter(|_| !matches!(target, Target::Actor(id) if *id == caller.actor()))
 }
 
 /// The same, for a call that was really made: a candidate under trial is asked too.
@@ -163,7 +183,9 @@ pub(super) fn decide_watched(
     let ruling = decide_seen(world, caller, operation, target, now)?;
     if let Some(trial) = &world.trial {
         trial.watch(caller, operation, target, now, &ruling, |candidate| {
-            Asker::new(world, caller, target, now).ask_of(candidate, operation)
+            let question =
+                Asker::new(world, caller, target, now).asked(operation, sight_for(target, caller), Vec::new());
+            question.answer(candidate).ruling
         });
     }
     Ok(ruling)

@@ -114,10 +114,8 @@ impl Sight<'_> {
         if self.may(logged, subjects.clone()) {
             return Ok(true);
         }
-        // What the inbox tells of is about the caller, too: so an inbox can be kept up to date from the stream.
         let me = self.read.caller().actor();
-        let kind = EventKind::ALL.iter().find(|kind| kind.name() == logged.kind);
-        if !kind.is_some_and(|kind| kind.reaches_inboxes()) || !self.read.inbox_tells(&logged.refs, logged.at)? {
+        if !tells(logged, self.read)? {
             return Ok(false);
         }
         Ok(self.may(logged, subjects.into_iter().chain([me]).collect()))
@@ -127,11 +125,29 @@ impl Sight<'_> {
         let read = self.read;
         let group = (logged.kind.clone(), logged.actor.clone(), subjects);
         *self.known.entry(group).or_insert_with_key(|(kind, actor, subjects)| {
-            let subjects = subjects.iter().cloned().collect();
-            let (kind, actor) = (kind.clone(), actor.parse().ok());
-            read.may("event.list", &Target::Event { seq: logged.seq, kind, actor, subjects })
+            read.may("event.list", &target(logged.seq, kind, actor, subjects))
         })
     }
+}
+
+/// What the inbox tells of is about the caller, too: so an inbox can be kept up to date from the stream.
+fn tells(logged: &Logged, read: &Reader<'_>) -> Result<bool, Fault> {
+    let kind = EventKind::ALL.iter().find(|kind| kind.name() == logged.kind);
+    Ok(kind.is_some_and(|kind| kind.reaches_inboxes()) && read.inbox_tells(&logged.refs, logged.at)?)
+}
+
+/// An event as the gate sees it for the caller of `read`.
+pub(super) fn as_target(logged: &Logged, read: &Reader<'_>) -> Result<Target, Fault> {
+    let mut subjects: BTreeSet<ActorId> = logged.refs.iter().filter_map(|id| id.parse().ok()).collect();
+    if tells(logged, read)? {
+        subjects.insert(read.caller().actor());
+    }
+    Ok(target(logged.seq, &logged.kind, &logged.actor, &subjects))
+}
+
+fn target(seq: i64, kind: &str, actor: &str, subjects: &BTreeSet<ActorId>) -> Target {
+    let (kind, subjects) = (kind.to_owned(), subjects.iter().cloned().collect());
+    Target::Event { seq, kind, actor: actor.parse().ok(), subjects }
 }
 
 /// List events.

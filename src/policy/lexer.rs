@@ -29,7 +29,8 @@ impl<'a> Tokens<'a> {
             let rest = self.rest();
             let blank = rest.len() - rest.trim_start().len();
             let comment = match rest.get(blank..) {
-                Some(after) if after.starts_with("//") => after.find('\n').unwrap_or(after.len()),
+                // As Cedar has it: a carriage return ends a comment too.
+                Some(after) if after.starts_with("//") => after.find(['\n', '\r']).unwrap_or(after.len()),
                 _ => 0,
             };
             self.at += blank + comment;
@@ -150,5 +151,6 @@ mod tests {
         assert_eq!(out_of_bounds(&format!("// {}\n\"{}\"", "(".repeat(99), "(".repeat(99))), None);
         assert!(out_of_bounds(&"(".repeat(99)).is_some_and(|(at, _)| at == 64));
         assert!(out_of_bounds(&"a.".repeat(4_000)).is_some());
+        assert!(out_of_bounds(&format!("// a\r{}", "(".repeat(99))).is_some());
     }
 }

@@ -28,7 +28,7 @@ pub mod yaml;
 mod tests;
 
 pub use bundle::{Bundle, BundleError, Hash};
-pub use engine::{Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot};
+pub use engine::{Answered, Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot};
 pub use engine::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
 pub use engine::{For, Giver};
 pub use entities::{Closed, Slice};

@@ -49,11 +49,19 @@ pub(super) fn sourced(conn: &Connection, source: &PolicySource) -> rusqlite::Res
 }
 
 pub fn applied(conn: &Connection) -> rusqlite::Result<Option<Applied>> {
-    conn.query_row("SELECT version, hash, source, change, by, applied_at FROM policy", [], |row| {
+    Ok(before(conn, i64::MAX, 1)?.pop())
+}
+
+/// The versions before this one, newest first.
+pub fn before(conn: &Connection, version: i64, limit: usize) -> rusqlite::Result<Vec<Applied>> {
+    conn.prepare_cached(
+        "SELECT version, hash, source, change, by, applied_at FROM policy WHERE version < ? ORDER BY version DESC LIMIT ?",
+    )?
+    .query_map(params![version, limit as i64], |row| {
         let (version, hash, source, change) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
         Ok(Applied { version, hash, source, change, by: parsed(row, 4)?, at: Time(row.get(5)?) })
-    })
-    .optional()
+    })?
+    .collect()
 }
 
 /// The bundle's files, by path.
@@ -63,7 +71,7 @@ pub fn files(conn: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
 
 pub(super) fn apply(conn: &Connection, applied: &Applied, files: &BTreeMap<String, String>) -> rusqlite::Result<()> {
     conn.execute(
-        "INSERT OR REPLACE INTO policy (id, version, hash, source, change, by, applied_at) VALUES (1, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO policy (version, hash, source, change, by, applied_at) VALUES (?, ?, ?, ?, ?, ?)",
         params![applied.version, applied.hash, applied.source, applied.change, applied.by.as_str(), applied.at.0],
     )?;
     conn.execute("DELETE FROM policy_file", [])?;

@@ -50,6 +50,12 @@ async fn a_tested_change_comes_into_force_whole_and_every_answer_says_which_vers
     assert_eq!(closed.header("ok-policy"), "2");
     let applied = test.get("/policy/applied", &test.admin).await.json();
     assert_eq!((&applied["change"], &applied["hash"], &applied["by"]), (&change["id"], &change["hash"], &json!("ana")));
+    assert_eq!(applied["earlier"], json!([]));
+    let versions = test.get("/policy/applied?limit=200", &test.admin).await.json()["earlier"].clone();
+    assert_eq!((&versions[0]["version"], &versions[0]["by"], versions.get(1)), (&json!(1), &json!("ok"), None));
+    assert_eq!(test.get("/policy/applied?limit=9&before=1", &test.admin).await.json()["earlier"], json!([]));
+    let many = test.get("/policy/applied?limit=201", &test.admin).await;
+    assert_eq!(many.error(), "422 invalid limit: must be 0 to 200");
     let seen = test.raw("GET", "/me", &[("ok-min-policy", "2")], "").await;
     assert_eq!((seen.status.as_u16(), seen.header("ok-policy")), (200, "2"));
     let unseen = test.raw("GET", "/me", &[("ok-min-policy", "3")], "").await;

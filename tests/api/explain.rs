@@ -98,6 +98,8 @@ async fn a_question_about_no_operation_or_no_target_is_refused() {
     assert_eq!(wrong.error(), "422 invalid target: tick is about Company, and `mars` is none");
     let both = ask(json!({ "op": "tick", "target": "company", "input": {} })).await;
     assert_eq!(both.error(), "422 invalid target: give either target or input");
+    let unnamed = ask(json!({ "op": "kill" })).await;
+    assert_eq!(unnamed.error(), "422 invalid target: name what kill is about: KillSwitch");
     let bad = ask(json!({ "op": "kill", "input": { "scope": 1 } })).await;
     assert_eq!(bad.status, 422);
     assert!(bad.json()["message"].as_str().unwrap().starts_with("input: scope: "), "{}", bad.text());

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use crate::harness::Test;
 
 /// The default policies and one file more.
-fn with(policies: &str) -> Bundle {
+pub fn with(policies: &str) -> Bundle {
     let mut bundle = Bundle::built_in();
     bundle.files.insert("extra.cedar".into(), policies.into());
     bundle
 }
 
 impl Test {
-    async fn why(&self, token: &str, question: Value) -> Value {
+    pub async fn why(&self, token: &str, question: Value) -> Value {
         let answer = self.post("/policy/explain", token, question).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()
@@ -21,7 +21,7 @@ impl Test {
 }
 
 /// Each set of changes as one line.
-fn sets(explained: &Value) -> Vec<String> {
+pub fn sets(explained: &Value) -> Vec<String> {
     let text = |change: &Value| change["text"].as_str().unwrap().to_owned();
     let set = |set: &Value| set.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(" + ");
     explained["what_would_change"].as_array().unwrap().iter().map(set).collect()

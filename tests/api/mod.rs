@@ -14,6 +14,7 @@ mod delegations;
 mod events;
 mod explain;
 mod explain_changes;
+mod explain_company;
 mod explain_past;
 mod forget;
 mod from_approvals;

@@ -217,6 +217,28 @@ fn the_gate_explains_itself() {
 }
 
 #[test]
+fn an_explanation_shows_on_whose_behalf_it_is_and_what_break_glass_does() {
+    let place = Place::with_company();
+    for line in
+        ["add-human bob --role lead", "add-team team:ops --lead bob", "add-human mia --role member --team team:ops"]
+    {
+        place.ana(&format!("actor {line}"));
+    }
+    let given = place.ok("--as bob --format json delegate --to ana --authority act");
+    let given: serde_json::Value = serde_json::from_str(given.stdout.trim()).unwrap();
+    let under = given["id"].as_str().unwrap();
+    let runs = [
+        place.ana(&format!("policy explain actor.offboard mia --under {under}")),
+        place.ana(&format!("policy explain actor.offboard mia --under {under} --tree")),
+        place.ok("--as bob policy explain actor.offboard mia"),
+        place.ok("--as bob policy break-glass actor.offboard --reason 'key stolen'"),
+        place.ok("--as bob policy explain actor.offboard mia --tree"),
+        place.ana("policy explain delegation.revoke"),
+    ];
+    assert_snapshot("explain_break_glass", session(runs));
+}
+
+#[test]
 fn a_tenant_is_a_folder() {
     let place = Place::new();
     let lines = [

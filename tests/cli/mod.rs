@@ -136,10 +136,13 @@ pub fn assert_snapshot(name: &str, text: impl std::fmt::Display) {
         (r"apr_[0-9A-Z]{26}", "<apr>"),
         (r"chg_[0-9A-Z]{26}", "<chg>"),
         (r"dlg_[0-9A-Z]{26}", "<dlg>"),
+        (r"bgl_[0-9A-Z]{26}", "<bgl>"),
         (r"rsv_[0-9A-Z]{26}", "<rsv>"),
         (r"ok\.local/[0-9A-Z]{26}/1\+[0-9a-f]{8}\+[0-9A-Za-z+/=]+", "<vkey>"),
         (r"ok\.local/[0-9A-Z]{26}/1", "<origin>"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z *", "<time> "),
+        // A time on the second is shorter.
+        (r"\bAT {2,}", "AT  "),
         (r"[0-9A-Za-z+/]{90,}={0,2}", "<signature>"),
         (r"[0-9A-Za-z+/]{43}= *", "<root> "),
         (r"\b[0-9a-f]{64}\b", "<sha256>"),

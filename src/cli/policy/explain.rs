@@ -16,7 +16,7 @@ use crate::types::id::ActorId;
 pub struct Explain {
     /// The operation, such as token.issue [default: all]
     op: Option<String>,
-    /// What it would be about: an actor's, token's or approval's id, a kill switch [default: the company]
+    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch [default: the company]
     target: Option<String>,
     /// Who would do it [default: the acting actor]
     #[arg(long, value_name = "ID")]
@@ -40,7 +40,7 @@ impl Explain {
         let answer = client::call(context, "policy.explain", input).await?;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
-            None if self.tree => show::text(&tree::drawn(&answer, show::is_coloured())),
+            None if self.tree => show::text(&tree::drawn(&answer, is_past, show::is_coloured())),
             None => told(&answer, is_past),
         })
     }
@@ -55,7 +55,7 @@ impl Explain {
 pub struct WhoCan {
     /// The operation, such as token.issue
     op: String,
-    /// What it would be about: an actor's, token's or approval's id, a kill switch [default: the company]
+    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch [default: the company]
     target: Option<String>,
     /// How many at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -90,6 +90,9 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
         show::text(&format!("\nIt needs approval{}:", asked(needed)))?;
         show::table(&["kind", "threshold", "held", "who_may_decide"], list(answer.get("approvals")))?;
     }
+    if let Some(said) = answer.get("break_glass").map(glass) {
+        show::text(&format!("\nWith break-glass: {said}"))?;
+    }
     let sets: Vec<String> = list(answer.get("what_would_change")).iter().map(sentence).collect();
     if !sets.is_empty() {
         let lines: Vec<String> = sets.iter().map(|set| format!("  {set}")).collect();
@@ -100,6 +103,16 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
 
 fn asked(needed: &Value) -> String {
     needed.get("request").and_then(Value::as_str).map(|id| format!(", and {id} asks for it")).unwrap_or_default()
+}
+
+/// `allow, by bgl_01M7… (until 2026-11-20T09:10:00Z)`
+pub(super) fn glass(glass: &Value) -> String {
+    let [decision, id, until] = ["decision", "id", "expires_at"].map(|field| said(glass, field));
+    if said(glass, "state") == "possible" {
+        return format!("{decision}, by a grant that they could open (ok policy break-glass)");
+    }
+    let why = glass.get("reason").filter(|why| why.is_string()).map(|why| format!(": {}", show::cell(Some(why))));
+    format!("{decision}, by {id} (until {until}){}", why.unwrap_or_default())
 }
 
 /// `the role of mia is lead, and mia leads team:ops`

@@ -9,6 +9,7 @@ use super::super::client::{self, Session};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, show};
+use super::explain::list;
 use super::lock::PolicyLock;
 use crate::policy::Bundle;
 
@@ -85,17 +86,13 @@ pub struct List {
 
 impl List {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let input = json!({ "type": ["policy_applied"], "limit": self.limit });
-        let answer = client::call(context, "event.list", input).await?;
-        let events = answer.get("events").and_then(Value::as_array).cloned().unwrap_or_default();
-        let row = |event: &Value| {
-            let said = |field: &str| event.pointer(&format!("/event/{field}")).cloned().unwrap_or_default();
-            json!({
-                "version": said("version"), "hash": said("hash"), "by": event.get("actor"), "at": event.get("at"),
-                "change": said("change"), "event": event.get("seq"),
-            })
-        };
-        let rows: Vec<Value> = events.iter().rev().map(row).collect();
+        let mut last = client::call(context, "policy.applied", json!({ "limit": self.limit - 1 })).await?;
+        let fields = last.as_object_mut();
+        let earlier = fields.and_then(|fields| {
+            fields.retain(|field, _| field != "company" && field != "event");
+            fields.remove("earlier")
+        });
+        let rows: Vec<Value> = [last].into_iter().chain(list(earlier.as_ref()).to_vec()).collect();
         context.show(&rows.clone().into(), || show::table(&["version", "by", "at", "change", "hash"], &rows))
     }
 }

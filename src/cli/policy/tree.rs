@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::super::show;
-use super::explain::{fails, list, place, said, sentence};
+use super::explain::{fails, glass, list, place, said, sentence};
 
 /// A line with what stands below it.
 struct Node {
@@ -13,7 +13,7 @@ struct Node {
 }
 
 /// The tree as text; only colours that are asked for.
-pub(super) fn drawn(answer: &Value, in_colour: bool) -> String {
+pub(super) fn drawn(answer: &Value, is_past: bool, in_colour: bool) -> String {
     let painter = Painter { in_colour };
     let group = |title: &str, below: Vec<Node>| Node { text: painter.paint(Style::new().bold(), title), below };
     let policies = |field: &str| list(answer.get(field)).iter().map(|policy| painter.policy(policy)).collect();
@@ -29,12 +29,19 @@ pub(super) fn drawn(answer: &Value, in_colour: bool) -> String {
     });
     let changes = list(answer.get("what_would_change")).iter().map(|set| leaf(sentence(set)));
     let kills = list(answer.get("kill")).iter().map(|scope| leaf(show::cell(Some(scope))));
+    let links = list(answer.get("on_behalf_of")).iter().map(|link| {
+        let [from, delegation, decision] = ["from", "delegation", "decision"].map(|field| said(link, field));
+        let why = link.get("reason").map(|why| format!(": {}", show::cell(Some(why)))).unwrap_or_default();
+        leaf(format!("{from}, by {delegation}: {decision}{why}"))
+    });
     let root = Node {
         text: painter.headline(answer),
         below: vec![
             group("because", policies("because")),
             group("near misses", policies("near_misses")),
+            group("on behalf of", links.collect()),
             group("approvals", approvals.collect()),
+            group("with break-glass", answer.get("break_glass").into_iter().map(|held| leaf(glass(held))).collect()),
             group("kill switches", kills.collect()),
             group("it would be allowed if", changes.collect()),
         ]
@@ -42,7 +49,8 @@ pub(super) fn drawn(answer: &Value, in_colour: bool) -> String {
         .filter(|group| !group.below.is_empty())
         .collect(),
     };
-    let mut text = format!("{}\n", root.text);
+    let then = if is_past { format!(" (at {})", said(answer, "at")) } else { String::new() };
+    let mut text = format!("{}{then}\n", root.text);
     draw(&root.below, "", &mut text);
     text
 }

@@ -32,6 +32,11 @@ impl Reader<'_> {
         policies::applied(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))
     }
 
+    /// The versions before this one, newest first.
+    pub fn applied_before(&self, version: i64, limit: usize) -> Result<Vec<Applied>, Fault> {
+        Ok(policies::before(self.conn()?, version, limit)?)
+    }
+
     /// The number of the event that put them into force.
     pub fn applied_event(&self) -> Result<i64, Fault> {
         let mut seq = 0;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::explained::{Explained, PolicyVersion, ShownChange, ShownPolicy, links, needed};
+use super::explained::{Explained, PolicyVersion, ShownChange, ShownGlass, ShownPolicy, links, needed};
 use super::moment::Moment;
 use super::question::{About, answer, caller, entry, sees_policies, target, under};
 use crate::gate::{Entry, Inquiry, Permit, Query, Reader, ResourceKind, Spec, Target, post};
@@ -24,7 +24,7 @@ pub struct Question {
     pub actor: Option<ActorId>,
     /// The operation, such as `token.issue`; all of them unless given.
     pub op: Option<String>,
-    /// What it would be about: an actor's, token's or approval's id, or a kill switch; the company unless given.
+    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
     pub target: Option<String>,
     /// The input that it would be given, instead of `target`.
     pub input: Option<Value>,
@@ -119,11 +119,12 @@ fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'
     let caller = Caller { under, ..caller(actor, entry, read) };
     let target = target(about, entry, &caller, read, then)?;
     let inquiry = read.inquire(then, caller, entry.spec.name, &target);
-    Ok(Explanation::One(Box::new(one(actor, &target, &inquiry, input.input.as_ref(), read)?)))
+    Ok(Explanation::One(Box::new(one(actor, entry, &target, &inquiry, input.input.as_ref(), read)?)))
 }
 
 fn one(
     actor: &ActorId,
+    entry: &Entry,
     target: &Target,
     inquiry: &Inquiry<'_>,
     input: Option<&Value>,
@@ -136,6 +137,7 @@ fn one(
         Ruling::NeedsApproval { kinds, .. } => kinds.as_slice(),
         Ruling::Allow { .. } | Ruling::Deny { .. } => &[],
     };
+    let glass = if is_hidden { None } else { inquiry.glass(entry, &ruling) };
     let with_source = sees_policies(read);
     let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect::<Vec<_>>();
     let changes = if ruling.is_allowed() || is_hidden { Vec::new() } else { inquiry.what_would_change() };
@@ -145,6 +147,7 @@ fn one(
         operation: inquiry.operation().to_owned(),
         actor: actor.clone(),
         target: target.id(),
+        break_glass: glass.map(|glass| ShownGlass::of(glass, &ruling)),
         on_behalf_of: links(inquiry),
         because: shown(explanation.because),
         near_misses: if is_hidden { Vec::new() } else { shown(explanation.near_misses) },

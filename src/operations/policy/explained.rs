@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::gate::inquiry::Link;
+use crate::gate::inquiry::{Glass, Link};
 use crate::gate::rate::Left;
 use crate::gate::{Alteration, Inquiry, Reader};
 use crate::operations::approval::open_request;
 use crate::policy::{Effect, PolicyMeta, Ruling, ShownPart, Told};
 use crate::types::actor::KillScope;
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
+use crate::types::impact::Decision;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
 
@@ -33,6 +34,9 @@ pub struct Explained {
     pub near_misses: Vec<ShownPolicy>,
     /// The kinds of approval that would turn the answer, all of them.
     pub approvals: Vec<NeededApproval>,
+    /// What a break-glass grant does to it; told to whoever may see the actor's grants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub break_glass: Option<ShownGlass>,
     /// The engaged kill switches that touch the actor.
     pub kill: Vec<KillScope>,
     /// The rate limits that apply.
@@ -159,10 +163,42 @@ impl From<Left> for RateLimit {
     }
 }
 
+/// A break-glass grant of the actor's for this call.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownGlass {
+    /// `active`: there is one; `possible`: there is none, but the actor could open one.
+    pub state: &'static str,
+    pub id: Option<Id>,
+    pub expires_at: Option<Time>,
+    /// The answer with it: `allow`, `needs_approval` or `deny`.
+    pub decision: &'static str,
+    /// Why not, if it is not `allow`.
+    pub reason: Option<String>,
+}
+
+impl ShownGlass {
+    pub(super) fn of(glass: Glass, without: &Ruling) -> ShownGlass {
+        match glass {
+            Glass::Possible => {
+                let decision = Decision::Allow.name();
+                ShownGlass { state: "possible", id: None, expires_at: None, decision, reason: None }
+            }
+            Glass::Held { id, until, ruling } => ShownGlass {
+                state: "active",
+                id: Some(id),
+                expires_at: Some(until),
+                // A grant that does not help leaves the call to wait.
+                decision: if ruling.is_allowed() { Decision::Allow } else { without.decision() }.name(),
+                reason: (!ruling.is_allowed()).then(|| ruling.reason().to_owned()),
+            },
+        }
+    }
+}
+
 /// One change of the company, or of the call.
 #[derive(Serialize, JsonSchema)]
 pub struct ShownChange {
-    /// `approval`, `channel`, `kill`, `trust`, `owner`, `lead`, `team` or `role`.
+    /// `approval`, `channel`, `kill`, `time`, `trust`, `owner`, `lead`, `team` or `role`.
     pub change: &'static str,
     /// Whose; none where it is the call that changes.
     pub of: Option<String>,
@@ -196,6 +232,14 @@ impl ShownChange {
                 let text = format!("the kill switch {scope} is released");
                 ShownChange { of: Some(scope.to_string()), ..call("kill", json!("engaged"), json!("released"), text) }
             }
+            Alteration::At(to) => {
+                let text = if *to > inquiry.now() {
+                    format!("the call comes at {to}")
+                } else {
+                    format!("the call had come before {}", to.plus_ms(1))
+                };
+                call("time", json!(inquiry.now()), json!(to), text)
+            }
             Alteration::Trust(id, to) => {
                 let from = json!(row(id).map(|row| row.trust));
                 made("trust", id, from, json!(to), format!("the trust of {id} is {to}"))
@@ -210,7 +254,8 @@ impl ShownChange {
             }
             Alteration::Team(id, to) => {
                 let from = json!(row(id).and_then(|row| seen(&row.team)));
-                let text = to.as_ref().map_or_else(|| format!("{id} is in no team"), |to| format!("{id} is in {to}"));
+                let none = if id.is_team() { "no other team" } else { "no team" };
+                let text = format!("{id} is in {}", to.as_ref().map_or(none, ActorId::as_str));
                 made("team", id, from, json!(to), text)
             }
             Alteration::Role(id, to) => {

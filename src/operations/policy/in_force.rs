@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
 use crate::operations::Nothing;
+use crate::store::policies as store;
 use crate::types::change::SourceKind;
 use crate::types::id::ActorId;
-use crate::types::refusal::Stop;
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 use crate::types::time::Time;
 
@@ -127,19 +128,50 @@ impl Query for Export {
     }
 }
 
+/// The most earlier versions that are told at once.
+const MOST: u32 = 200;
+
+/// How much is to be told.
+#[derive(Deserialize, JsonSchema)]
+pub struct WhichApplied {
+    /// How many earlier versions are told too: 0 to 200, none unless given.
+    #[serde(default)]
+    #[schemars(range(max = 200))]
+    pub limit: u32,
+    /// Of the earlier ones, only those before this version.
+    #[schemars(range(min = 1))]
+    pub before: Option<i64>,
+}
+
 /// What was applied last.
 #[derive(Serialize, JsonSchema)]
 pub struct LastApplied {
     /// The log of the company that this is about.
     pub company: String,
+    #[serde(flatten)]
+    pub last: AppliedVersion,
+    /// The number of the event that records it.
+    pub event: i64,
+    /// The versions before it, newest first.
+    pub earlier: Vec<AppliedVersion>,
+}
+
+/// One version that is, or was, in force.
+#[derive(Serialize, JsonSchema)]
+pub struct AppliedVersion {
     pub version: i64,
     pub hash: String,
     pub by: ActorId,
     pub at: Time,
     /// The change that brought it, if one did.
     pub change: Option<String>,
-    /// The number of the event that records it.
-    pub event: i64,
+}
+
+impl From<store::Applied> for AppliedVersion {
+    fn from(applied: store::Applied) -> AppliedVersion {
+        let store::Applied { version, hash, by, at, change, .. } = applied;
+        AppliedVersion { version, hash, by, at, change }
+    }
 }
 
 /// Show what was applied last.
@@ -148,23 +180,27 @@ pub enum Applied {}
 impl Query for Applied {
     const SPEC: Spec = Spec {
         name: "policy.applied",
-        doc: "Tell which version of the policies was applied last, by whom, with which change.",
+        doc: "Tell which version of the policies was applied last, by whom, with which change; and those before it.",
         scope: Reach::Scopes(&[Scope::Read, Scope::Policy]),
         route: get("/policy/applied"),
         about: &[ResourceKind::Company],
         events: &[],
     };
-    type Input = Nothing;
+    type Input = WhichApplied;
     type Output = LastApplied;
 
-    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(_: &WhichApplied, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<LastApplied, Stop> {
-        let applied = read.applied()?;
-        let (version, hash, by, at) = (applied.version, applied.hash, applied.by, applied.at);
+    fn run(_: Permit<Self>, input: WhichApplied, read: &Reader<'_>) -> Result<LastApplied, Stop> {
+        if input.limit > MOST {
+            return Err(Refusal::field("limit", format!("must be 0 to {MOST}")).into());
+        }
+        let last = read.applied()?;
+        let before = input.before.map_or(last.version, |before| before.min(last.version));
+        let earlier = read.applied_before(before, input.limit as usize)?.into_iter().map(Into::into).collect();
         let (company, event) = (read.head().origin.clone(), read.applied_event()?);
-        Ok(LastApplied { company, version, hash, by, at, change: applied.change, event })
+        Ok(LastApplied { company, last: last.into(), event, earlier })
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::gate::{Entry, Inquiry, Reader, ResourceKind, Target};
 use crate::operations;
+use crate::operations::event;
 use crate::policy::Ruling;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
@@ -60,14 +61,20 @@ pub(super) fn target(
             let call = entry.prepare(value.clone()).map_err(|bad| Refusal::field("input", bad))?;
             call.target(&then.acting_as(caller))?
         }
-        About::Id(id) => named(id, entry, then)?,
+        About::Id(id) => named(id, entry, caller, then)?,
         About::Nothing if entry.spec.about.contains(&ResourceKind::Company) => Target::Company,
-        About::Nothing => named(caller.actor().as_str(), entry, then)?,
+        About::Nothing if entry.spec.about.contains(&ResourceKind::Actor) => {
+            named(caller.actor().as_str(), entry, caller, then)?
+        }
+        About::Nothing => {
+            let message = format!("name what {} is about: {}", entry.spec.name, kinds(entry));
+            return Err(Refusal::field("target", message).into());
+        }
     };
     if read.sees(&target) { Ok(target) } else { Err(Refusal::not_found().into()) }
 }
 
-fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
+fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<Target, Stop> {
     let about = |kind| entry.spec.about.contains(&kind);
     if about(ResourceKind::Company) && id == "company" {
         return Ok(Target::Company);
@@ -97,15 +104,25 @@ fn named(id: &str, entry: &Entry, read: &Reader<'_>) -> Result<Target, Stop> {
     {
         return Ok(read.change_target(&change));
     }
+    if about(ResourceKind::Event)
+        && let Ok(seq) = id.strip_prefix("event:").unwrap_or(id).parse()
+        && let Some(event) = read.event(seq)?.filter(|event| event.at <= read.now())
+    {
+        return Ok(event::as_target(&event, &read.acting_as(caller))?);
+    }
     if let Ok(actor) = ActorId::from_str(id)
         && about(if actor.is_team() { ResourceKind::Team } else { ResourceKind::Actor })
     {
         read.actor(&actor)?;
         return Ok(Target::Actor(actor));
     }
+    Err(Refusal::field("target", format!("{} is about {}, and `{id}` is none", entry.spec.name, kinds(entry))).into())
+}
+
+/// `Company or Team`
+fn kinds(entry: &Entry) -> String {
     let kinds: Vec<&str> = entry.spec.about.iter().map(|kind| kind.name()).collect();
-    Err(Refusal::field("target", format!("{} is about {}, and `{id}` is none", entry.spec.name, kinds.join(" or ")))
-        .into())
+    kinds.join(" or ")
 }
 
 /// What the gate would answer. Who may not see the target is told that there is none, whatever the policies say of the

@@ -9,6 +9,7 @@ use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get}
 use crate::policy::Ruling;
 use crate::store::Position;
 use crate::store::actors::{self, Actor, Status};
+use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Fault, Refusal, Stop};
@@ -19,7 +20,7 @@ use crate::types::scope::Reach;
 pub struct Wanted {
     /// The operation, such as `token.issue`.
     pub op: String,
-    /// What it would be about: an actor's, token's or approval's id, or a kill switch; the company unless given.
+    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
     pub target: Option<String>,
     #[serde(flatten)]
     pub page: PageQuery,
@@ -61,9 +62,9 @@ impl Query for WhoCan {
         Ok(Target::Company)
     }
 
-    fn run(permit: Permit<Self>, input: Wanted, read: &Reader<'_>) -> Result<Page<Able>, Stop> {
+    fn run(_: Permit<Self>, input: Wanted, read: &Reader<'_>) -> Result<Page<Able>, Stop> {
         let entry = entry(&input.op)?;
-        let target = wanted(&input, entry, &permit.actor(), read)?;
+        let target = wanted(&input, entry, read)?;
         let what = format!("policy.who_can {} {}", input.op, target.id());
         let asked = |actor: Actor| {
             let able = able(&actor, entry, &target, read);
@@ -83,13 +84,14 @@ impl Query for WhoCan {
 }
 
 /// What an operation on oneself is about differs from actor to actor: it has to be named.
-fn wanted(input: &Wanted, entry: &'static Entry, me: &ActorId, read: &Reader<'_>) -> Result<Target, Stop> {
+fn wanted(input: &Wanted, entry: &'static Entry, read: &Reader<'_>) -> Result<Target, Stop> {
     let about = match &input.target {
         Some(id) => About::Id(id),
         None if entry.spec.about.contains(&ResourceKind::Company) => About::Nothing,
         None => return Err(Refusal::field("target", format!("name what {} is about", entry.spec.name)).into()),
     };
-    target(about, entry, &caller(me, entry, read), read, read)
+    // Of an event, what it is to nobody in particular.
+    target(about, entry, &Caller::new(Who::Server, read.caller().channel), read, read)
 }
 
 /// None for whoever cannot, and for whoever is not for the asker to know about.

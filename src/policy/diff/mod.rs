@@ -23,8 +23,7 @@ pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
 pub use witness::{Witness, test_file};
 
 use super::finding::SCHEMA_FILE;
-use super::testing::Answered;
-use super::{Bundle, Ruling, Snapshot};
+use super::{Answered, Bundle, Ruling, Snapshot};
 pub use crate::types::impact::{Budgets, Decision, Matrix, Newly, Over, Row, grouped};
 
 /// One of the two bundles.

@@ -25,5 +25,5 @@ pub use decide::{PlainAnswer, Question};
 pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
 pub use mutant::Mutant;
 pub use parts::{Part, PartKind, Seen};
-pub use ruling::{Because, Effect, PolicyMeta, Ruling};
+pub use ruling::{Answered, Because, Effect, PolicyMeta, Ruling};
 pub use snapshot::{Counts, Snapshot};

@@ -83,3 +83,29 @@ impl Ruling {
         matches!(self, Self::Allow { .. })
     }
 }
+
+/// The answer about a thing that may be out of sight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    pub ruling: Ruling,
+    /// The operation was not denied, but its target is not to be seen: the caller is told that it does not exist.
+    pub hidden: bool,
+}
+
+impl Answered {
+    /// A denial stays what it is. Anything else is said only of what may be seen: nothing waits for approval that its
+    /// requester does not know of. `sight` is the answer to the read without which the thing is not there for the caller;
+    /// none where everybody may know of it.
+    pub fn of(ruling: Ruling, sight: impl FnOnce() -> Option<Ruling>) -> Answered {
+        if matches!(ruling, Ruling::Deny { .. }) {
+            return Answered { ruling, hidden: false };
+        }
+        match sight().filter(|sight| !sight.is_allowed()) {
+            Some(sight) => {
+                let because = sight.because().to_vec();
+                Answered { ruling: Ruling::Deny { because, fault: None, why: None }, hidden: true }
+            }
+            None => Answered { ruling, hidden: false },
+        }
+    }
+}

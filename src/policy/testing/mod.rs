@@ -17,7 +17,7 @@ pub use own::{Evaluation, Records};
 pub use rows::{Approval, Change, Delegation, Event, Member, Team, Token};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, cover, mutate, run};
 
-use super::{Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
+use super::{Answered, Closed, For, Giver, Question, Record, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
 pub trait Stage {
@@ -44,13 +44,6 @@ pub struct Asked {
     pub sight: Option<EntityUid>,
 }
 
-/// What the gate would answer.
-pub struct Answered {
-    pub ruling: Ruling,
-    /// The operation was not denied, but its target is not to be seen: the caller is told that it does not exist.
-    pub hidden: bool,
-}
-
 impl Asked {
     pub fn answer(&self, snapshot: &Snapshot) -> Answered {
         self.answer_in(&self.slice(snapshot), snapshot)
@@ -71,14 +64,8 @@ impl Asked {
 
     fn answer_in(&self, slice: &Slice, snapshot: &Snapshot) -> Answered {
         let ruling = snapshot.decide_for(&self.question(slice, &self.action, &self.granted), &self.givers, For::Doing);
-        let unseen = |sight| snapshot.decide_for(&self.question(slice, sight, &[]), &self.givers, For::Seeing);
-        match self.sight.as_ref().filter(|_| !matches!(ruling, Ruling::Deny { .. })).map(unseen) {
-            Some(sight) if !sight.is_allowed() => {
-                let because = sight.because().to_vec();
-                Answered { ruling: Ruling::Deny { because, fault: None, why: None }, hidden: true }
-            }
-            _ => Answered { ruling, hidden: false },
-        }
+        let seeing = |sight| snapshot.decide_for(&self.question(slice, sight, &[]), &self.givers, For::Seeing);
+        Answered::of(ruling, || self.sight.as_ref().map(seeing))
     }
 
     fn question<'a>(&'a self, entities: &'a Slice, action: &'a EntityUid, approvals: &'a [String]) -> Question<'a> {

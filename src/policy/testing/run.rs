@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::file::{TestFile, line_span, parse};
-use super::{Answered, Asked, Stage};
+use super::{Asked, Stage};
 use crate::policy::bundle::is_test;
 use crate::policy::engine::Part;
 use crate::policy::finding::code;
-use crate::policy::{Bundle, Finding, Ruling, Snapshot};
+use crate::policy::{Answered, Bundle, Finding, Ruling, Snapshot};
 use crate::types::impact::Decision;
 
 /// What the cases of a bundle came to.

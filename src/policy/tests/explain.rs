@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::property::{ACTORS, ROLES, TEAMS, Words, loaded, policies, questions};
 use super::{action, actor_uid, facts, killed, person, role, snapshot, team_uid};
 use crate::policy::{
-    Changing, Closed, Explanation, Eyes, Facts, Question, Record, Scalar, Slice, Snapshot, State, Told, Want,
+    Changing, Closed, Explanation, Eyes, Facts, Giver, Question, Record, Scalar, Slice, Snapshot, State, Told, Want,
 };
 
 /// Somebody whose every attribute can be set.
@@ -39,11 +39,11 @@ struct Company<'a> {
 
 impl Company<'_> {
     fn allows(&self, changes: &[Want]) -> bool {
-        self.after(changes, |question| self.snapshot.decide(question).is_allowed()).expect("it can be asked")
+        self.after(changes, |question, _| self.snapshot.decide(question).is_allowed()).expect("it can be asked")
     }
 
     fn explained(&self, eyes: Eyes<'_>) -> Explanation {
-        let explain = |question: &Question<'_>| {
+        let explain = |question: &Question<'_>, _: &[Giver]| {
             let ruling = self.snapshot.decide(question);
             self.snapshot.explain(question, &ruling, eyes)
         };
@@ -66,18 +66,20 @@ impl Changing for Company<'_> {
             Want::Approval(_) => true,
             Want::Fact(path, to) => path == &["kill", "global"] && *to == Scalar::Bool(false),
             Want::Has { .. } => false,
+            Want::Now(_) => true,
             Want::Attribute { of, name, to } => there(of) && (matches!(to, Scalar::Entity(_)) == (name == "owner")),
             Want::Join { who, group } | Want::Leave { who, group } => there(who) && who != group,
         };
         if fine { vec![want.clone()] } else { Vec::new() }
     }
 
-    fn after<T>(&self, changes: &[Want], ask: impl FnOnce(&Question<'_>) -> T) -> Option<T> {
+    fn after<T>(&self, changes: &[Want], ask: impl FnOnce(&Question<'_>, &[Giver]) -> T) -> Option<T> {
         let (mut people, mut facts, mut approvals) = (self.people.clone(), self.facts.clone(), Vec::new());
         for change in changes {
             match change {
                 Want::Approval(kind) => approvals.push(kind.clone()),
                 Want::Fact(..) => facts = killed(false),
+                Want::Now(at) => facts = facts.datetime("now", *at),
                 Want::Attribute { of: uid, name, to } => match (name.as_str(), to) {
                     ("admin", Scalar::Bool(to)) => of(&mut people, uid)?.admin = *to,
                     ("trust", Scalar::Long(to)) => of(&mut people, uid)?.trust = *to,
@@ -93,14 +95,9 @@ impl Changing for Company<'_> {
         let (principal, action, resource) = (actor_uid(who), action(what), actor_uid(whom));
         let teams = TEAMS.map(|name| Closed::new(&team_uid(name), [], &Record::new()));
         let slice = Slice::new(self.snapshot, &action, people.iter().map(Person::closed).chain(teams));
-        Some(ask(&Question {
-            principal: &principal,
-            action: &action,
-            resource: &resource,
-            entities: &slice,
-            facts: &facts,
-            approvals: &approvals,
-        }))
+        let (principal, action, resource) = (&principal, &action, &resource);
+        let question = Question { principal, action, resource, entities: &slice, facts: &facts, approvals: &approvals };
+        Some(ask(&question, &[]))
     }
 }
 
@@ -265,4 +262,63 @@ fn questions_that_nobody_asked_are_not_counted() {
     assert_eq!(snapshot.counts().skipped, 0);
     assert!(!company.allows(&[]));
     assert_eq!(snapshot.counts().skipped, 1);
+}
+
+/// It is Tuesday, 2023-11-14, 22:13:20.
+#[test]
+fn a_condition_on_the_time_is_turned_by_the_nearest_moment() {
+    for (condition, nearest) in [
+        (r#"context.now >= datetime("2023-11-20")"#, "2023-11-20T00:00:00Z"),
+        (r#"context.now > datetime("2023-11-20")"#, "2023-11-20T00:00:00.001Z"),
+        (r#"datetime("2023-11-20T08:00:00Z") <= context.now"#, "2023-11-20T08:00:00Z"),
+        (r#"context.now < datetime("2023-11-01")"#, "2023-10-31T23:59:59.999Z"),
+        (r#"context.now <= datetime("2023-11-01")"#, "2023-11-01T00:00:00Z"),
+        (r#"!(datetime("2023-11-20") > context.now)"#, "2023-11-20T00:00:00Z"),
+        (r#"context.now.toTime() < duration("18h")"#, "2023-11-15T00:00:00Z"),
+        (r#"context.now.toTime() >= duration("22h30m")"#, "2023-11-14T22:30:00Z"),
+        (r#"context.now.toDate() == datetime("2023-12-24")"#, "2023-12-24T00:00:00Z"),
+        (r#"context.now.toDate() != datetime("2023-11-14")"#, "2023-11-15T00:00:00Z"),
+        (r#"context.now.toDate() < datetime("2023-11-14")"#, "2023-11-13T23:59:59.999Z"),
+        (r#"context.now.toDate() > datetime("2023-11-14")"#, "2023-11-15T00:00:00Z"),
+        (r#"context.now.offset(duration("-7d")) >= datetime("2023-11-14")"#, "2023-11-21T00:00:00Z"),
+        (r#"context.now.durationSince(datetime("2023-11-14")) >= duration("2d")"#, "2023-11-16T00:00:00Z"),
+        (r#"context.now.durationSince(datetime("2023-11-14")).toHours() > 23"#, "2023-11-15T00:00:00Z"),
+        (r#"context.now.durationSince(datetime("2023-11-14")).toDays() == 3"#, "2023-11-17T00:00:00Z"),
+        (r#"context.now.offset(duration("1h")).toTime() < duration("9h")"#, "2023-11-14T23:00:00Z"),
+    ] {
+        let policy = format!(
+            r#"@id("p") permit (principal, action == Ok::Action::"actor.offboard", resource) when {{ {condition} }};"#
+        );
+        let snapshot = snapshot(&policy);
+        let company =
+            Company { snapshot: &snapshot, people: two(), facts: facts(), words: ("a0", "actor.offboard", "a1") };
+        let told: Vec<String> = company
+            .turned()
+            .iter()
+            .map(|set| match set.as_slice() {
+                [Want::Now(at)] => crate::types::time::Time(*at).to_string(),
+                other => format!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(told, [nearest], "{condition}");
+    }
+}
+
+#[test]
+fn a_time_that_never_comes_or_cannot_be_written_is_not_told() {
+    for condition in [
+        r#"context.now.toTime() > duration("1d")"#,
+        r#"context.now > datetime("9999-12-31T23:59:59.999Z")"#,
+        r#"context.now < datetime("1970-01-01")"#,
+        r#"context.now.offset(duration("9223372036854775807ms")) < context.now"#,
+        r#"context.now.durationSince(context.now) > duration("1d")"#,
+    ] {
+        let policy = format!(
+            r#"@id("p") permit (principal, action == Ok::Action::"actor.offboard", resource) when {{ {condition} }};"#
+        );
+        let snapshot = snapshot(&policy);
+        let company =
+            Company { snapshot: &snapshot, people: two(), facts: facts(), words: ("a0", "actor.offboard", "a1") };
+        assert_eq!(company.turned(), Vec::<Vec<Want>>::new(), "{condition}");
+    }
 }

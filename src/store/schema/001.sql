@@ -13,9 +13,9 @@ CREATE TABLE company (
   settings   TEXT NOT NULL,        -- JSON
   created_at INTEGER NOT NULL
 ) STRICT;
+-- Every version of the policies that was in force; the newest one is.
 CREATE TABLE policy (
-  id         INTEGER PRIMARY KEY CHECK (id = 1),
-  version    INTEGER NOT NULL,
+  version    INTEGER PRIMARY KEY,
   hash       TEXT NOT NULL,
   source     TEXT NOT NULL,
   change     TEXT,                 -- the change that brought it, if one did

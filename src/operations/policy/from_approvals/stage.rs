@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use super::call::Call;
 use crate::gate::{Reader, Target};
 use crate::policy::diff::{Answer, test_file};
-use crate::policy::testing::{
-    Answered, Approval, Around, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way,
-};
-use crate::policy::{Ruling, Snapshot};
+use crate::policy::testing::{Approval, Around, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way};
+use crate::policy::{Answered, Ruling, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::ActorKind;
 use crate::types::caller::{Caller, Channel, Who};

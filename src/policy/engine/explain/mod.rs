@@ -5,6 +5,7 @@
 //! that the asker may not see. Parts are evaluated when somebody asks, from the loaded policies: a decision carries nothing
 //! for it.
 
+mod instant;
 mod look;
 mod search;
 mod told;

@@ -1,13 +1,15 @@
 //! The smallest sets of changes that turn an answer to yes.
 //!
 //! Always true: with all changes of a set the answer was yes when it was asked; with any one of them left out it was not;
-//! what is found and what is not depends on nothing but the question and the company. The search is bounded: what it did
+//! yes means yes to the caller and to all on whose behalf it is asked; what is found and what is not depends on nothing but
+//! the question and the company. The search is bounded: what it did
 //! not find may exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Eyes;
-use super::want::Want;
+use super::want::{Situation, Want};
+use crate::policy::engine::behalf::{For, Giver};
 use crate::policy::engine::decide::Question;
 use crate::policy::engine::snapshot::Snapshot;
 
@@ -30,14 +32,21 @@ pub trait Changing {
     /// The changes that would fulfil a want; none where nobody could make such a change.
     fn ways(&self, want: &Want) -> Vec<Self::Change>;
 
-    /// Asks the same question after these changes. None if they contradict each other.
-    fn after<T>(&self, changes: &[Self::Change], ask: impl FnOnce(&Question<'_>) -> T) -> Option<T>;
+    /// Asks the same question after these changes, on behalf of those whom it is asked for, nearest first. None if the
+    /// changes contradict each other.
+    fn after<T>(&self, changes: &[Self::Change], ask: impl FnOnce(&Question<'_>, &[Giver]) -> T) -> Option<T>;
 }
 
 impl Snapshot {
+    /// Whether somebody in the chain handed on too little: nothing that the company changes helps then.
+    fn is_withheld(&self, question: &Question<'_>, givers: &[Giver]) -> bool {
+        givers.iter().any(|giver| self.withheld(question, giver, For::Doing).is_some())
+    }
+
     /// The smallest sets of changes that turn a refusal, or a wait, into yes; smaller sets first.
     pub fn what_would_change<C: Changing>(&self, company: &C, eyes: Eyes<'_>) -> Vec<Vec<C::Change>> {
-        let policies = company.after(&[], |question| self.rules_of(question).count()).unwrap_or_default();
+        let policies = company.after(&[], |question, givers| self.rules_of(question).count() * (givers.len() + 1));
+        let policies = policies.unwrap_or_default();
         let tries = (POLICIES / policies.max(1)).clamp(LEAST, TRIES);
         let mut search =
             Search { snapshot: self, company, eyes, tries, known: BTreeMap::new(), found: BTreeSet::new() };
@@ -99,7 +108,19 @@ impl<C: Changing> Search<'_, C> {
     }
 
     fn start(&self, set: BTreeSet<C::Change>) -> Option<Start<C::Change>> {
-        let found = self.ask(&set, |snapshot, question, eyes| snapshot.situation(question, eyes)).flatten()?;
+        let found = self.ask(&set, |snapshot, question, givers, eyes| {
+            if snapshot.is_withheld(question, givers) {
+                return None;
+            }
+            let mut found = Situation { wants: Vec::new(), distance: 0 };
+            for one in each(question, givers).filter(|one| snapshot.would_allow(one).is_none()) {
+                let theirs = snapshot.situation(&one, eyes)?;
+                found.distance += theirs.distance;
+                found.wants.extend(theirs.wants);
+            }
+            Some(found)
+        });
+        let found = found.flatten()?;
         let ways = found.wants.iter().flat_map(|want| self.company.ways(want)).collect();
         Some(Start { distance: found.distance, set, ways })
     }
@@ -123,9 +144,11 @@ impl<C: Changing> Search<'_, C> {
                 None => break,
             }
         }
-        let shown = self.ask(&set, |snapshot, question, eyes| {
-            let because = snapshot.would_allow(question).unwrap_or_default();
-            because.iter().any(|policy| snapshot.is_open(&policy.id, question, eyes))
+        let shown = self.ask(&set, |snapshot, question, givers, eyes| {
+            each(question, givers).all(|one| {
+                let because = snapshot.would_allow(&one).unwrap_or_default();
+                because.iter().any(|policy| snapshot.is_open(&policy.id, &one, eyes))
+            })
         });
         if shown == Some(true) {
             self.found.insert(set);
@@ -138,7 +161,10 @@ impl<C: Changing> Search<'_, C> {
             return *known;
         }
         self.tries = self.tries.checked_sub(1)?;
-        let answer = self.ask(set, |snapshot, question, _| snapshot.would_allow(question).is_some());
+        let answer = self.ask(set, |snapshot, question, givers, _| {
+            !snapshot.is_withheld(question, givers)
+                && each(question, givers).all(|one| snapshot.would_allow(&one).is_some())
+        });
         self.known.insert(set.clone(), answer);
         answer
     }
@@ -146,9 +172,15 @@ impl<C: Changing> Search<'_, C> {
     fn ask<T>(
         &self,
         set: &BTreeSet<C::Change>,
-        ask: impl FnOnce(&Snapshot, &Question<'_>, Eyes<'_>) -> T,
+        ask: impl FnOnce(&Snapshot, &Question<'_>, &[Giver], Eyes<'_>) -> T,
     ) -> Option<T> {
         let changes: Vec<C::Change> = set.iter().cloned().collect();
-        self.company.after(&changes, |question| ask(self.snapshot, question, self.eyes))
+        self.company.after(&changes, |question, givers| ask(self.snapshot, question, givers, self.eyes))
     }
+}
+
+/// The question as it is put about each who must be allowed: the caller, and all on whose behalf it is.
+fn each<'a>(question: &Question<'a>, givers: &'a [Giver]) -> impl Iterator<Item = Question<'a>> {
+    let theirs = |Giver { principal, facts, .. }: &'a Giver| Question { principal, facts, ..*question };
+    std::iter::once(*question).chain(givers.iter().map(theirs))
 }

@@ -10,6 +10,7 @@ use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
 use super::Eyes;
+use super::instant;
 use super::look::{Look, Place, Stands, State};
 use super::told::path;
 use crate::policy::engine::approvals::ATTRIBUTE;
@@ -26,6 +27,8 @@ const WANTS: usize = 64;
 pub enum Want {
     /// An approval of this kind.
     Approval(String),
+    /// It is asked at this time, in milliseconds since 1970.
+    Now(i64),
     /// A fact of the context, by its path: `["kill", "team"]`.
     Fact(Vec<String>, Scalar),
     Attribute {
@@ -134,6 +137,7 @@ impl Wishes<'_> {
                 }
             }
             ExprKind::BinaryApp { op, arg1, arg2 } => {
+                self.wants.extend(instant::nearest(place, *op, arg1, arg2, should_be).map(Want::Now));
                 self.compared(place, arg1, arg2, |other| value_for(*op, other, true, should_be));
                 self.compared(place, arg2, arg1, |other| value_for(*op, other, false, should_be));
             }

@@ -1,0 +1,54 @@
+//! What a break-glass grant of the caller's does to a call: as the gate would use it, or as one that could be opened.
+
+use super::Inquiry;
+use crate::gate::operation::{Effect, Entry};
+use crate::gate::rule::{self, Asker};
+use crate::gate::target::Target;
+use crate::policy::Ruling;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::Id;
+use crate::types::time::Time;
+
+/// A way past the approvals that a call needs.
+pub enum Glass {
+    /// The caller holds a grant for it until then; this is the answer with it.
+    Held { id: Id, until: Time, ruling: Ruling },
+    /// There is none, but the caller could open one, and the call would go on.
+    Possible,
+}
+
+impl Inquiry<'_> {
+    /// What the asker is told of it: whoever may see the caller's grants.
+    pub fn glass(&self, entry: &Entry, ruling: &Ruling) -> Option<Glass> {
+        let Who::Holder(holder) = &self.caller.who else { return None };
+        let oneself = Target::Actor(holder.clone());
+        if !self.asker.may("break_glass.list", &oneself) {
+            return None;
+        }
+        // Only what is parked goes on: a query never waits for approval.
+        let kinds = match ruling {
+            Ruling::NeedsApproval { kinds, .. } if entry.effect == Effect::Change => Some(kinds.as_slice()),
+            _ => None,
+        };
+        let with = |kinds: &[String], id: Id| {
+            let caller = Caller { glass: Some(id), ..self.caller.clone() };
+            Asker::new(self.world, &caller, self.target, self.now).ask(self.operation, kinds)
+        };
+        if let Some(held) = self.world.glass_for(&self.caller, self.operation, self.now) {
+            let ruling = kinds.map_or_else(|| ruling.clone(), |kinds| with(kinds, held.id.clone()));
+            return Some(Glass::Held { id: held.id.clone(), until: held.expires_at, ruling });
+        }
+        // The policies see that there is a grant, not which.
+        let helps = kinds.is_some_and(|kinds| with(kinds, Id::stored("")).is_allowed());
+        (helps && self.may_open(&oneself)).then_some(Glass::Possible)
+    }
+
+    fn may_open(&self, oneself: &Target) -> bool {
+        let reviewed = self.world.glass.iter().all(|glass| glass.holder != self.caller.actor());
+        let is_another = !self.operation.starts_with("break_glass.");
+        self.caller.under.is_none()
+            && reviewed
+            && is_another
+            && rule::decide(self.world, &self.caller, "break_glass.open", oneself, self.now).is_allowed()
+    }
+}
