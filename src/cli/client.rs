@@ -12,6 +12,7 @@ use super::call::{self, Answer, Ask, Refused};
 use super::exit::Failure;
 use super::remote::Remote;
 use super::socket::Link;
+use crate::config;
 use crate::gate::lock::Holder;
 use crate::gate::open::{self, CannotOpen, Company, Options};
 use crate::operations;
@@ -67,6 +68,8 @@ fn options(context: &Context) -> Options {
         entries: &operations::ALL,
         policies: Bundle::built_in(),
         dev_auth: context.dev_auth,
+        secrets: config::SECRETS_KEY.path(),
+        ports: context.ports.clone(),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
     }

@@ -100,6 +100,8 @@ mod tests {
             entries: &operations::ALL,
             policies: Bundle::built_in(),
             dev_auth: false,
+secrets: None,
+ports: vec![443],
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),
         };

@@ -19,6 +19,7 @@ use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
+use crate::types::egress::Egress;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::time::{Clock, Monotone};
 
@@ -74,6 +75,11 @@ impl Gate {
     /// The newest event number, as it grows.
     pub fn grown(&self) -> watch::Receiver<i64> {
         self.grown.clone()
+    }
+
+    /// Where what is sent outside may go.
+    pub fn egress(&self) -> Egress {
+        (*self.world.load().egress).clone()
     }
 
     /// The version of the policies in force. It never goes back.

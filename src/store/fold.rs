@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::kills::Kill;
 use super::policies::{Applied, PolicySource};
-use super::{actors, approvals, changes, company, delegations, glass, inbox, kills, policies, tokens};
+use super::{actors, approvals, changes, company, delegations, glass, inbox, kills, outbox, policies, tokens, webhooks};
 use crate::types::approval::{ApprovalStatus, Notice};
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
@@ -26,6 +26,8 @@ pub enum Touched {
     Delegations(Vec<String>),
     /// Break-glass grants.
     Glass,
+    /// The places outside that are told of some things.
+    Webhooks,
 }
 
 /// Folds one event into the tables.
@@ -92,10 +94,21 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::GlassReviewed { .. } => {
             return glass::fold(conn, at, by, event).map(|()| Touched::Glass);
         }
+        Event::WebhookCreated { .. }
+        | Event::WebhookUpdated { .. }
+        | Event::WebhookRotated { .. }
+        | Event::WebhookHandedOn { .. }
+        | Event::WebhookDisabled { .. }
+        | Event::WebhookDeleted { .. } => return webhooks::fold(conn, at, event).map(|()| Touched::Webhooks),
+        Event::DeliveryIntended { .. } | Event::DeliveryAttempted { .. } | Event::DeliveryRequeued { .. } => {
+            let otherwise = outbox::fold(conn, at, event)?;
+            return Ok(if otherwise { Touched::Webhooks } else { Touched::Nothing });
+        }
         // These change no table: an answer is its own record, erasing is the log's business, and what a blueprint makes
-        // has events of its own.
+        // or a test sends has events of its own.
         Event::Denied { .. }
         | Event::AccessDecided { .. }
+        | Event::WebhookTested { .. }
         | Event::ContextForgotten { .. }
         | Event::BlueprintInstalled { .. } => {}
     }

@@ -17,6 +17,7 @@ use super::impact::{TrialTerms, Trialled};
 use super::operations::Operations;
 use super::scope::Scopes;
 use super::time::Time;
+use super::webhook::{Outcome, SignatureFormat, Topic};
 
 macro_rules! events {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal $(hides $hidden:literal)? {
@@ -192,6 +193,37 @@ events! {
     BudgetReserved = "budget_reserved" { id: Id, delegation: Id, to: ActorId, cents: i64, purpose: String, }
     /// What was set aside came to this.
     BudgetSettled = "budget_settled" { id: Id, delegation: Id, to: ActorId, cents: i64, }
+    /// Somebody named a place outside that is told of some things.
+    WebhookCreated = "webhook_created" hides "url" {
+        id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
+        description: String, include_output: bool, format: SignatureFormat,
+    }
+    /// A webhook is told of other things, or at another place; or it was switched on or off.
+    WebhookUpdated = "webhook_updated" hides "url" {
+        id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
+        description: String, include_output: bool, enabled: bool,
+    }
+    /// A webhook got another secret, which is kept nowhere; the one before it holds until this time.
+    WebhookRotated = "webhook_rotated" { id: Id, owner: ActorId, generation: u32, both_until: Time, }
+    /// A webhook got another owner.
+    WebhookHandedOn = "webhook_handed_on" { id: Id, from: ActorId, owner: ActorId, }
+    /// Nothing is sent to a webhook any more until it is switched on; whoever answers for it is told.
+    WebhookDisabled = "webhook_disabled" { id: Id, owner: ActorId, host: String, reason: String, told: Vec<ActorId>, }
+    /// A webhook was deleted; nothing more is sent.
+    WebhookDeleted = "webhook_deleted" { id: Id, owner: ActorId, }
+    /// Somebody had a message sent to see whether it arrives.
+    WebhookTested = "webhook_tested" { id: Id, owner: ActorId, }
+    /// A message is to be sent. Recorded with what it tells of, in one transaction.
+    DeliveryIntended = "delivery_intended" {
+        id: Id, webhook: Id, owner: ActorId, topic: String, body: String,
+    }
+    /// What came of one attempt to send it.
+    DeliveryAttempted = "delivery_attempted" {
+        id: Id, webhook: Id, owner: ActorId, attempt: u32, outcome: Outcome, http_status: Option<u16>,
+        error: Option<String>, next_at: Option<Time>,
+    }
+    /// Somebody wants a message sent once more.
+    DeliveryRequeued = "delivery_requeued" { id: Id, webhook: Id, owner: ActorId, }
     /// The content of events was erased. The entry itself names them as `event:<seq>`.
     ContextForgotten = "context_forgotten" { events: Vec<i64>, reason: String, }
 }
@@ -257,6 +289,20 @@ impl Event {
             }
             Event::BudgetReserved { id, delegation, to, .. } | Event::BudgetSettled { id, delegation, to, .. } => {
                 vec![id.to_string(), delegation.to_string(), to.to_string()]
+            }
+            Event::WebhookCreated { id, owner, .. }
+            | Event::WebhookUpdated { id, owner, .. }
+            | Event::WebhookRotated { id, owner, .. }
+            | Event::WebhookDisabled { id, owner, .. }
+            | Event::WebhookDeleted { id, owner }
+            | Event::WebhookTested { id, owner } => vec![id.to_string(), owner.to_string()],
+            Event::WebhookHandedOn { id, from, owner } => {
+                vec![id.to_string(), from.to_string(), owner.to_string()]
+            }
+            Event::DeliveryIntended { id, webhook, owner, .. }
+            | Event::DeliveryAttempted { id, webhook, owner, .. }
+            | Event::DeliveryRequeued { id, webhook, owner } => {
+                vec![id.to_string(), webhook.to_string(), owner.to_string()]
             }
             Event::ContextForgotten { events, .. } => events.iter().map(|seq| format!("event:{seq}")).collect(),
         };

@@ -117,6 +117,8 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         entries: &ok::operations::ALL,
         policies: Bundle::built_in(),
         dev_auth: false,
+secrets: None,
+ports: vec![443],
         clock,
         entropy: Arc::new(TestEntropy(AtomicU64::new(seed << 32))),
     }
