@@ -19,7 +19,7 @@ use crate::operations;
 use crate::policy::Bundle;
 use crate::store::open::name;
 use crate::types::entropy::SystemEntropy;
-use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED};
 use crate::types::refusal::Fault;
 use crate::types::time::SystemClock;
 
@@ -164,8 +164,11 @@ async fn pages(
     limit: Option<u32>,
 ) -> Result<Vec<Value>, Failure> {
     let mut rows = Vec::new();
+    // Under `/v1`, pages are smaller.
+    let listed = operations::ALL.iter().any(|entry| entry.spec.name == op && entry.spec.route.root);
+    let (usual, most) = if listed { (MAX_LISTED, MAX_LISTED) } else { (DEFAULT_LIMIT, MAX_LIMIT) };
     loop {
-        let missing = limit.map_or(DEFAULT_LIMIT, |limit| limit.saturating_sub(rows.len() as u32).min(MAX_LIMIT));
+        let missing = limit.map_or(usual, |limit| limit.saturating_sub(rows.len() as u32).min(most));
         set(&mut input, "limit", missing);
         let ask = Ask {
             op: op.to_owned(),
@@ -177,8 +180,14 @@ async fn pages(
         if let Some(refused) = answer.error {
             return Err(refused.into());
         }
-        if let Value::Array(page) = answer.body {
-            rows.extend(page);
+        match answer.body {
+            Value::Array(page) => rows.extend(page),
+            Value::Object(mut page) => {
+                if let Some(Value::Array(page)) = page.remove("data") {
+                    rows.extend(page);
+                }
+            }
+            _ => {}
         }
         let full = limit.is_some_and(|limit| rows.len() >= limit as usize);
         match answer.next {

@@ -33,6 +33,7 @@ mod show;
 mod socket;
 mod tick;
 mod token;
+mod webhooks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -113,6 +114,8 @@ enum Command {
     Delegation(delegation::Delegation),
     #[command(subcommand)]
     BreakGlass(policy::glass::Grants),
+    #[command(subcommand)]
+    Webhooks(webhooks::Webhooks),
     Tick(tick::Tick),
     Kill(kill::Kill),
     Log(log::Log),
@@ -274,6 +277,7 @@ impl Command {
             Command::Delegate(command) => command.run(context).await,
             Command::Delegation(command) => command.run(context).await,
             Command::BreakGlass(command) => command.run(context).await,
+            Command::Webhooks(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,
             Command::Kill(command) => command.run(context).await,
             Command::Log(command) => command.run(context).await,

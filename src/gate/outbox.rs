@@ -51,12 +51,7 @@ fn holder(actor: &ActorId) -> Caller {
 }
 
 /// What is to be sent because of these entries.
-pub(super) fn intents(
-    world: &World,
-    entries: &[Entry],
-    entropy: &dyn Entropy,
-    now: Time,
-) -> Result<Vec<Entry>, Fault> {
+pub(super) fn intents(world: &World, entries: &[Entry], entropy: &dyn Entropy, now: Time) -> Result<Vec<Entry>, Fault> {
     let mut intents = Vec::new();
     if world.webhooks.is_empty() {
         return Ok(intents);

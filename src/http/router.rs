@@ -41,8 +41,7 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
         let part = if from_root { &mut root } else { &mut api };
         *part = std::mem::take(part).route(path, methods);
     }
-    root
-        .nest("/api", api.fallback(no_such_route))
+    root.nest("/api", api.fallback(no_such_route))
         // `nest` leaves this one out.
         .route("/api/", any(no_such_route))
         .fallback(page::serve)

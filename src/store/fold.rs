@@ -4,7 +4,9 @@ use rusqlite::Connection;
 
 use super::kills::Kill;
 use super::policies::{Applied, PolicySource};
-use super::{actors, approvals, changes, company, delegations, glass, inbox, kills, outbox, policies, tokens, webhooks};
+use super::{
+    actors, approvals, changes, company, delegations, glass, inbox, kills, outbox, policies, tokens, webhooks,
+};
 use crate::types::approval::{ApprovalStatus, Notice};
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};

@@ -60,7 +60,8 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Intent>> {
 
 /// The first thing to do for a recipient.
 pub fn first(conn: &Connection, recipient: &str) -> rusqlite::Result<Option<Intent>> {
-    let sql = format!("SELECT {COLUMNS} FROM outbox WHERE recipient = ? AND state = 'pending' ORDER BY due_at, id LIMIT 1");
+    let sql =
+        format!("SELECT {COLUMNS} FROM outbox WHERE recipient = ? AND state = 'pending' ORDER BY due_at, id LIMIT 1");
     conn.prepare_cached(&sql)?.query_row([recipient], read).optional()
 }
 

@@ -68,7 +68,8 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Webhook>> {
 
 /// Every subscription that something is sent to, oldest first, for the directory in memory.
 pub fn enabled(conn: &Connection) -> rusqlite::Result<Vec<Webhook>> {
-    let sql = format!("SELECT {COLUMNS} FROM webhook WHERE deleted = 0 AND status <> 'disabled' ORDER BY created_at, id");
+    let sql =
+        format!("SELECT {COLUMNS} FROM webhook WHERE deleted = 0 AND status <> 'disabled' ORDER BY created_at, id");
     conn.prepare_cached(&sql)?.query_map([], read)?.collect()
 }
 
@@ -136,8 +137,11 @@ pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Resu
             Ok(())
         }
         Event::WebhookHandedOn { id, owner, .. } => {
-            conn.prepare_cached("UPDATE webhook SET owner = ?, updated_at = ? WHERE id = ?")?
-                .execute(params![owner.as_str(), at.0, id.as_str()])?;
+            conn.prepare_cached("UPDATE webhook SET owner = ?, updated_at = ? WHERE id = ?")?.execute(params![
+                owner.as_str(),
+                at.0,
+                id.as_str()
+            ])?;
             Ok(())
         }
         Event::WebhookDisabled { id, .. } => disabled(conn, at, id),

@@ -104,7 +104,7 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
             | (192, 0, 0 | 2)                   // protocol assignments, documentation
             | (192, 31, 196) | (192, 52, 193) | (192, 88, 99) | (192, 175, 48) // anycast of special use, 6to4 relays
             | (198, 18..=19, _)                 // benchmarks
-            | (198, 51, 100) | (203, 0, 113)    // documentation
+            | (198, 51, 100) | (203, 0, 113) // documentation
     )
 }
 

@@ -86,8 +86,7 @@ impl Query for Deliveries {
     fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Listed<ShownDelivery>, Stop> {
         let what = format!("webhook.deliveries {}", input.id);
         let fetch = |from: &_, limit| read.deliveries_after(&input.id, from, limit);
-        let page: Listed<Intent> =
-            read.page(&input.page.page()?, what, fetch, |_| true, outbox::position)?.into();
+        let page: Listed<Intent> = read.page(&input.page.page()?, what, fetch, |_| true, outbox::position)?.into();
         let data = page.data.into_iter().map(delivery).collect();
         Ok(Listed { data, has_more: page.has_more, next_cursor: page.next_cursor })
     }

@@ -85,8 +85,7 @@ impl Query for Dispatch {
 
 fn message(webhook: &Webhook, intent: Intent, read: &Reader<'_>) -> Result<Message, Stop> {
     let timestamp = read.now().0.div_euclid(1000);
-    let signature =
-        read.webhook_signatures(webhook, &Signed { id: &intent.id, timestamp, body: &intent.body })?;
+    let signature = read.webhook_signatures(webhook, &Signed { id: &intent.id, timestamp, body: &intent.body })?;
     let (id, attempt, body) = (intent.id, intent.attempts.saturating_add(1), intent.body);
     Ok(Message { id, webhook: webhook.id.clone(), attempt, url: webhook.url.clone(), timestamp, signature, body })
 }

@@ -23,7 +23,8 @@ use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
 
-pub(super) use leaving::{Handed, hand_on};
+pub use dispatch::{Due, Message};
+pub(super) use leaving::hand_on;
 
 pub const ALL: &[Entry] = &[
     Entry::change::<create::Create>(),

@@ -15,17 +15,8 @@ use crate::types::time::{DAY, HOUR, SECOND, Time};
 use crate::types::webhook::{IntentState, Outcome, WebhookStatus};
 
 /// How long after each failed attempt the next follows, in milliseconds.
-const WAITS: [i64; 9] = [
-    5 * SECOND,
-    300 * SECOND,
-    1800 * SECOND,
-    2 * HOUR,
-    5 * HOUR,
-    10 * HOUR,
-    14 * HOUR,
-    20 * HOUR,
-    24 * HOUR,
-];
+const WAITS: [i64; 9] =
+    [5 * SECOND, 300 * SECOND, 1800 * SECOND, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
 /// A receiver can ask to be left alone for so long.
 const LONGEST: i64 = 24 * HOUR;
 /// For so long, nothing need arrive.

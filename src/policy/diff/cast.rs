@@ -93,8 +93,14 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
         .extend(strange("Ok::Token").zip(max.iter().cycle()).map(|(id, max)| Token { id, holder: max.clone() }));
 
     propose(fixture, &everybody);
-    let hosts = || ["hooks.example.com"].into_iter().chain(named.texts.iter().map(String::as_str).filter(|text| text.contains('.')));
-    for (owner, (number, host)) in ["ana", "max"].into_iter().flat_map(|owner| hosts().take(MOST).enumerate().map(move |host| (owner, host))) {
+    let hosts = || {
+        ["hooks.example.com"]
+            .into_iter()
+            .chain(named.texts.iter().map(String::as_str).filter(|text| text.contains('.')))
+    };
+    for (owner, (number, host)) in
+        ["ana", "max"].into_iter().flat_map(|owner| hosts().take(MOST).enumerate().map(move |host| (owner, host)))
+    {
         let row = id(owner).map(|owner| Webhook { id: format!("whk_{owner}{number}"), owner, host: host.to_owned() });
         fixture.webhooks.extend(row);
     }
