@@ -124,3 +124,140 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         _ => (0x2000..=0x3fff).contains(&a),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// None of these leads to a public place over https at port 443.
+    const REFUSED: &[&str] = &[
+        "http://example.com/",
+        "https://example.com:8443/",
+        "https://example.com:80/",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "gopher://example.com/",
+        "data:text/plain,x",
+        "javascript:alert(1)",
+        "example.com",
+        "//example.com/",
+        "https://",
+        "https:///",
+        "",
+        "https://user@example.com/",
+        "https://user:secret@example.com/",
+        "https://example.com@127.0.0.1/",
+        "https://example.com/#part",
+        "https://localhost/",
+        "https://LOCALHOST/",
+        "https://localhost./",
+        "https://a.localhost/",
+        "https://printer.local/",
+        "https://metadata.google.internal/",
+        "https://metadata/",
+        "https://db.corp/",
+        "https://router.lan/",
+        "https://nas.home.arpa/",
+        "https://something.onion/",
+        "https://127.0.0.1/",
+        "https://127.0.0.1./",
+        "https://127.1/",
+        "https://127.255.255.254/",
+        "https://2130706433/",
+        "https://0x7f000001/",
+        "https://0x7f.0.0.1/",
+        "https://0177.0.0.1/",
+        "https://017700000001/",
+        "https://0x7f.1/",
+        "https://%31%32%37.0.0.1/",
+        "https://１２７.0.0.1/",
+        "https://127。0。0。1/",
+        "https:\\\\127.0.0.1\\",
+        "https://0/",
+        "https://0.0.0.0/",
+        "https://10.0.0.1/",
+        "https://012.0.0.1/",
+        "https://172.16.0.1/",
+        "https://172.31.255.255/",
+        "https://192.168.1.1/",
+        "https://0xc0a80101/",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://0xa9fea9fe/",
+        "https://100.64.0.1/",
+        "https://100.100.100.200/",
+        "https://192.0.0.192/",
+        "https://192.0.2.1/",
+        "https://198.18.0.1/",
+        "https://198.51.100.1/",
+        "https://203.0.113.1/",
+        "https://224.0.0.1/",
+        "https://239.255.255.250/",
+        "https://240.0.0.1/",
+        "https://255.255.255.255/",
+        "https://[::]/",
+        "https://[::1]/",
+        "https://[0:0:0:0:0:0:0:1]/",
+        "https://[::127.0.0.1]/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://[::ffff:7f00:1]/",
+        "https://[::ffff:169.254.169.254]/",
+        "https://[::ffff:0:10.0.0.1]/",
+        "https://[64:ff9b::10.0.0.1]/",
+        "https://[64:ff9b::169.254.169.254]/",
+        "https://[64:ff9b:1::8.8.8.8]/",
+        "https://[2002:7f00:1::]/",
+        "https://[2002:a00:1::1]/",
+        "https://[2001::1]/",
+        "https://[2001:db8::1]/",
+        "https://[3fff::1]/",
+        "https://[fc00::1]/",
+        "https://[fd00:ec2::254]/",
+        "https://[fe80::1]/",
+        "https://[fec0::1]/",
+        "https://[ff02::1]/",
+        "https://[100::1]/",
+        "https://[4000::1]/",
+    ];
+
+    const FINE: &[&str] = &[
+        "https://example.com/",
+        "https://EXAMPLE.com:443/a?b=c",
+        "https://example.com./",
+        "https://93.184.215.14/",
+        "https://172.15.0.1/",
+        "https://172.32.0.1/",
+        "https://100.63.255.255/",
+        "https://100.128.0.1/",
+        "https://[2606:4700::1]/",
+        "https://[::ffff:8.8.8.8]/",
+        "https://[64:ff9b::8.8.8.8]/",
+        "https://bücher.example/",
+        "https://internal.example.com/",
+    ];
+
+    #[test]
+    fn only_public_places_are_fine() {
+        let egress = Egress::default();
+        for url in REFUSED {
+            assert!(egress.destination(url).is_err(), "{url}");
+        }
+        for url in FINE {
+            assert_eq!(egress.destination(url).err(), None, "{url}");
+        }
+        assert!(REFUSED.len() >= 60);
+    }
+
+    #[test]
+    fn for_development_this_machine_is_fine_and_nothing_else_is() {
+        let egress = Egress { loopback: true, ..Egress::default() };
+        for url in ["http://127.0.0.1:4000/", "http://localhost:4000/", "https://[::1]:4000/", "http://127.9.9.9/"] {
+            assert_eq!(egress.destination(url).err(), None, "{url}");
+        }
+        for url in ["http://10.0.0.1/", "http://example.com/", "https://169.254.169.254/", "https://x.local/"] {
+            assert!(egress.destination(url).is_err(), "{url}");
+        }
+        let egress = Egress { loopback: false, ports: vec![443, 8443] };
+        assert!(egress.destination("https://example.com:8443/").is_ok());
+        assert!(egress.destination("https://127.0.0.1:8443/").is_err());
+    }
+}

@@ -54,15 +54,14 @@ impl Change for Settle {
         doc: "Record what came of an attempt to deliver a message. The server does so itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
-        about: &[ResourceKind::Webhook],
+        about: &[ResourceKind::Company],
         events: &[EventKind::DeliveryAttempted, EventKind::WebhookDisabled],
     };
     type Input = Attempt;
     type Output = Settled;
 
-    fn target(input: &Attempt, read: &Reader<'_>) -> Result<Target, Stop> {
-        let (_, webhook) = find(&input.id, read)?;
-        Ok(read.webhook_target(&webhook, None))
+    fn target(_: &Attempt, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
     }
 
     fn run(permit: Permit<Self>, input: Attempt, draft: &mut Draft<'_>) -> Result<Settled, Stop> {
