@@ -79,7 +79,7 @@ pub struct New {
     description: String,
     /// How messages are signed: with a shared secret, or with a key of which it gets the public half
     #[arg(long, default_value = "v1", value_parser = PossibleValuesParser::new(SignatureFormat::ALL.iter().map(|one| one.name())))]
-    format: String,
+    signature: String,
 }
 
 #[derive(clap::Args)]
@@ -124,7 +124,7 @@ impl Webhooks {
             Webhooks::Add(new) => {
                 let input = json!({
                     "url": new.url, "events": new.events, "agents": new.agents, "description": new.description,
-                    "format": new.format,
+                    "format": new.signature,
                 });
                 secret(context, "webhook.create", input, "its messages are signed with this").await
             }
