@@ -22,7 +22,7 @@ const AT_ONCE: usize = 8;
 /// It asks at least so often: what the policies held may be fine by now.
 const PERIOD: Duration = Duration::from_secs(30);
 /// It asks at most so often, however fast the log grows.
-const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_millis(50);
 /// After something went wrong with the gate.
 const AFTER_FAULT: Duration = Duration::from_secs(5);
 /// How long what is under way may take when the server stops.

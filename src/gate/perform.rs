@@ -170,7 +170,9 @@ impl Gate {
         let now = self.clock.now();
         let read = Reader::pooled(&self.readers, world, &caller, now);
         let target = query.target(&read)?;
-        let ruling = rule::decide_watched(world, &caller, spec.name, &target, now)?;
+        // What the server asks itself is no traffic that a candidate is tried on.
+        let decide = if spec.route.local { rule::decide_seen } else { rule::decide_watched };
+        let ruling = decide(world, &caller, spec.name, &target, now)?;
         if let Ruling::Allow { because } = ruling {
             let grant = Grant { caller: caller.clone(), now, because: because.clone() };
             let mut done = query.run(grant, &read)?;

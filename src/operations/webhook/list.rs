@@ -49,7 +49,7 @@ impl Query for Show {
         name: "webhook.read",
         doc: "Show one webhook: what it is told of, and what came of the last attempt.",
         scope: Reach::Full,
-        route: get("/v1/webhooks/{id}").from_root(),
+        route: get("/v1/webhooks/{id}").from_root().by_server(),
         about: &[ResourceKind::Webhook],
         events: &[],
     };
