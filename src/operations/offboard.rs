@@ -1,5 +1,5 @@
-//! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents and teams
-//! go to the successor; an agent for whom nobody answers any more is stopped by a kill switch.
+//! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents, teams and
+//! webhooks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Leaving {
     pub id: ActorId,
     /// Why; at most 1000 characters.
     pub reason: String,
-    /// The person who gets their agents and teams; the lead of their team unless given.
+    /// The person who gets their agents, teams and webhooks; the lead of their team unless given.
     pub successor: Option<ActorId>,
 }
 
@@ -50,7 +50,7 @@ pub enum Offboard {}
 impl Change for Offboard {
     const SPEC: Spec = Spec {
         name: "actor.offboard",
-        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents and teams.",
+        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks.",
         scope: Reach::Full,
         route: post("/actors/{id}/offboard"),
         about: &[ResourceKind::Actor, ResourceKind::Team],
