@@ -83,7 +83,7 @@ fn unfiltered(context: &Context, input: Value) -> Result<Value, Failure> {
     let mut conn = file::open(context)?;
     let moment = file::moment(&mut conn)?;
     let scan: Scan<'_> = &|order, filter, each| read::scan(&moment, order, filter, each);
-    match collect(&which, read::last_seq(&moment)?, scan, |_| true) {
+    match collect(&which, read::last_seq(&moment)?, scan, |_| Ok(true)) {
         Ok(events) => Ok(serde_json::to_value(events)?),
         Err(Stop::Refused(refusal)) => Err(Failure::new(refusal.message)),
         Err(Stop::Failed(fault)) => Err(fault.into()),

@@ -266,6 +266,17 @@ impl<'a> Reader<'a> {
         Ok(inbox::after(self.conn()?, actor, all, from, limit)?)
     }
 
+    /// Whether the caller's inbox tells of an event at `at` about one of `subjects`.
+    pub fn inbox_tells(&self, subjects: &[String], at: Time) -> Result<bool, Fault> {
+        let (conn, actor) = (self.conn()?, self.caller.actor());
+        for subject in subjects {
+            if inbox::tells(conn, &actor, subject, at)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     // Tokens.
 
     pub fn token(&self, id: &str) -> Result<Option<Token>, Fault> {

@@ -1,6 +1,6 @@
 //! The log as its readers see it: only events that the caller may see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
@@ -105,23 +105,31 @@ fn shown(mut logged: Logged) -> EventRecord {
 /// so each such group is asked about once.
 struct Sight<'a> {
     read: &'a Reader<'a>,
-    known: BTreeMap<(String, String, Vec<String>), bool>,
+    known: BTreeMap<(String, String, BTreeSet<ActorId>), bool>,
 }
 
 impl Sight<'_> {
-    fn sees(&mut self, logged: &Logged) -> bool {
-        let ids: Vec<String> = logged.refs.iter().filter(|id| id.parse::<ActorId>().is_ok()).cloned().collect();
+    fn sees(&mut self, logged: &Logged) -> Result<bool, Fault> {
+        let subjects: BTreeSet<ActorId> = logged.refs.iter().filter_map(|id| id.parse().ok()).collect();
+        if self.may(logged, subjects.clone()) {
+            return Ok(true);
+        }
+        // What the inbox tells of is about the caller, too: so an inbox can be kept up to date from the stream.
+        let me = self.read.caller().actor();
+        let kind = EventKind::ALL.iter().find(|kind| kind.name() == logged.kind);
+        if !kind.is_some_and(|kind| kind.reaches_inboxes()) || !self.read.inbox_tells(&logged.refs, logged.at)? {
+            return Ok(false);
+        }
+        Ok(self.may(logged, subjects.into_iter().chain([me]).collect()))
+    }
+
+    fn may(&mut self, logged: &Logged, subjects: BTreeSet<ActorId>) -> bool {
         let read = self.read;
-        *self.known.entry((logged.kind.clone(), logged.actor.clone(), ids)).or_insert_with_key(|(kind, actor, ids)| {
-            read.may(
-                "event.list",
-                &Target::Event {
-                    seq: logged.seq,
-                    kind: kind.clone(),
-                    actor: actor.parse().ok(),
-                    subjects: ids.iter().filter_map(|id| id.parse().ok()).collect(),
-                },
-            )
+        let group = (logged.kind.clone(), logged.actor.clone(), subjects);
+        *self.known.entry(group).or_insert_with_key(|(kind, actor, subjects)| {
+            let subjects = subjects.iter().cloned().collect();
+            let (kind, actor) = (kind.clone(), actor.parse().ok());
+            read.may("event.list", &Target::Event { seq: logged.seq, kind, actor, subjects })
         })
     }
 }
@@ -161,14 +169,14 @@ pub fn collect(
     input: &Which,
     last_seq: i64,
     scan: Scan<'_>,
-    mut sees: impl FnMut(&Logged) -> bool,
+    mut sees: impl FnMut(&Logged) -> Result<bool, Fault>,
 ) -> Result<Events, Stop> {
     let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
     let (filter, order) = (input.filter()?, input.order()?);
     let mut events = Vec::new();
     scan(order, &filter, &mut |logged| {
         // What came after `last_seq` was read belongs to the next question.
-        if logged.seq <= last_seq && sees(&logged) {
+        if logged.seq <= last_seq && sees(&logged)? {
             events.push(shown(logged));
         }
         Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })

@@ -69,6 +69,17 @@ pub fn after(
     conn.prepare_cached(&sql)?.query_map(rows, read)?.collect()
 }
 
+/// Whether an actor's inbox tells of an event at `at` about `subject`: the event put something there or settled it, or is
+/// one more about a thing that the actor was told of. Being named in a text shows that text alone.
+pub fn tells(conn: &Connection, actor: &ActorId, subject: &str, at: Time) -> rusqlite::Result<bool> {
+    // A kill switch of an actor is told of by its scope.
+    let sql = "SELECT EXISTS (SELECT 1 FROM inbox WHERE actor = ?1 AND subject IN (?2, 'actor:' || ?2) \
+               AND (created_at = ?3 OR resolved_at = ?3 OR (?4 AND kind <> 'mention')))";
+    // What somebody answers for has a life of its own.
+    let thing = subject.parse::<ActorId>().is_err();
+    conn.prepare_cached(sql)?.query_row(params![actor.as_str(), subject, at.0, thing], |row| row.get(0))
+}
+
 pub fn position(item: &Item) -> Position {
     Position { at: item.created_at.0, id: item.id.clone() }
 }

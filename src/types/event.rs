@@ -312,6 +312,36 @@ impl Event {
 }
 
 impl EventKind {
+    /// Whether it may put something into an inbox or settle it there.
+    pub const fn reaches_inboxes(self) -> bool {
+        use EventKind as Kind;
+        matches!(
+            self,
+            Kind::ActorAdded
+                | Kind::ActorOffboarded
+                | Kind::OwnerChanged
+                | Kind::LeadChanged
+                | Kind::KillSwitch
+                | Kind::ApprovalRequested
+                | Kind::ApprovalDecided
+                | Kind::ApprovalUsed
+                | Kind::ApprovalStale
+                | Kind::ApprovalReminded
+                | Kind::ApprovalEscalated
+                | Kind::ApprovalCancelled
+                | Kind::ApprovalExpired
+                | Kind::GlassBroken
+                | Kind::GlassUsed
+                | Kind::GlassReviewed
+                | Kind::DelegationGranted
+                | Kind::DelegationRevoked
+                | Kind::DelegationExpired
+                | Kind::ChangeProposed
+                | Kind::ChangeReviewed
+                | Kind::ChangeRejected
+        )
+    }
+
     /// Whether the content can be erased without the tables losing anything.
     pub const fn is_forgettable(self) -> bool {
         matches!(self, EventKind::Denied | EventKind::AccessDecided)

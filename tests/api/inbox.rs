@@ -102,3 +102,40 @@ async fn who_may_act_on_somebodys_behalf_is_told_as_long_as_they_may() {
     assert_eq!(test.call("DELETE", &path, &cast.lea, None).await.status, 200);
     assert!(items(&test, &cast.bot, "").await.is_empty());
 }
+
+/// The types of the events that somebody sees, of those after `since`.
+async fn seen(test: &Test, token: &str, since: i64) -> Vec<String> {
+    let told = test.get(&format!("/events?since={since}"), token).await.json();
+    let kind = |record: &Value| record["event"]["type"].as_str().unwrap().to_owned();
+    told["events"].as_array().unwrap().iter().map(kind).collect()
+}
+
+#[tokio::test]
+async fn what_comes_into_an_inbox_or_is_settled_there_is_seen_in_the_events() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let since = test.last_seq().await;
+    let tick = || test.clock.advance(1_000);
+    tick();
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bot" })).await;
+    tick();
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bot", "off": true })).await;
+    tick();
+    test.post("/actors/bot/trust", &test.admin, json!({ "tier": "trusted", "reason": "does well" })).await;
+    assert_eq!(
+        seen(&test, &cast.mia, since).await,
+        ["kill_switch", "kill_switch"],
+        "not all about what one answers for"
+    );
+    assert_eq!(seen(&test, &cast.max, since).await, [""; 0]);
+
+    let since = test.last_seq().await;
+    tick();
+    let asked = test.post("/actors", &cast.lea, json!({ "id": "new", "kind": "agent", "team": "team:ops" })).await;
+    let approval = asked.json()["approval"].as_str().unwrap().to_owned();
+    tick();
+    let note = json!({ "decision": "reject", "note": "@max would know" });
+    test.post(&format!("/approvals/{approval}"), &test.admin, note).await;
+    assert_eq!(seen(&test, &cast.max, since).await, ["approval_decided"], "a name in a text shows that text alone");
+    assert_eq!(seen(&test, &cast.mia, since).await, [""; 0]);
+}

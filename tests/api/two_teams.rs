@@ -73,3 +73,20 @@ async fn a_member_of_both_teams_says_which_they_speak_for() {
     assert_eq!(teams.held().await, [json!([]), json!(["eve"])]);
     assert_eq!(teams.approve(&teams.pat, None).await.json()["status"], "used");
 }
+
+#[tokio::test]
+async fn whom_the_inbox_tells_of_a_request_follows_it_in_the_events() {
+    let teams = Teams::new().await;
+    teams.approve(&teams.sue, None).await;
+    teams.approve(&teams.pat, None).await;
+    let seen = async |token: &str| -> Vec<String> {
+        let told = teams.test.get("/events?type=approval_requested,approval_decided,approval_used", token).await;
+        let kinds = told.json()["events"].as_array().unwrap().clone();
+        kinds.iter().map(|record| record["event"]["type"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = ["approval_requested", "approval_decided", "approval_decided", "approval_used"];
+    assert_eq!(seen(&teams.pat).await, all);
+    assert_eq!(seen(&teams.eve).await, all, "eve did not decide, and learns that nothing waits for her any more");
+    let stranger = teams.test.add("tom", "person", json!({})).await;
+    assert_eq!(seen(&stranger).await, [""; 0]);
+}

@@ -243,6 +243,7 @@ CREATE TABLE inbox (
 ) STRICT;
 CREATE INDEX inbox_by_age ON inbox (actor, created_at DESC, id);
 CREATE INDEX inbox_by_subject ON inbox (subject) WHERE resolved_at IS NULL;
+CREATE INDEX inbox_of_actor_about ON inbox (actor, subject);
 
 -- What a person has read. A mark for themselves: no event, and no part of the fold.
 CREATE TABLE inbox_read (
