@@ -339,6 +339,9 @@ impl EventKind {
                 | Kind::ChangeProposed
                 | Kind::ChangeReviewed
                 | Kind::ChangeRejected
+                | Kind::WebhookUpdated
+                | Kind::WebhookDisabled
+                | Kind::WebhookDeleted
         )
     }
 
