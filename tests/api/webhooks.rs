@@ -197,6 +197,29 @@ async fn what_was_settled_is_not_settled_again() {
 }
 
 #[tokio::test]
+async fn what_was_under_way_when_its_webhook_went_is_recorded_and_not_sent_again() {
+    let (test, cast, id, _) = hooked().await;
+    let path = format!("/v1/webhooks/{id}");
+    for (answer, stands) in [(500, "cancelled"), (200, "delivered")] {
+        ask(&test, &cast.lea, &format!("new{answer}")).await;
+        let [message] = due(&test).await.try_into().unwrap();
+        test.call("PATCH", &path, &test.admin, Some(json!({ "status": "disabled" }))).await;
+        settle(&test, &message, Some(answer)).await;
+        test.call("PATCH", &path, &test.admin, Some(json!({ "status": "active" }))).await;
+        let sent = deliveries(&test, &id).await.into_iter().find(|sent| sent["id"] == message["id"]).unwrap();
+        assert_eq!((&sent["state"], &sent["http_status"]), (&json!(stands), &json!(answer)));
+        test.clock.advance(DAY);
+        assert_eq!(due(&test).await.len(), 0);
+    }
+    ask(&test, &cast.lea, "last").await;
+    let [message] = due(&test).await.try_into().unwrap();
+    test.call("DELETE", &path, &test.admin, None).await;
+    assert_eq!(settle(&test, &message, Some(410)).await["outcome"], "given_up");
+    assert_eq!(test.newest(2).await, ["webhook_deleted", "delivery_attempted"]);
+    accounted_for(&test);
+}
+
+#[tokio::test]
 async fn a_receiver_that_is_gone_is_disabled_and_whoever_answers_is_told() {
     let (test, cast, id, _) = hooked().await;
     ask(&test, &cast.lea, "one").await;
