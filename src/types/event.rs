@@ -258,20 +258,16 @@ impl Event {
                 [Some(id), other.as_ref()].into_iter().flatten().map(ActorId::to_string).collect()
             }
             Event::OwnerChanged { id, owner } => vec![id.to_string(), owner.to_string()],
-            Event::TokenIssued { id, holder, .. }
-            | Event::TokenRevoked { id, holder }
-            | Event::TokenNarrowed { id, holder, .. }
-            | Event::TokenExpired { id, holder } => vec![id.to_string(), holder.to_string()],
-            Event::KillSwitch { scope, .. } => match scope {
-                KillScope::Global => Vec::new(),
-                KillScope::Actor(id) | KillScope::Team(id) => vec![id.to_string()],
-                KillScope::Tool(id) => vec![format!("tool:{id}")],
-            },
+            Event::KillSwitch { scope, .. } => stopped(scope).into_iter().collect(),
             Event::Denied { target, .. } => vec![target.clone()],
             // Not its target: who sees a request is for the approval's own rules.
             Event::ApprovalRequested { id, .. } => vec![id.to_string()],
             Event::ApprovalExpired { id } => vec![id.to_string()],
-            Event::GlassUsed { id, holder, .. }
+            Event::TokenIssued { id, holder, .. }
+            | Event::TokenRevoked { id, holder }
+            | Event::TokenNarrowed { id, holder, .. }
+            | Event::TokenExpired { id, holder }
+            | Event::GlassUsed { id, holder, .. }
             | Event::GlassEnded { id, holder }
             | Event::GlassReviewed { id, holder, .. } => vec![id.to_string(), holder.to_string()],
             Event::ApprovalDecided { id, requester, .. }
@@ -284,11 +280,17 @@ impl Event {
                 let ids = [Some(id), parent.as_ref()].into_iter().flatten().map(Id::to_string);
                 ids.chain(chain.iter().chain([to]).map(ActorId::to_string)).collect()
             }
-            Event::DelegationRevoked { id, from, to, .. } | Event::DelegationExpired { id, from, to } => {
+            Event::DelegationRevoked { id, from, to, .. }
+            | Event::DelegationExpired { id, from, to }
+            | Event::WebhookHandedOn { id, from, owner: to } => {
                 vec![id.to_string(), from.to_string(), to.to_string()]
             }
-            Event::BudgetReserved { id, delegation, to, .. } | Event::BudgetSettled { id, delegation, to, .. } => {
-                vec![id.to_string(), delegation.to_string(), to.to_string()]
+            Event::BudgetReserved { id, delegation: of, to, .. }
+            | Event::BudgetSettled { id, delegation: of, to, .. }
+            | Event::DeliveryIntended { id, webhook: of, owner: to, .. }
+            | Event::DeliveryAttempted { id, webhook: of, owner: to, .. }
+            | Event::DeliveryRequeued { id, webhook: of, owner: to } => {
+                vec![id.to_string(), of.to_string(), to.to_string()]
             }
             Event::WebhookCreated { id, owner, .. }
             | Event::WebhookUpdated { id, owner, .. }
@@ -296,18 +298,19 @@ impl Event {
             | Event::WebhookDisabled { id, owner, .. }
             | Event::WebhookDeleted { id, owner }
             | Event::WebhookTested { id, owner } => vec![id.to_string(), owner.to_string()],
-            Event::WebhookHandedOn { id, from, owner } => {
-                vec![id.to_string(), from.to_string(), owner.to_string()]
-            }
-            Event::DeliveryIntended { id, webhook, owner, .. }
-            | Event::DeliveryAttempted { id, webhook, owner, .. }
-            | Event::DeliveryRequeued { id, webhook, owner } => {
-                vec![id.to_string(), webhook.to_string(), owner.to_string()]
-            }
             Event::ContextForgotten { events, .. } => events.iter().map(|seq| format!("event:{seq}")).collect(),
         };
         let sorted: std::collections::BTreeSet<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();
         sorted.into_iter().collect()
+    }
+}
+
+/// Whom or what a kill switch stops; nobody in particular where it stops everything.
+fn stopped(scope: &KillScope) -> Option<String> {
+    match scope {
+        KillScope::Global => None,
+        KillScope::Actor(id) | KillScope::Team(id) => Some(id.to_string()),
+        KillScope::Tool(id) => Some(format!("tool:{id}")),
     }
 }
 
