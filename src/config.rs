@@ -88,6 +88,18 @@ pub const DEV_AUTH: Setting = Setting {
     default: "off",
     doc: "Allow plain http to loopback addresses, for development; `GET /api/health` tells",
 };
+pub const SECRETS_KEY: Setting = Setting {
+    variable: "OK_SECRETS_KEY",
+    flag: None,
+    default: "beside the state file",
+    doc: "The file with the key that webhooks' secrets are made from; it is made where there is none",
+};
+pub const EGRESS_PORTS: Setting = Setting {
+    variable: "OK_EGRESS_PORTS",
+    flag: None,
+    default: "443",
+    doc: "The ports that webhooks may be at, separated by commas",
+};
 pub const LLM_CONFIG: Setting =
     Setting { variable: "OK_LLM_CONFIG", flag: None, default: "none", doc: "A file that configures model providers" };
 pub const ANTHROPIC: Setting = provider("ANTHROPIC_API_KEY", "The key of the model provider Anthropic");
@@ -122,6 +134,8 @@ pub const ALL: &[Setting] = &[
     GITHUB_STEP_SUMMARY,
     BIND,
     DEV_AUTH,
+    SECRETS_KEY,
+    EGRESS_PORTS,
     LLM_CONFIG,
     ANTHROPIC,
     OPENAI,

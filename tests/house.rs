@@ -137,8 +137,8 @@ fn names_and_routes_are_unique() {
     let mut routes = BTreeSet::new();
     for entry in ok::operations::ALL.iter() {
         assert!(names.insert(entry.spec.name), "{} is declared twice", entry.spec.name);
-        let route = (entry.spec.route.method, entry.spec.route.path);
-        assert!(entry.spec.route.local || routes.insert(route), "two operations at {route:?}");
+        let route = (entry.spec.route.method, entry.spec.route.address());
+        assert!(entry.spec.route.local || routes.insert(route.clone()), "two operations at {route:?}");
         assert!(!entry.spec.doc.is_empty() && entry.spec.doc.ends_with('.'), "{} has no sentence", entry.spec.name);
     }
 }
@@ -197,10 +197,15 @@ fn a_policy_has_an_id_and_one_that_refuses_a_reason() {
     assert!(ids.len() > 10);
 }
 
-/// What a company begins with; refusals, waits and what went on without waiting are recorded by the
-/// gate itself.
-const BY_THE_GATE: &[EventKind] =
-    &[EventKind::CompanyCreated, EventKind::Denied, EventKind::ApprovalRequested, EventKind::GlassUsed];
+/// What a company begins with; refusals, waits, what went on without waiting and what is to be told outside are recorded by
+/// the gate itself.
+const BY_THE_GATE: &[EventKind] = &[
+    EventKind::CompanyCreated,
+    EventKind::Denied,
+    EventKind::ApprovalRequested,
+    EventKind::GlassUsed,
+    EventKind::DeliveryIntended,
+];
 
 #[test]
 fn an_event_has_somebody_who_records_it_and_a_fold() {

@@ -38,6 +38,8 @@ pub fn options(dir: &Path) -> Options {
         entries: &ok::operations::ALL,
         policies: Bundle::built_in(),
         dev_auth: false,
+        secrets: None,
+        ports: vec![443],
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
     }

@@ -1,4 +1,4 @@
-//! `ok backup`: a copy of the state file and its key at one moment, also while a server runs. A copy that is not whole
+//! `ok backup`: a copy of the state file and its keys at one moment, also while a server runs. A copy that is not whole
 //! is not left behind.
 
 use std::fs::{File, OpenOptions};
@@ -16,29 +16,36 @@ use crate::gate::lock::beside;
 use crate::gate::open::CannotOpen;
 use crate::store::backup;
 
-/// Copy the state file and its key, safely also while a server runs
+/// Copy the state file and its keys, safely also while a server runs
 ///
-/// The copy is a company of its own: `ok --state <PATH> log` opens it.
+/// The copy is a company of its own: `ok --state <PATH> log` opens it. A key that OK_SECRETS_KEY names is not copied.
 #[derive(clap::Args)]
 pub struct Backup {
-    /// The new state file; its key goes beside it
+    /// The new state file; its keys go beside it
     path: PathBuf,
 }
 
 impl Backup {
     pub fn run(self, context: &Context) -> Result<Exit, Failure> {
         let conn = file::open(context)?;
-        let (copy, key) = (self.path.clone(), beside(&self.path, "key"));
+        let copy = self.path.clone();
         let cannot = |path: &Path, error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
         // The key lies beside the file itself, not beside a link to it.
         let state = if context.state.is_symlink() { std::fs::canonicalize(&context.state).ok() } else { None };
         let state = state.unwrap_or_else(|| context.state.clone());
-        let secret = read_key(&beside(&state, "key"))?;
+        // The log's own key there must be.
+        let mut keys = vec![("key", read_key(&beside(&state, "key"))?)];
+        if beside(&state, "secrets").exists() {
+            keys.push(("secrets", read_key(&beside(&state, "secrets"))?));
+        }
         let mut made = Made::default();
         made.file(&copy).map_err(|error| cannot(&copy, error))?;
-        let mut key_copy = made.file(&key).map_err(|error| cannot(&key, error))?;
+        for (name, key) in &keys {
+            let path = beside(&copy, name);
+            let write = |mut file: File| file.write_all(key).and_then(|()| file.sync_all());
+            made.file(&path).and_then(write).map_err(|error| cannot(&path, error))?;
+        }
         backup::copy(&conn, &copy)?;
-        key_copy.write_all(&secret).and_then(|()| key_copy.sync_all()).map_err(|error| cannot(&key, error))?;
         let (bytes, sha256) = settle(&copy).map_err(|error| cannot(&copy, error))?;
         made.keep();
         let answer = json!({ "path": copy, "bytes": bytes, "sha256": sha256 });

@@ -12,13 +12,14 @@ use super::call::{self, Answer, Ask, Refused};
 use super::exit::Failure;
 use super::remote::Remote;
 use super::socket::Link;
+use crate::config;
 use crate::gate::lock::Holder;
 use crate::gate::open::{self, CannotOpen, Company, Options};
 use crate::operations;
 use crate::policy::Bundle;
 use crate::store::open::name;
 use crate::types::entropy::SystemEntropy;
-use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED};
 use crate::types::refusal::Fault;
 use crate::types::time::SystemClock;
 
@@ -67,6 +68,8 @@ fn options(context: &Context) -> Options {
         entries: &operations::ALL,
         policies: Bundle::built_in(),
         dev_auth: context.dev_auth,
+        secrets: config::SECRETS_KEY.path(),
+        ports: context.ports.clone(),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
     }
@@ -161,8 +164,11 @@ async fn pages(
     limit: Option<u32>,
 ) -> Result<Vec<Value>, Failure> {
     let mut rows = Vec::new();
+    // Under `/v1`, pages are smaller.
+    let listed = operations::ALL.iter().any(|entry| entry.spec.name == op && entry.spec.route.root);
+    let (usual, most) = if listed { (MAX_LISTED, MAX_LISTED) } else { (DEFAULT_LIMIT, MAX_LIMIT) };
     loop {
-        let missing = limit.map_or(DEFAULT_LIMIT, |limit| limit.saturating_sub(rows.len() as u32).min(MAX_LIMIT));
+        let missing = limit.map_or(usual, |limit| limit.saturating_sub(rows.len() as u32).min(most));
         set(&mut input, "limit", missing);
         let ask = Ask {
             op: op.to_owned(),
@@ -174,8 +180,14 @@ async fn pages(
         if let Some(refused) = answer.error {
             return Err(refused.into());
         }
-        if let Value::Array(page) = answer.body {
-            rows.extend(page);
+        match answer.body {
+            Value::Array(page) => rows.extend(page),
+            Value::Object(mut page) => {
+                if let Some(Value::Array(page)) = page.remove("data") {
+                    rows.extend(page);
+                }
+            }
+            _ => {}
         }
         let full = limit.is_some_and(|limit| rows.len() >= limit as usize);
         match answer.next {

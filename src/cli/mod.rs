@@ -33,6 +33,7 @@ mod show;
 mod socket;
 mod tick;
 mod token;
+mod webhooks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -113,6 +114,8 @@ enum Command {
     Delegation(delegation::Delegation),
     #[command(subcommand)]
     BreakGlass(policy::glass::Grants),
+    #[command(subcommand)]
+    Webhooks(webhooks::Webhooks),
     Tick(tick::Tick),
     Kill(kill::Kill),
     Log(log::Log),
@@ -138,6 +141,8 @@ pub struct Context {
     delegation: Option<String>,
     format: Format,
     dev_auth: bool,
+    /// The ports that webhooks may be at.
+    ports: Vec<u16>,
     /// A server on the network to ask instead.
     server: Option<String>,
 }
@@ -171,9 +176,22 @@ impl Global {
             state: state(self.state, self.tenant, self.tenants_dir)?,
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
+            ports: ports()?,
             server: None,
         })
     }
+}
+
+/// The ports that webhooks may be at.
+fn ports() -> Result<Vec<u16>, Failure> {
+    let text = config::EGRESS_PORTS.value().unwrap_or_else(|| config::EGRESS_PORTS.default.into());
+    let read = |port: &str| port.trim().parse::<u16>().ok().filter(|port| *port != 0);
+    let ports: Option<std::collections::BTreeSet<u16>> = text.split(',').map(read).collect();
+    let wrong = || {
+        let name = config::EGRESS_PORTS.variable;
+        Failure::Usage(format!("{name} must hold ports, separated by commas, such as 443,8443; not `{text}`"))
+    };
+    ports.map(Vec::from_iter).ok_or_else(wrong)
 }
 
 /// The state file: named, a tenant's, or the default. What a flag says wins over the environment.
@@ -259,6 +277,7 @@ impl Command {
             Command::Delegate(command) => command.run(context).await,
             Command::Delegation(command) => command.run(context).await,
             Command::BreakGlass(command) => command.run(context).await,
+            Command::Webhooks(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,
             Command::Kill(command) => command.run(context).await,
             Command::Log(command) => command.run(context).await,

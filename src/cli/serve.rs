@@ -62,6 +62,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     let beside = TaskTracker::new();
     beside.spawn(socket.serve(company.gate.clone(), stop.clone()));
     beside.spawn(engine::tick::run(company.gate.clone(), stop.clone()));
+    beside.spawn(engine::courier::run(company.gate.clone(), stop.clone()));
     beside.close();
     show::note(&format!("listening on http://{address}"));
     let served = http::serve(company.gate.clone(), listener, http::Limits::default(), stop.clone()).await;

@@ -1,3 +1,6 @@
 //! What happens by itself. It acts only through the gate, as the server, and is refused and recorded like everybody.
 
+mod call;
+pub mod courier;
+pub mod egress;
 pub mod tick;

@@ -9,9 +9,8 @@ use serde_json::json;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::{Gate, Request};
-use crate::types::caller::{Channel, Credential, Presented};
-use crate::types::refusal::{Refusal, Stop};
+use super::call::{in_words, perform};
+use crate::gate::Gate;
 
 const PERIOD: Duration = Duration::from_secs(30);
 
@@ -43,24 +42,8 @@ pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
 
 /// Ticks until nothing more is due.
 async fn all_due(gate: &Arc<Gate>) -> Result<(), String> {
-    while once(gate).await.map_err(in_words)?.more {}
+    while perform::<Ticked>(gate, "tick", json!({})).await.map_err(in_words)?.more {}
     Ok(())
-}
-
-async fn once(gate: &Arc<Gate>) -> Result<Ticked, Stop> {
-    let entry = gate.entry("tick").ok_or_else(Refusal::not_found)?;
-    let presented = Presented { credential: Credential::Server, channel: Channel::Tick, address: None, under: None };
-    let caller = gate.admit(&presented, &entry.spec)?;
-    let call = entry.prepare(json!({})).map_err(|bad| Refusal::bad_request(bad.to_string()))?;
-    let reply = gate.perform(Request { caller, call, idem: None }).await?;
-    Ok(serde_json::from_slice(&reply.body)?)
-}
-
-fn in_words(stop: Stop) -> String {
-    match stop {
-        Stop::Refused(refusal) => refusal.to_string(),
-        Stop::Failed(fault) => fault.to_string(),
-    }
 }
 
 #[cfg(test)]
@@ -68,9 +51,11 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use super::*;
+    use crate::gate::Request;
     use crate::gate::open::{Options, open};
     use crate::operations;
     use crate::policy::Bundle;
+    use crate::types::caller::{Channel, Credential, Presented};
     use crate::types::entropy::SystemEntropy;
     use crate::types::time::{Clock, DAY, Time};
 
@@ -100,6 +85,8 @@ mod tests {
             entries: &operations::ALL,
             policies: Bundle::built_in(),
             dev_auth: false,
+            secrets: None,
+            ports: vec![443],
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),
         };

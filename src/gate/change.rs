@@ -12,7 +12,7 @@ use super::permit::Grant;
 use super::reader::Reader;
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, chain, hold, pool, replay, rule};
+use super::{admit, chain, hold, outbox, pool, replay, rule};
 use crate::log::append;
 use crate::log::record::{Decision, Entry, GateNote};
 use crate::policy::Ruling;
@@ -330,6 +330,8 @@ impl Writer {
     /// be appended ends the transaction.
     fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>) -> Result<(), Halt> {
         let mut entries: Vec<Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
+        let at = record.now.max(self.tail.ts());
+        entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
         ask_once(&mut entries);
         let before = self.world.clone();
         self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;

@@ -76,6 +76,12 @@ impl<'a> Draft<'a> {
         Id::new(kind, self.now().0, self.entropy.bits128())
     }
 
+    /// A random number of at least 0 and less than `end`.
+    pub fn below(&self, end: i64) -> i64 {
+        let random = i64::try_from(self.entropy.bits128() >> 66).unwrap_or(0);
+        random.checked_rem(end).unwrap_or(0)
+    }
+
     pub fn new_token(&self) -> Plain {
         Plain::new(TokenKind::Api, self.entropy)
     }

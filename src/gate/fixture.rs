@@ -4,11 +4,15 @@
 use std::str::FromStr as _;
 use std::sync::Arc;
 
+use zeroize::Zeroizing;
+
 use super::chain;
 use super::operation::Entry;
+use super::outbox;
 use super::rule::{Asker, sight_for};
 use super::schema::schema;
 use super::target::{ResourceKind, Target, sight_of, uid};
+use super::vault::Vault;
 use super::workshop::Workshop;
 use super::world::{Ground, World};
 use crate::log::append::Head;
@@ -108,6 +112,8 @@ pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String)
         dev_auth: false,
         workshop: Arc::new(Workshop::new(schema)),
         rates: Arc::default(),
+        vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
+        egress: Arc::default(),
     };
     let mut world = World::empty(ground, head);
     let teams = fixture.teams.iter().map(|row| team(row, fixture.now));
@@ -246,6 +252,9 @@ fn target(
     if let Some(terms) = world.delegations.get(id).filter(|_| is(ResourceKind::Delegation)) {
         let (giver, taker, chain) = (terms.from.clone(), terms.to.clone(), terms.chain.clone());
         return Ok(Target::Delegation { id: terms.id.clone(), giver, taker, chain });
+    }
+    if let Some(row) = fixture.webhooks.iter().find(|row| row.id == id && is(ResourceKind::Webhook)) {
+        return Ok(outbox::webhook_target(world, &row.id, &row.owner, &row.host));
     }
     let numbered = |seq: i64| id == format!("event:{seq}");
     if let Some(event) = fixture.events.iter().find(|event| numbered(event.id) && is(ResourceKind::Event)) {

@@ -195,6 +195,13 @@ impl Writer<'_> {
                 self.actor(taker, Far::End);
                 self.all(chain.iter(), Far::Beyond);
             }
+            Target::Webhook { id, owner, host, held } => {
+                self.key.push(18);
+                self.thing("Ok::Webhook", id);
+                self.actor(owner, Far::End);
+                self.text(host);
+                self.flags(&[*held]);
+            }
             Target::Change { id, author, to, state, reviewed, peers, behalf } => {
                 self.key.push(16);
                 self.thing("Ok::Change", id);

@@ -1,9 +1,6 @@
 //! Opening a company: lock, file, key, log, tables, policy, writer. A folder without a state file becomes a new, empty
 //! company; nothing in it is allowed to anybody until `ok init` names the first admin.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -14,14 +11,17 @@ use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, watch};
+use zeroize::Zeroizing;
 
 use super::guard::Guard;
+use super::keys;
 use super::limiter::Limiter;
 use super::lock::{self, Holder, Lock, Tried};
 use super::operation::Entry;
 use super::perform::Gate;
 use super::queue::{self, Queue};
 use super::schema::schema;
+use super::vault::Vault;
 use super::workshop::Workshop;
 use super::world::{Ground, World};
 use super::writer::Writer;
@@ -33,6 +33,7 @@ use crate::store::company::{self, Instance};
 use crate::store::fold::fold;
 use crate::store::open::{self as file, Mode, OpenError};
 use crate::store::policies;
+use crate::types::egress::Egress;
 use crate::types::entropy::Entropy;
 use crate::types::event::Event;
 use crate::types::id::ActorId;
@@ -54,6 +55,10 @@ pub struct Options {
     pub policies: Bundle,
     /// Shown by `/health`; allows plain http to loopback addresses.
     pub dev_auth: bool,
+    /// The key that secrets are made from; beside the state file unless given.
+    pub secrets: Option<PathBuf>,
+    /// The ports that webhooks may be at.
+    pub ports: Vec<u16>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
 }
@@ -69,6 +74,8 @@ pub enum CannotOpen {
     Lock(PathBuf, std::io::Error),
     #[error("the audit key {0} {1}")]
     Key(PathBuf, String),
+    #[error("the key {0}, which secrets are made from, {1}")]
+    Secrets(PathBuf, String),
     #[error("the policies do not load: {0}")]
     Policies(String),
     #[error(transparent)]
@@ -125,10 +132,22 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         None => create(&mut conn, options, &workshop)?,
     };
     let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
-    let (instance, dev_auth) = (Arc::new(instance), options.dev_auth);
-    // The version stands in the tables.
-    let world =
-        World::load(&conn, Ground { policy, version: 0, instance, dev_auth, workshop, rates: Arc::default() }, head)?;
+    let (vault, made) = vault(options)?;
+    let ground = Ground {
+        policy,
+        // It stands in the tables.
+        version: 0,
+        instance: Arc::new(instance),
+        dev_auth: options.dev_auth,
+        workshop,
+        rates: Arc::default(),
+        vault: Arc::new(vault),
+        egress: Arc::new(Egress { loopback: options.dev_auth, ports: options.ports.clone() }),
+    };
+    let world = World::load(&conn, ground, head)?;
+    if made && !world.webhooks.is_empty() {
+        tracing::warn!("the key that webhooks are signed with was missing; another was made: rotate their secrets");
+    }
     start(options, conn, tail, world, lock)
 }
 
@@ -204,27 +223,21 @@ fn reopener(path: PathBuf, ulid: String) -> Box<dyn Fn() -> Result<(Connection, 
 
 fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
     let path = lock::beside(path, "key");
-    let bad = |what: &str| CannotOpen::Key(path.clone(), what.to_owned());
-    let text = std::fs::read_to_string(&path).map_err(|error| bad(&format!("cannot be read: {error}")))?;
-    let mut secret = [0; 32];
-    hex::decode_to_slice(text.trim(), &mut secret).map_err(|_| bad("is not a key: 64 hex digits are expected"))?;
+    let secret = keys::read(&path).map_err(|what| CannotOpen::Key(path, what))?;
     Ok(Signer::new(format!("{HOST}/{ulid}/1"), &secret))
 }
 
 fn make_key(path: &Path, secret: &[u8; 32]) -> Result<(), CannotOpen> {
     let path = lock::beside(path, "key");
-    if path.exists() {
-        // Never overwritten: it may belong to a company whose file was moved away for a moment.
-        return Ok(());
-    }
-    let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        writeln!(file, "{}", hex::encode(secret))?;
-        file.sync_all()?;
-        std::fs::File::open(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))?
-            .sync_all()
-    };
-    write().map_err(|error: std::io::Error| CannotOpen::Key(path.clone(), format!("cannot be written: {error}")))
+    keys::make(&path, secret).map(|_| ()).map_err(|what| CannotOpen::Key(path, what))
+}
+
+/// The key that secrets are made from, made if there is none; whether it was made.
+fn vault(options: &Options) -> Result<(Vault, bool), CannotOpen> {
+    let path = options.secrets.clone().unwrap_or_else(|| lock::beside(&options.path, "secrets"));
+    let key = Zeroizing::new(options.entropy.bytes32());
+    let made = keys::make(&path, &key).and_then(|made| Ok((Vault::new(keys::read(&path)?), made)));
+    made.map_err(|what| CannotOpen::Secrets(path, what))
 }
 
 /// Findings as one text.

@@ -54,9 +54,11 @@ pub enum Media {
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub method: Method,
-    /// Below `/api`; `{name}` is a path parameter and a field of the input.
+    /// Below `/api`, unless `root`; `{name}` is a path parameter and a field of the input.
     pub path: &'static str,
-    /// As a standard has it: not below `/api`, and what is malformed is 400 in the error shape.
+    /// Not below `/api`: the path is the whole address.
+    pub root: bool,
+    /// As a standard has it: what is malformed is 400 in the error shape, and unknown fields are passed over.
     pub standard: bool,
     /// The input's field `host` is the request's `Host`.
     pub host: bool,
@@ -82,6 +84,7 @@ const fn route(method: Method, path: &'static str) -> Route {
     Route {
         method,
         path,
+        root: false,
         standard: false,
         host: false,
         status: 200,
@@ -118,14 +121,17 @@ impl Route {
     }
     /// At an address that a standard names, from the root.
     pub const fn standard(self) -> Route {
-        Route { standard: true, ..self }
+        Route { standard: true, ..self.from_root() }
+    }
+    pub const fn from_root(self) -> Route {
+        Route { root: true, ..self }
     }
     pub const fn with_host(self) -> Route {
         Route { host: true, ..self }
     }
     /// The whole path.
     pub fn address(&self) -> String {
-        format!("{}{}", if self.standard { "" } else { "/api" }, self.path)
+        format!("{}{}", if self.root { "" } else { "/api" }, self.path)
     }
     pub const fn open(self) -> Route {
         Route { open: true, ..self }

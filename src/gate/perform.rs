@@ -20,6 +20,7 @@ use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
+use crate::types::egress::Egress;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::time::{Clock, Monotone};
 
@@ -75,6 +76,11 @@ impl Gate {
     /// The newest event number, as it grows.
     pub fn grown(&self) -> watch::Receiver<i64> {
         self.grown.clone()
+    }
+
+    /// Where what is sent outside may go.
+    pub fn egress(&self) -> Egress {
+        (*self.world.load().egress).clone()
     }
 
     /// The version of the policies in force. It never goes back.
@@ -165,7 +171,11 @@ impl Gate {
         let now = self.clock.now();
         let read = Reader::pooled(&self.readers, world, &caller, now);
         let target = query.target(&read)?;
-        let decide = || rule::decide_watched(world, &caller, spec.name, &target, now);
+        let decide = || match spec.route.local {
+            // What the server asks itself is no traffic that a candidate is tried on.
+            true => rule::decide_seen(world, &caller, spec.name, &target, now),
+            false => rule::decide_watched(world, &caller, spec.name, &target, now),
+        };
         let ruling = memo::remembered(world, &caller, spec.name, &target, decide)?;
         if let Ruling::Allow { because } = ruling {
             let grant = Grant { caller: caller.clone(), now, because: because.clone() };

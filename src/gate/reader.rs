@@ -5,6 +5,7 @@ mod approvals;
 mod delegations;
 mod glass;
 mod policies;
+mod webhooks;
 
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
@@ -145,6 +146,7 @@ impl<'a> Reader<'a> {
                 let change = self.change(id)?;
                 json!(change.map(|change| json!({ "hash": change.hash, "open": change.state.is_open() })))
             }
+            Target::Webhook { id, .. } => json!(self.webhook(id)?.map(|webhook| (webhook.owner, webhook.url))),
             Target::Delegation { id, .. } => json!(self.delegation(id)?.map(|given| given.terms.status)),
             Target::Event { .. } | Target::KillSwitch { .. } | Target::Approval { .. } => Value::Null,
         })

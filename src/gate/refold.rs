@@ -29,6 +29,8 @@ const FOLDED: &[(&str, &str)] = &[
     ("glass", "id"),
     ("delegation", "id"),
     ("delegation_reservation", "id"),
+    ("webhook", "id"),
+    ("outbox", "id"),
     ("inbox", "id"),
 ];
 

@@ -255,6 +255,10 @@ impl Entities<'_> {
                     .entity("taker", &actor_uid(taker))
                     .entities("chain", &chain.iter().map(actor_uid).collect::<Vec<_>>())
             }
+            Target::Webhook { owner, host, held, .. } => {
+                self.add_with_links(owner);
+                Record::new().entity("owner", &actor_uid(owner)).string("host", host).bool("held", *held)
+            }
             Target::Approval { requester, operation, approvers, behalf, .. } => {
                 self.add_with_links(requester);
                 Record::new()

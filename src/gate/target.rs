@@ -18,6 +18,7 @@ pub(super) fn sight(target: &Target) -> Option<&'static str> {
         Target::Approval { .. } => ResourceKind::Approval,
         Target::Change { .. } => ResourceKind::Change,
         Target::Delegation { .. } => ResourceKind::Delegation,
+        Target::Webhook { .. } => ResourceKind::Webhook,
     })
 }
 
@@ -31,6 +32,7 @@ pub(super) fn sight_of(kind: ResourceKind) -> Option<&'static str> {
         ResourceKind::Approval => Some("approval.read"),
         ResourceKind::Change => Some("change.read"),
         ResourceKind::Delegation => Some("delegation.read"),
+        ResourceKind::Webhook => Some("webhook.read"),
     }
 }
 
@@ -44,6 +46,7 @@ pub(super) fn uid_of(target: &Target) -> EntityUid {
         Target::Approval { id, .. } => uid("Approval", id),
         Target::Change { id, .. } => uid("Change", id),
         Target::Delegation { id, .. } => uid("Delegation", id),
+        Target::Webhook { id, .. } => uid("Webhook", id),
         Target::KillSwitch { scope, .. } => uid("KillSwitch", &scope.to_string()),
     }
 }

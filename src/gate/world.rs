@@ -11,6 +11,7 @@ use super::limiter::Rates;
 use super::memo::Memo;
 use super::target::{actor_uid, uid};
 use super::trial::{self, Trial};
+use super::vault::Vault;
 use super::workshop::Workshop;
 use crate::log::append::Head;
 use crate::log::record::PolicyStamp;
@@ -23,10 +24,12 @@ use crate::store::glass::{self, Glass};
 use crate::store::kills::{self, Kill};
 use crate::store::policies;
 use crate::store::tokens::{self, Token};
+use crate::store::webhooks::{self, Webhook};
 use crate::types::actor::{ActorKind, KillScope, Role};
 use crate::types::caller::{Caller, Who};
 use crate::types::decision::Recording;
 use crate::types::delegation::Terms;
+use crate::types::egress::Egress;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
@@ -72,6 +75,10 @@ pub struct World {
     pub(super) glass: Arc<Vec<Glass>>,
     /// A candidate that is tried beside the policies in force.
     pub(super) trial: Option<Arc<Trial>>,
+    /// The places outside that something is sent to.
+    pub(super) webhooks: Arc<Vec<Webhook>>,
+    pub(super) vault: Arc<Vault>,
+    pub(super) egress: Arc<Egress>,
     /// Answers to queries that this very world has given.
     pub(super) memo: Memo,
 }
@@ -85,12 +92,14 @@ pub(super) struct Ground {
     pub dev_auth: bool,
     pub workshop: Arc<Workshop>,
     pub rates: Arc<Rates>,
+    pub vault: Arc<Vault>,
+    pub egress: Arc<Egress>,
 }
 
 impl World {
     /// Nobody is there yet.
     pub(super) fn empty(ground: Ground, head: Head) -> World {
-        let Ground { policy, version, instance, dev_auth, workshop, rates } = ground;
+        let Ground { policy, version, instance, dev_auth, workshop, rates, vault, egress } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             tokens: HashTrieMapSync::new_sync(),
@@ -107,6 +116,9 @@ impl World {
             recording: Recording::default(),
             glass: Arc::default(),
             trial: None,
+            webhooks: Arc::default(),
+            vault,
+            egress,
             memo: Memo::default(),
         }
     }
@@ -120,6 +132,8 @@ impl World {
             dev_auth: self.dev_auth,
             workshop: Arc::clone(&self.workshop),
             rates: Arc::clone(&self.rates),
+            vault: Arc::clone(&self.vault),
+            egress: Arc::clone(&self.egress),
         }
     }
 
@@ -153,6 +167,7 @@ impl World {
         world.touch(conn, &Touched::Trial)?;
         world.touch(conn, &Touched::Glass)?;
         world.touch(conn, &Touched::Company)?;
+        world.touch(conn, &Touched::Webhooks)?;
         Ok(world)
     }
 
@@ -163,6 +178,7 @@ impl World {
             Touched::Policy => self.be_governed(conn)?,
             Touched::Company => self.recording = company::recording(conn)?,
             Touched::Glass => self.glass = Arc::new(glass::unreviewed(conn)?),
+            Touched::Webhooks => self.webhooks = Arc::new(webhooks::enabled(conn)?),
             Touched::Trial => self.trial = trial::of(conn, &self.workshop, self.trial.take())?,
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {

@@ -1,5 +1,5 @@
-//! Every route, from the list of operations. Nothing is served under `/api` that is not in that list; a standard's
-//! addresses stand beside it.
+//! Every route, from the list of operations. Nothing is served under `/api` and `/v1` that is not in that
+//! list; a standard's addresses stand beside them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
     let mut paths: BTreeMap<(bool, &'static str), MethodRouter> = BTreeMap::new();
     for entry in gate.entries().iter().filter(|entry| !entry.spec.route.local) {
         let face = Arc::new(Face::new(entry, Arc::clone(&gate), limits, stop.clone()));
-        let at = (entry.spec.route.standard, entry.spec.route.path);
+        let at = (entry.spec.route.root, entry.spec.route.path);
         let methods = paths.remove(&at).unwrap_or_default();
         paths.insert(
             at,
@@ -36,15 +36,20 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
             ),
         );
     }
-    let (mut api, mut standard) = (Router::new(), Router::new());
-    for ((is_standard, path), methods) in paths {
-        let part = if is_standard { &mut standard } else { &mut api };
+    let (mut api, mut v1, mut root) = (Router::new(), Router::new(), Router::new());
+    for ((from_root, path), methods) in paths {
+        let (part, path) = match path.strip_prefix("/v1") {
+            Some(path) if from_root => (&mut v1, path),
+            _ if from_root => (&mut root, path),
+            _ => (&mut api, path),
+        };
         *part = std::mem::take(part).route(path, methods);
     }
-    standard
-        .nest("/api", api.fallback(no_such_route))
-        // `nest` leaves this one out.
+    root.nest("/api", api.fallback(no_such_route))
+        .nest("/v1", v1.fallback(no_such_route))
+        // `nest` leaves these out.
         .route("/api/", any(no_such_route))
+        .route("/v1/", any(no_such_route))
         .fallback(page::serve)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(axum::middleware::from_fn(reply::finish))

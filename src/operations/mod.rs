@@ -24,6 +24,7 @@ pub mod policy;
 mod scope;
 pub mod tick;
 pub mod token;
+pub mod webhook;
 
 use crate::gate::Entry;
 
@@ -49,6 +50,7 @@ const NOUNS: &[&[Entry]] = &[
     policy::ALL,
     tick::ALL,
     token::ALL,
+    webhook::ALL,
 ];
 
 /// Every operation.

@@ -1,5 +1,5 @@
-//! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents and teams
-//! go to the successor; an agent for whom nobody answers any more is stopped by a kill switch.
+//! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents, teams and
+//! webhooks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Leaving {
     pub id: ActorId,
     /// Why; at most 1000 characters.
     pub reason: String,
-    /// The person who gets their agents and teams; the lead of their team unless given.
+    /// The person who gets their agents, teams and webhooks; the lead of their team unless given.
     pub successor: Option<ActorId>,
 }
 
@@ -35,6 +35,10 @@ pub struct Left {
     pub agents_handed_on: Vec<ActorId>,
     /// Agents without an owner, stopped by a kill switch.
     pub agents_stopped: Vec<ActorId>,
+    /// Webhooks that the successor answers for now.
+    pub webhooks_handed_on: Vec<String>,
+    /// Webhooks that nothing is sent to any more.
+    pub webhooks_disabled: Vec<String>,
     /// Teams that have another lead now, or none.
     pub teams_handed_on: Vec<ActorId>,
     pub successor: Option<ActorId>,
@@ -46,7 +50,7 @@ pub enum Offboard {}
 impl Change for Offboard {
     const SPEC: Spec = Spec {
         name: "actor.offboard",
-        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents and teams.",
+        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks.",
         scope: Reach::Full,
         route: post("/actors/{id}/offboard"),
         about: &[ResourceKind::Actor, ResourceKind::Team],
@@ -58,6 +62,8 @@ impl Change for Offboard {
             EventKind::OwnerChanged,
             EventKind::LeadChanged,
             EventKind::KillSwitch,
+            EventKind::WebhookHandedOn,
+            EventKind::WebhookDisabled,
         ],
     };
     type Input = Leaving;
@@ -85,6 +91,7 @@ impl Change for Offboard {
         let delegations_revoked = super::delegation::end_all_of(&actor.id, draft)?;
         let teams = hand_on_teams(&actor, successor.as_ref(), draft)?;
         let (handed, stopped) = hand_on_agents(&actor, successor.as_ref(), draft)?;
+        let webhooks = super::webhook::hand_on(&actor.id, successor.as_ref(), draft)?;
         let reason = input.reason;
         draft.record(Event::ActorOffboarded { id: actor.id, reason, successor: successor.clone() })?;
         Ok(Left {
@@ -93,6 +100,8 @@ impl Change for Offboard {
             delegations_revoked,
             agents_handed_on: handed,
             agents_stopped: stopped,
+            webhooks_handed_on: webhooks.on,
+            webhooks_disabled: webhooks.disabled,
             teams_handed_on: teams,
             successor,
         })

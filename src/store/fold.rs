@@ -4,7 +4,9 @@ use rusqlite::Connection;
 
 use super::kills::Kill;
 use super::policies::{Applied, PolicySource};
-use super::{actors, approvals, changes, company, delegations, glass, inbox, kills, policies, tokens};
+use super::{
+    actors, approvals, changes, company, delegations, glass, inbox, kills, outbox, policies, tokens, webhooks,
+};
 use crate::types::approval::{ApprovalStatus, Notice};
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
@@ -26,52 +28,43 @@ pub enum Touched {
     Delegations(Vec<String>),
     /// Break-glass grants.
     Glass,
+    /// The places outside that are told of some things.
+    Webhooks,
 }
 
 /// Folds one event into the tables.
 pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<Touched> {
     inbox::fold(conn, at, by, event)?;
+    let touched = |touched| move |()| touched;
     match event {
-        Event::CompanyCreated { name } => company::created(conn, at, name)?,
+        Event::CompanyCreated { name } => company::created(conn, at, name).map(touched(Touched::Nothing)),
         Event::CompanyUpdated { version, settings } => {
-            company::updated(conn, *version, settings)?;
-            return Ok(Touched::Company);
+            company::updated(conn, *version, settings).map(touched(Touched::Company))
         }
         Event::PolicyApplied { .. } | Event::PolicySourceChanged { .. } => {
-            policy(conn, at, by, event)?;
-            return Ok(Touched::Policy);
+            policy(conn, at, by, event).map(touched(Touched::Policy))
         }
         Event::ChangeProposed { .. }
         | Event::ChangeReviewed { .. }
         | Event::EvalsRun { .. }
-        | Event::CanaryMeasured { .. } => changes::fold(conn, at, by, event)?,
+        | Event::CanaryMeasured { .. } => changes::fold(conn, at, by, event).map(touched(Touched::Nothing)),
         Event::CanaryStarted { .. }
         | Event::CanaryAborted { .. }
         | Event::ChangePromoted { .. }
-        | Event::ChangeRejected { .. } => {
-            changes::fold(conn, at, by, event)?;
-            return Ok(Touched::Trial);
-        }
-        Event::ActorHired { id, definition } => actors::hired(conn, id, definition)?,
+        | Event::ChangeRejected { .. } => changes::fold(conn, at, by, event).map(touched(Touched::Trial)),
+        Event::ActorHired { id, definition } => actors::hired(conn, id, definition).map(touched(Touched::Nothing)),
         Event::ActorAdded { id, .. }
         | Event::TrustChanged { id, .. }
         | Event::ActorOffboarded { id, .. }
         | Event::OwnerChanged { id, .. }
-        | Event::LeadChanged { id, .. } => {
-            actor(conn, at, event)?;
-            return Ok(Touched::Actor(id.clone()));
-        }
+        | Event::LeadChanged { id, .. } => actor(conn, at, event).map(touched(Touched::Actor(id.clone()))),
         Event::TokenIssued { id, .. }
         | Event::TokenRevoked { id, .. }
         | Event::TokenNarrowed { id, .. }
-        | Event::TokenExpired { id, .. } => {
-            token(conn, at, event)?;
-            return Ok(Touched::Token(id.clone()));
-        }
+        | Event::TokenExpired { id, .. } => token(conn, at, event).map(touched(Touched::Token(id.clone()))),
         Event::KillSwitch { scope, engaged, reason } => {
             let kill = Kill { scope: scope.clone(), reason: reason.clone(), by: by.to_string(), at };
-            kills::switched(conn, &kill, *engaged)?;
-            return Ok(Touched::Kills);
+            kills::switched(conn, &kill, *engaged).map(touched(Touched::Kills))
         }
         Event::ApprovalRequested { .. }
         | Event::ApprovalDecided { .. }
@@ -80,26 +73,34 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         | Event::ApprovalUsed { .. }
         | Event::ApprovalStale { .. }
         | Event::ApprovalCancelled { .. }
-        | Event::ApprovalExpired { .. } => approval(conn, at, by, event)?,
+        | Event::ApprovalExpired { .. } => approval(conn, at, by, event).map(touched(Touched::Nothing)),
         Event::DelegationGranted { .. }
         | Event::DelegationRevoked { .. }
         | Event::DelegationExpired { .. }
         | Event::BudgetReserved { .. }
-        | Event::BudgetSettled { .. } => return Ok(Touched::Delegations(delegations::fold(conn, at, event)?)),
+        | Event::BudgetSettled { .. } => delegations::fold(conn, at, event).map(Touched::Delegations),
         Event::GlassBroken { .. }
         | Event::GlassUsed { .. }
         | Event::GlassEnded { .. }
-        | Event::GlassReviewed { .. } => {
-            return glass::fold(conn, at, by, event).map(|()| Touched::Glass);
+        | Event::GlassReviewed { .. } => glass::fold(conn, at, by, event).map(touched(Touched::Glass)),
+        Event::WebhookCreated { .. }
+        | Event::WebhookUpdated { .. }
+        | Event::WebhookRotated { .. }
+        | Event::WebhookHandedOn { .. }
+        | Event::WebhookDisabled { .. }
+        | Event::WebhookDeleted { .. } => webhooks::fold(conn, at, event).map(touched(Touched::Webhooks)),
+        Event::DeliveryIntended { .. } | Event::DeliveryAttempted { .. } | Event::DeliveryRequeued { .. } => {
+            let otherwise = outbox::fold(conn, at, event)?;
+            Ok(if otherwise { Touched::Webhooks } else { Touched::Nothing })
         }
         // These change no table: an answer is its own record, erasing is the log's business, and what a blueprint makes
-        // has events of its own.
+        // or a test sends has events of its own.
         Event::Denied { .. }
         | Event::AccessDecided { .. }
+        | Event::WebhookTested { .. }
         | Event::ContextForgotten { .. }
-        | Event::BlueprintInstalled { .. } => {}
+        | Event::BlueprintInstalled { .. } => Ok(Touched::Nothing),
     }
-    Ok(Touched::Nothing)
 }
 
 fn policy(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {

@@ -182,6 +182,13 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
             let title = format!("your going on without approval was {verdict}");
             add(conn, at, holder, ItemKind::Decision, id.as_str(), &title)
         }
+        Event::WebhookDisabled { id, host, reason, told, .. } => {
+            let title = format!("nothing is sent to {host} any more: {reason}");
+            told.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
+        }
+        Event::WebhookUpdated { id, enabled: true, .. } | Event::WebhookDeleted { id, .. } => {
+            resolve(conn, at, id.as_str())
+        }
         Event::KillSwitch { scope: scope @ KillScope::Actor(id), engaged: true, .. } => {
             let answers = conn
                 .prepare_cached("SELECT coalesce(owner, id) FROM actor WHERE id = ?")?

@@ -13,8 +13,10 @@ pub mod idem;
 pub mod inbox;
 pub mod kills;
 pub mod open;
+pub mod outbox;
 pub mod policies;
 pub mod tokens;
+pub mod webhooks;
 
 /// The tables' migrations, oldest first.
 pub const SCHEMA: &str = include_str!("schema/001.sql");

@@ -17,6 +17,7 @@ use super::impact::{TrialTerms, Trialled};
 use super::operations::Operations;
 use super::scope::Scopes;
 use super::time::Time;
+use super::webhook::{Outcome, SignatureFormat, Topic};
 
 macro_rules! events {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal $(hides $hidden:literal)? {
@@ -192,6 +193,37 @@ events! {
     BudgetReserved = "budget_reserved" { id: Id, delegation: Id, to: ActorId, cents: i64, purpose: String, }
     /// What was set aside came to this.
     BudgetSettled = "budget_settled" { id: Id, delegation: Id, to: ActorId, cents: i64, }
+    /// Somebody named a place outside that is told of some things.
+    WebhookCreated = "webhook_created" hides "url" {
+        id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
+        description: String, include_output: bool, format: SignatureFormat,
+    }
+    /// A webhook is told of other things, or at another place; or it was switched on or off.
+    WebhookUpdated = "webhook_updated" hides "url" {
+        id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
+        description: String, include_output: bool, enabled: bool,
+    }
+    /// A webhook got another secret, which is kept nowhere; the one before it holds until this time.
+    WebhookRotated = "webhook_rotated" { id: Id, owner: ActorId, generation: u32, both_until: Time, }
+    /// A webhook got another owner.
+    WebhookHandedOn = "webhook_handed_on" { id: Id, from: ActorId, owner: ActorId, }
+    /// Nothing is sent to a webhook any more until it is switched on; whoever answers for it is told.
+    WebhookDisabled = "webhook_disabled" { id: Id, owner: ActorId, host: String, reason: String, told: Vec<ActorId>, }
+    /// A webhook was deleted; nothing more is sent.
+    WebhookDeleted = "webhook_deleted" { id: Id, owner: ActorId, }
+    /// Somebody had a message sent to see whether it arrives.
+    WebhookTested = "webhook_tested" { id: Id, owner: ActorId, }
+    /// A message is to be sent. Recorded with what it tells of, in one transaction.
+    DeliveryIntended = "delivery_intended" {
+        id: Id, webhook: Id, owner: ActorId, topic: String, body: String,
+    }
+    /// What came of one attempt to send it.
+    DeliveryAttempted = "delivery_attempted" {
+        id: Id, webhook: Id, owner: ActorId, attempt: u32, outcome: Outcome, http_status: Option<u16>,
+        error: Option<String>, next_at: Option<Time>,
+    }
+    /// Somebody wants a message sent once more.
+    DeliveryRequeued = "delivery_requeued" { id: Id, webhook: Id, owner: ActorId, }
     /// The content of events was erased. The entry itself names them as `event:<seq>`.
     ContextForgotten = "context_forgotten" { events: Vec<i64>, reason: String, }
 }
@@ -226,20 +258,16 @@ impl Event {
                 [Some(id), other.as_ref()].into_iter().flatten().map(ActorId::to_string).collect()
             }
             Event::OwnerChanged { id, owner } => vec![id.to_string(), owner.to_string()],
-            Event::TokenIssued { id, holder, .. }
-            | Event::TokenRevoked { id, holder }
-            | Event::TokenNarrowed { id, holder, .. }
-            | Event::TokenExpired { id, holder } => vec![id.to_string(), holder.to_string()],
-            Event::KillSwitch { scope, .. } => match scope {
-                KillScope::Global => Vec::new(),
-                KillScope::Actor(id) | KillScope::Team(id) => vec![id.to_string()],
-                KillScope::Tool(id) => vec![format!("tool:{id}")],
-            },
+            Event::KillSwitch { scope, .. } => stopped(scope).into_iter().collect(),
             Event::Denied { target, .. } => vec![target.clone()],
             // Not its target: who sees a request is for the approval's own rules.
             Event::ApprovalRequested { id, .. } => vec![id.to_string()],
             Event::ApprovalExpired { id } => vec![id.to_string()],
-            Event::GlassUsed { id, holder, .. }
+            Event::TokenIssued { id, holder, .. }
+            | Event::TokenRevoked { id, holder }
+            | Event::TokenNarrowed { id, holder, .. }
+            | Event::TokenExpired { id, holder }
+            | Event::GlassUsed { id, holder, .. }
             | Event::GlassEnded { id, holder }
             | Event::GlassReviewed { id, holder, .. } => vec![id.to_string(), holder.to_string()],
             Event::ApprovalDecided { id, requester, .. }
@@ -252,16 +280,37 @@ impl Event {
                 let ids = [Some(id), parent.as_ref()].into_iter().flatten().map(Id::to_string);
                 ids.chain(chain.iter().chain([to]).map(ActorId::to_string)).collect()
             }
-            Event::DelegationRevoked { id, from, to, .. } | Event::DelegationExpired { id, from, to } => {
+            Event::DelegationRevoked { id, from, to, .. }
+            | Event::DelegationExpired { id, from, to }
+            | Event::WebhookHandedOn { id, from, owner: to } => {
                 vec![id.to_string(), from.to_string(), to.to_string()]
             }
-            Event::BudgetReserved { id, delegation, to, .. } | Event::BudgetSettled { id, delegation, to, .. } => {
-                vec![id.to_string(), delegation.to_string(), to.to_string()]
+            Event::BudgetReserved { id, delegation: of, to, .. }
+            | Event::BudgetSettled { id, delegation: of, to, .. }
+            | Event::DeliveryIntended { id, webhook: of, owner: to, .. }
+            | Event::DeliveryAttempted { id, webhook: of, owner: to, .. }
+            | Event::DeliveryRequeued { id, webhook: of, owner: to } => {
+                vec![id.to_string(), of.to_string(), to.to_string()]
             }
+            Event::WebhookCreated { id, owner, .. }
+            | Event::WebhookUpdated { id, owner, .. }
+            | Event::WebhookRotated { id, owner, .. }
+            | Event::WebhookDisabled { id, owner, .. }
+            | Event::WebhookDeleted { id, owner }
+            | Event::WebhookTested { id, owner } => vec![id.to_string(), owner.to_string()],
             Event::ContextForgotten { events, .. } => events.iter().map(|seq| format!("event:{seq}")).collect(),
         };
         let sorted: std::collections::BTreeSet<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();
         sorted.into_iter().collect()
+    }
+}
+
+/// Whom or what a kill switch stops; nobody in particular where it stops everything.
+fn stopped(scope: &KillScope) -> Option<String> {
+    match scope {
+        KillScope::Global => None,
+        KillScope::Actor(id) | KillScope::Team(id) => Some(id.to_string()),
+        KillScope::Tool(id) => Some(format!("tool:{id}")),
     }
 }
 
@@ -293,6 +342,9 @@ impl EventKind {
                 | Kind::ChangeProposed
                 | Kind::ChangeReviewed
                 | Kind::ChangeRejected
+                | Kind::WebhookUpdated
+                | Kind::WebhookDisabled
+                | Kind::WebhookDeleted
         )
     }
 

@@ -88,6 +88,8 @@ pub enum Kind {
     Delegation,
     Reservation,
     Glass,
+    Webhook,
+    Message,
 }
 
 impl Kind {
@@ -99,6 +101,8 @@ impl Kind {
             Kind::Delegation => "dlg_",
             Kind::Reservation => "rsv_",
             Kind::Glass => "bgl_",
+            Kind::Webhook => "whk_",
+            Kind::Message => "msg_",
         }
     }
 }

@@ -19,7 +19,7 @@ named! {
         Assignment = "assignment",
         /// Somebody wrote the reader's name: `@ana`.
         Mention = "mention",
-        /// A kill switch stops the reader or an agent of theirs, or somebody goes on without approval.
+        /// A kill switch stops the reader or an agent of theirs, somebody goes on without approval, or a webhook was disabled.
         Alert = "alert",
     }
 }

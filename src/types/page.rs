@@ -97,3 +97,42 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
         Vec::<T>::json_schema(generator)
     }
 }
+
+/// Which page of a list under `/v1` is wanted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ListQuery {
+    /// How many entries at most: 1 to 100, 20 unless given.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100))]
+    pub limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+/// Most entries of a page under `/v1`.
+pub const MAX_LISTED: u32 = 100;
+
+impl ListQuery {
+    pub fn page(&self) -> Result<PageQuery, Refusal> {
+        match self.limit.unwrap_or(20) {
+            limit @ 1..=MAX_LISTED => Ok(PageQuery { limit: Some(limit), cursor: self.cursor.clone() }),
+            limit => Err(Refusal::bad_request(format!("limit: must be 1 to {MAX_LISTED}, not {limit}"))),
+        }
+    }
+}
+
+/// One page of a list under `/v1`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listed<T> {
+    pub data: Vec<T>,
+    pub has_more: bool,
+    /// What to ask the next page with.
+    pub next_cursor: Option<String>,
+}
+
+impl<T> From<Page<T>> for Listed<T> {
+    fn from(page: Page<T>) -> Listed<T> {
+        Listed { data: page.rows, has_more: page.next.is_some(), next_cursor: page.next }
+    }
+}

@@ -19,6 +19,7 @@ pub enum ResourceKind {
     Approval,
     Change,
     Delegation,
+    Webhook,
 }
 
 impl ResourceKind {
@@ -32,6 +33,7 @@ impl ResourceKind {
         ResourceKind::Approval,
         ResourceKind::Change,
         ResourceKind::Delegation,
+        ResourceKind::Webhook,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -45,6 +47,7 @@ impl ResourceKind {
             ResourceKind::Approval => "Approval",
             ResourceKind::Change => "Change",
             ResourceKind::Delegation => "Delegation",
+            ResourceKind::Webhook => "Webhook",
         }
     }
 }
@@ -101,6 +104,14 @@ pub enum Target {
         /// All on whose behalf the taker acts.
         chain: Vec<ActorId>,
     },
+    Webhook {
+        id: String,
+        owner: ActorId,
+        /// Where it tells things, or would.
+        host: String,
+        /// A kill switch stops its owner.
+        held: bool,
+    },
 }
 
 impl Target {
@@ -112,7 +123,8 @@ impl Target {
             Target::Token { id, .. }
             | Target::Approval { id, .. }
             | Target::Change { id, .. }
-            | Target::Delegation { id, .. } => id.clone(),
+            | Target::Delegation { id, .. }
+            | Target::Webhook { id, .. } => id.clone(),
             Target::Event { seq, .. } => format!("event:{seq}"),
             Target::KillSwitch { scope, .. } => scope.to_string(),
         }

@@ -234,6 +234,9 @@ impl Stage {
             }
             "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
             "access.evaluate.batch" => json!({ "evaluations": [{}] }),
+            "webhook.list" => json!({}),
+            "webhook.create" => json!({ "url": "https://hooks.example.com/ok", "events": ["agent.gate.pending"] }),
+            name if name.starts_with("webhook.") => self.webhook(of, who).await,
             "audit.proof" => json!({ "seq": if of == Absent { 999_999 } else { 1 } }),
             "audit.consistency" => json!({ "from": 1 }),
             _ => json!({}),
@@ -257,7 +260,10 @@ impl Stage {
     async fn try_it(&mut self, entry: &Entry, of: Of, who: &Who) -> Answer {
         let input = self.input(entry.spec.name, of, who).await;
         let token = self.credential(who).await;
-        let (path, rest) = fill(entry.spec.route.path, &input);
+        let (path, mut rest) = fill(entry.spec.route.path, &input);
+        if entry.spec.name.starts_with("webhook.") {
+            rest.remove("message");
+        }
         let answer = match entry.spec.route.method.name() {
             method @ ("GET" | "DELETE") => {
                 let query: Vec<String> = rest
@@ -276,6 +282,10 @@ impl Stage {
             }
             method => self.test.call(method, &path, &token, Some(Value::Object(rest))).await,
         };
+        if entry.spec.name.starts_with("webhook.") {
+            let made = (answer.status == 201).then(|| answer.json()["id"].clone());
+            self.remove_webhook(made.as_ref().unwrap_or(&input["id"])).await;
+        }
         if entry.spec.name == "kill" && answer.status == 200 {
             let off = json!({ "scope": input["scope"], "off": true });
             assert_eq!(self.test.post("/kill", &self.test.admin, off).await.status, 200);

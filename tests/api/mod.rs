@@ -31,4 +31,6 @@ mod tick;
 mod tokens;
 mod two_teams;
 mod waiting;
+mod webhook_inputs;
+pub mod webhooks;
 mod who_can;

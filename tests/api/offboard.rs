@@ -22,6 +22,7 @@ async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
         left.json(),
         json!({
             "tokens_revoked": 1, "approvals_cancelled": 0, "delegations_revoked": 0, "agents_handed_on": ["bot"], "agents_stopped": [],
+            "webhooks_handed_on": [], "webhooks_disabled": [],
             "teams_handed_on": [], "successor": "lea",
         })
     );

@@ -113,7 +113,7 @@ impl Throw {
             .iter()
             .zip(["{id}", "{actor}"])
             .fold(spec.route.path.to_owned(), |path, (word, name)| path.replace(name, &encode(word)));
-        let path = path.replace("{seq}", &encode(&self.path[0]));
+        let path = path.replace("{seq}", &encode(&self.path[0])).replace("{message}", &encode(&self.path[1]));
         let query: Vec<String> =
             self.query.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
         let path = if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) };

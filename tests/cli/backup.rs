@@ -17,7 +17,9 @@ fn a_backup_opens_as_a_company() {
     ];
     assert_snapshot("a_backup_opens_as_a_company", session(runs));
     let mode = |name: &str| std::fs::metadata(place.path().join(name)).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode("copy.db"), mode("copy.db.key")), (0o600, 0o600));
+    assert_eq!((mode("copy.db"), mode("copy.db.key"), mode("copy.db.secrets")), (0o600, 0o600, 0o600));
+    let secrets = |state: &str| std::fs::read(place.path().join(format!("{state}.secrets"))).unwrap();
+    assert_eq!(secrets("copy.db"), secrets(".ok/state.db"));
 }
 
 #[test]

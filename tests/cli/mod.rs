@@ -11,6 +11,7 @@ mod policy;
 mod reference;
 mod server;
 mod usage;
+mod webhooks;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -138,6 +139,9 @@ pub fn assert_snapshot(name: &str, text: impl std::fmt::Display) {
         (r"dlg_[0-9A-Z]{26}", "<dlg>"),
         (r"bgl_[0-9A-Z]{26}", "<bgl>"),
         (r"rsv_[0-9A-Z]{26}", "<rsv>"),
+        (r"whk_[0-9A-Z]{26}", "<whk>"),
+        (r"msg_[0-9A-Z]{26}", "<msg>"),
+        (r"whsec_[0-9A-Za-z+/]{43}=", "<secret>"),
         (r"ok\.local/[0-9A-Z]{26}/1\+[0-9a-f]{8}\+[0-9A-Za-z+/=]+", "<vkey>"),
         (r"ok\.local/[0-9A-Z]{26}/1", "<origin>"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z *", "<time> "),

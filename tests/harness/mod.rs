@@ -117,6 +117,8 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         entries: &ok::operations::ALL,
         policies: Bundle::built_in(),
         dev_auth: false,
+        secrets: None,
+        ports: vec![443],
         clock,
         entropy: Arc::new(TestEntropy(AtomicU64::new(seed << 32))),
     }
@@ -293,10 +295,10 @@ impl Test {
     }
 }
 
-/// A standard's addresses are not below `/api`.
+/// `/v1` and a standard's addresses are not below `/api`.
 fn address(path: &str) -> String {
-    let standard = path.starts_with("/access/") || path.starts_with("/.well-known/");
-    if standard { path.to_owned() } else { format!("/api{path}") }
+    let from_root = ["/v1/", "/access/", "/.well-known/"].iter().any(|start| path.starts_with(start));
+    if from_root { path.to_owned() } else { format!("/api{path}") }
 }
 
 fn router(company: &Company) -> axum::Router {

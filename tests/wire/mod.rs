@@ -5,6 +5,7 @@ mod connections;
 mod failures;
 mod stopping;
 mod stream;
+mod webhooks;
 
 use std::net::SocketAddr;
 use std::time::Duration;

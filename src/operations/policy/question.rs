@@ -99,6 +99,11 @@ fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<
     {
         return Ok(read.delegation_target(&delegation));
     }
+    if about(ResourceKind::Webhook)
+        && let Some(webhook) = read.webhook(id)?.filter(|webhook| webhook.created_at <= read.now())
+    {
+        return Ok(read.webhook_target(&webhook, None));
+    }
     if about(ResourceKind::Change)
         && let Some(change) = read.change(id)?.filter(|change| change.created_at <= read.now())
     {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
 use crate::policy::engine::{Looks, Named};
-use crate::policy::testing::{Approval, Around, Change, Event, Fixture, Member, Team, Token, Way, parse};
+use crate::policy::testing::{Approval, Around, Change, Event, Fixture, Member, Team, Token, Way, Webhook, parse};
 use crate::types::actor::{KillScope, Role};
 use crate::types::change::ChangeState;
 use crate::types::id::ActorId;
@@ -93,6 +93,17 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
         .extend(strange("Ok::Token").zip(max.iter().cycle()).map(|(id, max)| Token { id, holder: max.clone() }));
 
     propose(fixture, &everybody);
+    let hosts = || {
+        ["hooks.example.com"]
+            .into_iter()
+            .chain(named.texts.iter().map(String::as_str).filter(|text| text.contains('.')))
+    };
+    for (owner, (number, host)) in
+        ["ana", "max"].into_iter().flat_map(|owner| hosts().take(MOST).enumerate().map(move |host| (owner, host)))
+    {
+        let row = id(owner).map(|owner| Webhook { id: format!("whk_{owner}{number}"), owner, host: host.to_owned() });
+        fixture.webhooks.extend(row);
+    }
     let texts = || named.texts.iter().filter(|text| !text.is_empty()).take(MOST).map(String::as_str);
     for kind in ["token_issued"].into_iter().chain(texts()) {
         let rows = [("max", "max"), ("ana", "pia"), ("bot", "bot"), ("lea", "max"), ("", "")];
@@ -167,6 +178,7 @@ impl Scene {
                 let told = |id: &str| owned(id) || [".ana", ".max", ".bot"].iter().any(|author| id.ends_with(author));
                 self.fixture.changes.iter().map(|row| row.id.clone()).filter(|id| told(id)).collect()
             }
+            "Ok::Webhook" => self.fixture.webhooks.iter().map(|row| row.id.clone()).collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
             _ => Vec::new(),

@@ -110,6 +110,12 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
         told
     });
     list(&mut text, "changes", change.collect());
+    let webhooks = fixture.webhooks.iter().filter(|row| is_target(&row.id));
+    let webhook = webhooks.map(|row| {
+        let (owner, host) = (quoted(row.owner.as_str()), quoted(&row.host));
+        format!("id: {}, owner: {owner}, host: {host}", quoted(&row.id))
+    });
+    list(&mut text, "webhooks", webhook.collect());
     let mut chained: Vec<&Delegation> = Vec::new();
     for row in cases.iter().flat_map(|(case, _)| chain(fixture, case)) {
         if !chained.iter().any(|known| known.id == row.id) {
@@ -223,6 +229,7 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     case.around.kill.iter().for_each(|scope| name(&scope.to_string()));
     let is_target = |id: &str| case.target.as_deref() == Some(id);
     next.extend(fixture.tokens.iter().filter(|row| is_target(&row.id)).map(|row| row.holder.clone()));
+    next.extend(fixture.webhooks.iter().filter(|row| is_target(&row.id)).map(|row| row.owner.clone()));
     for row in fixture.events.iter().filter(|row| is_target(&format!("event:{}", row.id))) {
         next.extend(row.actor.iter().chain(&row.subjects).cloned());
     }

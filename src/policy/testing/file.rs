@@ -5,14 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::own::{self, Evaluation, Records};
-use super::rows::{Approval, Change, Delegation, Event, Member, Team, Token};
-
+use super::rows::{Approval, Change, Delegation, Event, Member, Team, Token, Webhook};
 use super::run::Expected;
 use crate::policy::Finding;
 use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
-use crate::types::actor::{ActorKind, KillScope};
-use crate::types::id::ActorId;
+use crate::types::actor::KillScope;
 use crate::types::impact::Decision;
 use crate::types::scope::Scopes;
 use crate::types::time::Time;
@@ -40,6 +38,8 @@ struct Fields {
     #[serde(default)]
     delegations: Vec<Delegation>,
     #[serde(default)]
+    webhooks: Vec<Webhook>,
+    #[serde(default)]
     records: Vec<own::Row>,
     #[serde(default)]
     cases: Vec<Line>,
@@ -61,6 +61,7 @@ pub struct Fixture {
     pub approvals: Vec<Approval>,
     pub changes: Vec<Change>,
     pub delegations: Vec<Delegation>,
+    pub webhooks: Vec<Webhook>,
 }
 
 /// The way by which a question comes.
@@ -217,6 +218,7 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         approvals,
         changes,
         delegations,
+        webhooks,
         records,
         cases,
         matrix,
@@ -243,7 +245,7 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
     let lines = yaml::item_lines(text, "evaluations", evaluations.len());
     let evaluations = lines.into_iter().zip(evaluations).map(|(line, one)| one.read(line)).collect::<Result<_, _>>()?;
     let now = now.unwrap_or(NOW);
-    let fixture = Fixture { now, teams, actors, tokens, events, approvals, changes, delegations };
+    let fixture = Fixture { now, teams, actors, tokens, events, approvals, changes, delegations, webhooks };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
         let head = yaml::line_of(text, &[list]);
         let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
@@ -252,62 +254,6 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         Err(YamlError::at(at, problem))
     })?;
     Ok(TestFile { fixture, cases: asked, records, evaluations })
-}
-
-impl Fixture {
-    /// What in it cannot be, with the list and the id that it is about.
-    fn problem(&self) -> Option<(&'static str, &str, String)> {
-        let teams: BTreeSet<&ActorId> = self.teams.iter().map(|team| &team.id).collect();
-        let members: BTreeSet<&ActorId> = self.actors.iter().map(|member| &member.id).collect();
-        let ids = self.teams.iter().map(|team| &team.id).chain(self.actors.iter().map(|member| &member.id));
-        let mut seen = BTreeSet::new();
-        for id in ids {
-            if !seen.insert(id) {
-                return Some(("actors", id.as_str(), format!("`{id}` is there twice")));
-            }
-        }
-        for team in &self.teams {
-            let missing =
-                team.lead.iter().find(|id| !members.contains(*id)).or(team.team.iter().find(|id| !teams.contains(*id)));
-            if !team.id.is_team() {
-                return Some((
-                    "teams",
-                    team.id.as_str(),
-                    format!("`{}` is not a team's id: write team:<name>", team.id),
-                ));
-            }
-            if let Some(missing) = missing {
-                return Some(("teams", team.id.as_str(), format!("`{}` names `{missing}`, who is not there", team.id)));
-            }
-        }
-        for member in &self.actors {
-            let missing = member
-                .team
-                .iter()
-                .find(|id| !teams.contains(*id))
-                .or(member.owner.iter().find(|id| !members.contains(*id)));
-            if member.id.is_team()
-                || member.kind == ActorKind::Team
-                || ["server", "visitor"].contains(&member.id.as_str())
-            {
-                return Some(("actors", member.id.as_str(), format!("`{}` cannot be a person or an agent", member.id)));
-            }
-            if let Some(missing) = missing {
-                return Some((
-                    "actors",
-                    member.id.as_str(),
-                    format!("`{}` names `{missing}`, who is not there", member.id),
-                ));
-            }
-        }
-        if let Some((id, problem)) = Delegation::problem(&self.delegations, &members) {
-            return Some(("delegations", id, problem));
-        }
-        let stranger = self.tokens.iter().find(|token| !members.contains(&token.holder));
-        stranger.map(|token| {
-            ("tokens", token.id.as_str(), format!("`{}` is held by `{}`, who is not there", token.id, token.holder))
-        })
-    }
 }
 
 impl Line {

@@ -14,7 +14,7 @@ use cedar_policy::EntityUid;
 
 pub use file::{Around, Case, Fixture, TestFile, Way, parse};
 pub use own::{Evaluation, Records};
-pub use rows::{Approval, Change, Delegation, Event, Member, Team, Token};
+pub use rows::{Approval, Change, Delegation, Event, Member, Team, Token, Webhook};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, cover, mutate, run};
 
 use super::{Answered, Closed, For, Giver, Question, Record, Slice, Snapshot};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::file::Fixture;
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::delegation::Authority;
@@ -110,6 +111,86 @@ pub struct Delegation {
     pub exhausted: bool,
     /// Its end: never unless given.
     pub expires_at: Option<Time>,
+}
+
+/// A place outside to which things are told.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Webhook {
+    pub id: String,
+    pub owner: ActorId,
+    pub host: String,
+}
+
+impl Fixture {
+    /// What in it cannot be, with the list and the id that it is about.
+    pub(super) fn problem(&self) -> Option<(&'static str, &str, String)> {
+        let teams: BTreeSet<&ActorId> = self.teams.iter().map(|team| &team.id).collect();
+        let members: BTreeSet<&ActorId> = self.actors.iter().map(|member| &member.id).collect();
+        let ids = self.teams.iter().map(|team| &team.id).chain(self.actors.iter().map(|member| &member.id));
+        let mut seen = BTreeSet::new();
+        for id in ids {
+            if !seen.insert(id) {
+                return Some(("actors", id.as_str(), format!("`{id}` is there twice")));
+            }
+        }
+        for team in &self.teams {
+            let missing =
+                team.lead.iter().find(|id| !members.contains(*id)).or(team.team.iter().find(|id| !teams.contains(*id)));
+            if !team.id.is_team() {
+                return Some((
+                    "teams",
+                    team.id.as_str(),
+                    format!("`{}` is not a team's id: write team:<name>", team.id),
+                ));
+            }
+            if let Some(missing) = missing {
+                return Some(("teams", team.id.as_str(), format!("`{}` names `{missing}`, who is not there", team.id)));
+            }
+        }
+        for member in &self.actors {
+            let missing = member
+                .team
+                .iter()
+                .find(|id| !teams.contains(*id))
+                .or(member.owner.iter().find(|id| !members.contains(*id)));
+            if member.id.is_team()
+                || member.kind == ActorKind::Team
+                || ["server", "visitor"].contains(&member.id.as_str())
+            {
+                return Some(("actors", member.id.as_str(), format!("`{}` cannot be a person or an agent", member.id)));
+            }
+            if let Some(missing) = missing {
+                return Some((
+                    "actors",
+                    member.id.as_str(),
+                    format!("`{}` names `{missing}`, who is not there", member.id),
+                ));
+            }
+        }
+        let rows = [
+            ("delegations", Delegation::problem(&self.delegations, &members)),
+            ("tokens", Token::problem(&self.tokens, &members)),
+            ("webhooks", Webhook::problem(&self.webhooks, &members)),
+        ];
+        rows.into_iter().find_map(|(list, found)| found.map(|(id, problem)| (list, id, problem)))
+    }
+}
+
+impl Token {
+    /// The first that somebody holds who is not there.
+    pub(super) fn problem<'a>(rows: &'a [Token], members: &BTreeSet<&ActorId>) -> Option<(&'a str, String)> {
+        let stranger = rows.iter().find(|row| !members.contains(&row.holder));
+        stranger.map(|row| (row.id.as_str(), format!("`{}` is held by `{}`, who is not there", row.id, row.holder)))
+    }
+}
+
+impl Webhook {
+    /// The first that belongs to somebody who is not there.
+    pub(super) fn problem<'a>(rows: &'a [Webhook], members: &BTreeSet<&ActorId>) -> Option<(&'a str, String)> {
+        let stranger = rows.iter().find(|row| !members.contains(&row.owner));
+        stranger.map(|row| (row.id.as_str(), format!("`{}` belongs to `{}`, who is not there", row.id, row.owner)))
+    }
 }
 
 impl Delegation {

@@ -190,6 +190,48 @@ CREATE TABLE delegation_reservation (
 ) STRICT;
 CREATE INDEX delegation_reservation_open ON delegation_reservation (delegation) WHERE settled_cents IS NULL;
 
+-- Places outside that are told of some things. Their secrets are kept nowhere.
+CREATE TABLE webhook (
+  id             TEXT PRIMARY KEY,
+  owner          TEXT NOT NULL,
+  host           TEXT NOT NULL,
+  url            TEXT NOT NULL,
+  topics         TEXT NOT NULL,    -- JSON
+  agents         TEXT NOT NULL,    -- JSON: of whose calls alone; empty for everybody's
+  description    TEXT NOT NULL,
+  include_output INTEGER NOT NULL,
+  format         TEXT NOT NULL,
+  status         TEXT NOT NULL,
+  generation     INTEGER NOT NULL, -- which of its secrets signs
+  both_until     INTEGER,          -- until when the one before it signs too
+  failing_since  INTEGER,
+  created_at     INTEGER NOT NULL,
+  updated_at     INTEGER NOT NULL,
+  deleted        INTEGER NOT NULL
+) STRICT;
+CREATE INDEX webhook_by_age ON webhook (created_at DESC, id) WHERE deleted = 0;
+-- What is to be done outside, and what came of it.
+CREATE TABLE outbox (
+  id           TEXT PRIMARY KEY,
+  kind         TEXT NOT NULL,      -- webhook
+  recipient    TEXT NOT NULL,
+  topic        TEXT NOT NULL,
+  body         TEXT NOT NULL,
+  state        TEXT NOT NULL,
+  attempts     INTEGER NOT NULL,
+  due_at       INTEGER,            -- of what is pending
+  created_at   INTEGER NOT NULL,
+  ended_at     INTEGER,
+  last_at      INTEGER,
+  last_outcome TEXT,
+  http_status  INTEGER,
+  error        TEXT
+) STRICT;
+CREATE INDEX outbox_pending ON outbox (recipient, due_at, id) WHERE state = 'pending';
+CREATE INDEX outbox_ended ON outbox (recipient, created_at DESC, id DESC) WHERE state <> 'pending';
+CREATE INDEX outbox_by_age ON outbox (recipient, created_at DESC, id);
+CREATE INDEX outbox_tried ON outbox (recipient, last_at) WHERE last_at IS NOT NULL;
+
 CREATE TABLE inbox (
   id          TEXT PRIMARY KEY,
   actor       TEXT NOT NULL,

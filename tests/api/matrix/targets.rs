@@ -44,7 +44,11 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "openapi.read"
         | "policy.who_can"
         | "tick"
-        | "token.list" => &[Company],
+        | "token.list"
+        | "webhook.create"
+        | "webhook.list" => &[Company],
+        "webhook.read" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "webhook.test"
+        | "webhook.deliveries" | "webhook.redeliver" => &[Own, Another, Absent],
         "break_glass.list" => &[Company],
         "break_glass.open" => &[Own],
         "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],

@@ -81,4 +81,37 @@ impl Stage {
         let kept = self.test.post(&format!("/delegations/{id}/reservations"), &self.test.admin, reserve).await.json();
         (id, kept["id"].as_str().unwrap().to_owned())
     }
+
+    /// A webhook of the caller, if it can have one, or of ana; and a message that was to be sent to it.
+    pub(super) async fn webhook(&mut self, of: Of, who: &Who) -> Value {
+        let new = json!({ "url": "https://hooks.example.com/ok", "events": ["agent.gate.pending"] });
+        let machine = ["bot", "ext", ""].contains(&who.id);
+        let id = match of {
+            Absent => {
+                return json!({ "id": "whk_00000000000000000000000000", "message": "msg_00000000000000000000000000" });
+            }
+            Own if !machine => {
+                // Nobody but admins names one; others get it from an admin who leaves.
+                let admin = self.fresh("giver");
+                let token = self.test.add(&admin, "person", json!({ "role": "admin" })).await;
+                let id = self.test.post("/v1/webhooks", &token, new).await.json()["id"].clone();
+                let leaving = json!({ "reason": "a matrix", "successor": who.id });
+                let left = self.test.post(&format!("/actors/{admin}/offboard"), &self.test.admin, leaving).await;
+                assert_eq!(left.json()["webhooks_handed_on"][0], id, "{}", left.text());
+                id
+            }
+            _ => self.test.post("/v1/webhooks", &self.test.admin, new).await.json()["id"].clone(),
+        };
+        let path = format!("/v1/webhooks/{}", id.as_str().unwrap());
+        self.test.post(&format!("{path}/test"), &self.test.admin, json!({})).await;
+        let sent = self.test.get(&format!("{path}/deliveries"), &self.test.admin).await.json();
+        json!({ "id": id, "message": sent["data"][0]["id"] })
+    }
+
+    /// So that there are never too many.
+    pub(super) async fn remove_webhook(&self, id: &Value) {
+        if let Some(id) = id.as_str() {
+            self.test.call("DELETE", &format!("/v1/webhooks/{id}"), &self.test.admin, None).await;
+        }
+    }
 }

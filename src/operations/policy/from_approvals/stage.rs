@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::call::Call;
 use crate::gate::{Reader, Target};
 use crate::policy::diff::{Answer, test_file};
-use crate::policy::testing::{Approval, Around, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way};
+use crate::policy::testing::{
+    Approval, Around, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way, Webhook,
+};
 use crate::policy::{Answered, Ruling, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::ActorKind;
@@ -82,6 +84,7 @@ fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
         approvals: Vec::new(),
         changes: Vec::new(),
         delegations: Vec::new(),
+        webhooks: Vec::new(),
     };
     let mut rows: Vec<&Actor> = known(read).collect();
     rows.sort_by(|one, other| one.id.cmp(&other.id));
@@ -128,6 +131,7 @@ fn thing(target: &Target, fixture: &mut Fixture) {
             let (target, state) = (Some(to), Some(state));
             fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf });
         }
+        Target::Webhook { id, owner, host, .. } => fixture.webhooks.push(Webhook { id, owner, host }),
         // Each link of the chain with the next, as rows before the one that it is about.
         Target::Delegation { id, giver, taker, chain } => {
             let above: Vec<ActorId> = chain.into_iter().skip(1).collect();

@@ -1,0 +1,184 @@
+//! `ok webhooks`: places outside that are told of some things. A secret is printed once, alone on stdout.
+
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use serde_json::{Value, json};
+
+use super::client::set;
+use super::exit::{Exit, Failure};
+use super::{Context, client, show};
+use crate::types::id::ActorId;
+use crate::types::webhook::{SignatureFormat, Topic};
+
+/// Name places outside that are told of some things, and see what was sent
+///
+/// A running server sends; without one, messages wait.
+#[derive(Subcommand)]
+pub enum Webhooks {
+    /// Add one; the secret that its messages are signed with is printed this once
+    ///
+    /// Example: `ok webhooks add https://hooks.example.com/ok --event agent.gate.pending`
+    Add(New),
+    /// List webhooks, newest first
+    List {
+        /// How many at most
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        limit: Option<u32>,
+    },
+    /// Show one webhook
+    Show {
+        #[arg(value_name = "WEBHOOK")]
+        id: String,
+    },
+    /// Change what it is told and where, or switch it on or off
+    Update(Changes),
+    /// Delete one; what was not delivered yet is not sent any more
+    Remove {
+        #[arg(value_name = "WEBHOOK")]
+        id: String,
+    },
+    /// Give it another secret, printed this once; for a day the one before it signs too
+    Rotate {
+        #[arg(value_name = "WEBHOOK")]
+        id: String,
+    },
+    /// Send a message to see whether it arrives
+    Test {
+        #[arg(value_name = "WEBHOOK")]
+        id: String,
+    },
+    /// List what was or is to be sent, newest first
+    Deliveries {
+        #[arg(value_name = "WEBHOOK")]
+        id: String,
+        /// How many at most
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        limit: Option<u32>,
+    },
+    /// Send a message once more, at once, under the same id
+    Redeliver {
+        #[arg(value_name = "WEBHOOK")]
+        id: String,
+        #[arg(value_name = "MESSAGE")]
+        message: String,
+    },
+}
+
+#[derive(clap::Args)]
+pub struct New {
+    /// A public https address
+    url: String,
+    /// What it is told of; may be given several times
+    #[arg(long = "event", required = true, value_parser = topics())]
+    events: Vec<String>,
+    /// Only of what this agent does; may be given several times
+    #[arg(long = "agent", value_name = "ID")]
+    agents: Vec<ActorId>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    description: String,
+    /// How messages are signed: with a shared secret, or with a key of which it gets the public half
+    #[arg(long, default_value = "v1", value_parser = PossibleValuesParser::new(SignatureFormat::ALL.iter().map(|one| one.name())))]
+    signature: String,
+}
+
+#[derive(clap::Args)]
+pub struct Changes {
+    #[arg(value_name = "WEBHOOK")]
+    id: String,
+    /// A public https address
+    #[arg(long)]
+    url: Option<String>,
+    /// What it is told of; may be given several times
+    #[arg(long = "event", value_parser = topics())]
+    events: Vec<String>,
+    /// Only of what this agent does; may be given several times
+    #[arg(long = "agent", value_name = "ID", conflicts_with = "everybody")]
+    agents: Vec<ActorId>,
+    /// Of what everybody does
+    #[arg(long)]
+    everybody: bool,
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// Send again, from now on
+    #[arg(long)]
+    enable: bool,
+    /// Send nothing
+    #[arg(long, conflicts_with = "enable")]
+    disable: bool,
+}
+
+fn topics() -> PossibleValuesParser {
+    PossibleValuesParser::new(Topic::ALL.iter().map(|one| one.name()))
+}
+
+const COLUMNS: [&str; 6] = ["id", "status", "owner", "url", "events", "description"];
+const FIELDS: [&str; 10] =
+    ["id", "status", "owner", "url", "events", "agents", "description", "format", "both_until", "last_delivery"];
+const SENT: [&str; 7] = ["id", "type", "state", "attempts", "http_status", "error", "next_at"];
+
+impl Webhooks {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        match self {
+            Webhooks::Add(new) => {
+                let input = json!({
+                    "url": new.url, "events": new.events, "agents": new.agents, "description": new.description,
+                    "format": new.signature,
+                });
+                secret(context, "webhook.create", input, "its messages are signed with this").await
+            }
+            Webhooks::List { limit } => {
+                let rows = client::list(context, "webhook.list", json!({}), limit).await?;
+                context.show(&rows.clone().into(), || show::table(&COLUMNS, &rows))
+            }
+            Webhooks::Show { id } => told(context, "webhook.read", json!({ "id": id }), &FIELDS).await,
+            Webhooks::Update(changes) => told(context, "webhook.update", changes.input(), &FIELDS).await,
+            Webhooks::Remove { id } => told(context, "webhook.delete", json!({ "id": id }), &["id", "deleted"]).await,
+            Webhooks::Rotate { id } => {
+                let input = json!({ "id": id });
+                secret(context, "webhook.rotate", input, "for a day, the secret before it signs too").await
+            }
+            Webhooks::Test { id } => told(context, "webhook.test", json!({ "id": id }), &["id", "type"]).await,
+            Webhooks::Deliveries { id, limit } => {
+                let rows = client::list(context, "webhook.deliveries", json!({ "id": id }), limit).await?;
+                context.show(&rows.clone().into(), || show::table(&SENT, &rows))
+            }
+            Webhooks::Redeliver { id, message } => {
+                told(context, "webhook.redeliver", json!({ "id": id, "message": message }), &SENT).await
+            }
+        }
+    }
+}
+
+impl Changes {
+    /// What was given, and nothing else.
+    fn input(self) -> Value {
+        let mut input = json!({ "id": self.id, "url": self.url, "description": self.description });
+        if !self.events.is_empty() {
+            set(&mut input, "events", self.events);
+        }
+        if !self.agents.is_empty() || self.everybody {
+            set(&mut input, "agents", json!(self.agents));
+        }
+        if self.enable || self.disable {
+            set(&mut input, "status", if self.enable { "active" } else { "disabled" });
+        }
+        input
+    }
+}
+
+async fn told(context: &Context, op: &str, input: Value, fields: &[&str]) -> Result<Exit, Failure> {
+    let answer = client::call(context, op, input).await?;
+    context.show(&answer, || show::fields(fields, &answer))
+}
+
+/// An answer with a secret: that alone on stdout.
+async fn secret(context: &Context, op: &str, input: Value, what: &str) -> Result<Exit, Failure> {
+    let answer = client::call(context, op, input).await?;
+    context.show(&answer, || {
+        show::text(&show::cell(answer.get("secret")))?;
+        show::note(&format!("{}: {what}; it is shown this once", show::cell(answer.get("id"))));
+        Ok(())
+    })
+}

@@ -1,0 +1,27 @@
+//! How the server acts by itself: through the gate, as `Ok::Server`.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::gate::{Gate, Request};
+use crate::types::caller::{Channel, Credential, Presented};
+use crate::types::refusal::{Refusal, Stop};
+
+/// Performs an operation as the server.
+pub(super) async fn perform<T: DeserializeOwned>(gate: &Arc<Gate>, operation: &str, input: Value) -> Result<T, Stop> {
+    let entry = gate.entry(operation).ok_or_else(Refusal::not_found)?;
+    let presented = Presented { credential: Credential::Server, channel: Channel::Tick, address: None, under: None };
+    let caller = gate.admit(&presented, &entry.spec)?;
+    let call = entry.prepare(input).map_err(|bad| Refusal::bad_request(bad.to_string()))?;
+    let reply = gate.perform(Request { caller, call, idem: None }).await?;
+    Ok(serde_json::from_slice(&reply.body)?)
+}
+
+pub(super) fn in_words(stop: Stop) -> String {
+    match stop {
+        Stop::Refused(refusal) => refusal.to_string(),
+        Stop::Failed(fault) => fault.to_string(),
+    }
+}

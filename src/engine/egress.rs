@@ -1,0 +1,127 @@
+//! The one way out over the network. It goes to public addresses alone: an address that stands in a URL is judged before,
+//! and what a name leads to when it is looked up, with no second look-up in between. It follows no redirect, takes no proxy
+//! from the environment and reads no answer beyond its head.
+
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::redirect::Policy;
+
+use crate::types::egress::Egress;
+
+/// For one request, from the look-up to the answer's head.
+const WHOLE: Duration = Duration::from_secs(20);
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A client that can go nowhere else.
+pub struct Client {
+    http: reqwest::Client,
+    egress: Egress,
+}
+
+/// What came back.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    pub status: Option<u16>,
+    /// Why there is no status, or what is wrong with it.
+    pub error: Option<String>,
+    /// Seconds for which the other side wants nothing.
+    pub retry_after: Option<u32>,
+}
+
+impl Client {
+    pub fn new(egress: Egress) -> Result<Client, String> {
+        let http = reqwest::Client::builder()
+            .dns_resolver(std::sync::Arc::new(Vetted(egress.clone())))
+            .redirect(Policy::none())
+            .no_proxy()
+            .referer(false)
+            .timeout(WHOLE)
+            .connect_timeout(CONNECT)
+            .pool_max_idle_per_host(0)
+            .user_agent(concat!("ok/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Ok(Client { http: http.map_err(|error| because(&error))?, egress })
+    }
+
+    /// Sends one JSON text. `now`, in seconds since 1970, is what a time in the answer is compared with.
+    pub async fn post(&self, url: &str, headers: &[(&'static str, String)], body: String, now: i64) -> Answered {
+        let failed = |error: String| Answered { error: Some(error), ..Answered::default() };
+        // Judged again: what was fine when it was named need not be any more.
+        let url = match self.egress.destination(url) {
+            Ok(url) => url,
+            Err(why) => return failed(format!("the address {why}")),
+        };
+        let request = self.http.post(url).header(CONTENT_TYPE, "application/json");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+        match request.body(body).send().await {
+            Ok(answer) => {
+                let status = answer.status();
+                let error = status.is_redirection().then(|| "it redirects, which is never followed".to_owned());
+                Answered { status: Some(status.as_u16()), error, retry_after: retry_after(answer.headers(), now) }
+            }
+            Err(error) if error.is_timeout() => failed("no answer within 20 seconds".into()),
+            Err(error) => failed(because(&error)),
+        }
+    }
+}
+
+/// Seconds, or a time.
+fn retry_after(headers: &HeaderMap, now: i64) -> Option<u32> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let until = || jiff::fmt::rfc2822::parse(text).ok()?.timestamp().as_second().checked_sub(now);
+    text.parse().ok().or_else(|| u32::try_from(until()?).ok())
+}
+
+/// The cause, without the address.
+fn because(error: &reqwest::Error) -> String {
+    let mut cause = error.source();
+    while let Some(next) = cause.and_then(Error::source) {
+        cause = Some(next);
+    }
+    cause.map_or_else(|| "the request could not be sent".to_owned(), ToString::to_string)
+}
+
+/// Looks names up, and passes on only what may be connected to.
+struct Vetted(Egress);
+
+impl Resolve for Vetted {
+    fn resolve(&self, name: Name) -> Resolving {
+        let egress = self.0.clone();
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let fine: Vec<SocketAddr> = found.filter(|address| egress.admits(address.ip())).collect();
+            if fine.is_empty() {
+                let why = format!("`{}` leads to no public address", name.as_str());
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why).into());
+            }
+            Ok(Box::new(fine.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_leads_here_leads_nowhere() {
+        let found = Vetted(Egress::default()).resolve("localhost".parse().unwrap()).await;
+        assert_eq!(found.err().unwrap().to_string(), "`localhost` leads to no public address");
+        let here = Egress { loopback: true, ..Egress::default() };
+        assert!(Vetted(here).resolve("localhost".parse().unwrap()).await.is_ok());
+    }
+
+    #[test]
+    fn how_long_nothing_is_wanted_is_said_in_seconds_or_as_a_time() {
+        let said =
+            |text: &str| retry_after(&[(RETRY_AFTER, text.parse().unwrap())].into_iter().collect(), 1_445_412_400);
+        assert_eq!(said("120"), Some(120));
+        assert_eq!(said("Wed, 21 Oct 2015 07:28:00 GMT"), Some(80));
+        assert_eq!((said("Wed, 21 Oct 2015 07:00:00 GMT"), said("soon")), (None, None));
+    }
+}

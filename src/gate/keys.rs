@@ -1,0 +1,34 @@
+//! Files that hold one key: 32 random bytes, as 64 hex digits, that nobody but their owner reads.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+/// Reads a key, or says what is wrong with the file.
+pub(super) fn read(path: &Path) -> Result<Zeroizing<[u8; 32]>, String> {
+    let text = std::fs::read_to_string(path).map(Zeroizing::new);
+    let text = text.map_err(|error| format!("cannot be read: {error}"))?;
+    let mut key = Zeroizing::new([0; 32]);
+    hex::decode_to_slice(text.trim(), &mut *key).map_err(|_| "is not a key: 64 hex digits are expected".to_owned())?;
+    Ok(key)
+}
+
+/// Makes a key unless there is one; whether it did. Never overwritten: it may belong to a company whose file was moved
+/// away for a moment.
+pub(super) fn make(path: &Path, key: &[u8; 32]) -> Result<bool, String> {
+    if path.exists() {
+        return Ok(false);
+    }
+    write(path, key).map(|()| true).map_err(|error| format!("cannot be written: {error}"))
+}
+
+fn write(path: &Path, key: &[u8; 32]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    writeln!(file, "{}", hex::encode(key))?;
+    file.sync_all()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}

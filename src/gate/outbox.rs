@@ -1,0 +1,120 @@
+//! Effects outside the company: what is to be told is recorded in the transaction of what it tells of, in this one place,
+//! whatever operation led to it. It is carried out later, from the record, and the outcome is recorded.
+//!
+//! Always true: where nobody wants to be told, this costs a look at an empty list; what a transaction takes back was never
+//! intended; a subscription is told only what its owner may see.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::facts;
+use super::rule;
+use super::target::Target;
+use super::world::World;
+use crate::log::record::{Decision, Entry};
+use crate::store::webhooks::Webhook;
+use crate::types::actor::ActorKind;
+use crate::types::caller::{Caller, Channel, Who};
+use crate::types::canonical;
+use crate::types::entropy::Entropy;
+use crate::types::event::Event;
+use crate::types::id::{ActorId, Id, Kind};
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+use crate::types::webhook::{TEST, Topic};
+
+/// Most characters of a summary.
+const SUMMARY: usize = 500;
+
+/// One thing that can be told.
+struct News {
+    topic: &'static str,
+    /// Who brought it about.
+    by: ActorId,
+    /// The one subscription that it is for; all of its topic if none.
+    only: Option<String>,
+    /// What its owner must be allowed to read.
+    about: Option<(&'static str, Target)>,
+    data: Value,
+}
+
+/// A subscription as policies see it.
+pub(super) fn webhook_target(world: &World, id: &str, owner: &ActorId, host: &str) -> Target {
+    let killed = facts::killed(world, &holder(owner));
+    let held = killed.actor || killed.team;
+    Target::Webhook { id: id.to_owned(), owner: owner.clone(), host: host.to_owned(), held }
+}
+
+fn holder(actor: &ActorId) -> Caller {
+    Caller::new(Who::Holder(actor.clone()), Channel::Tick)
+}
+
+/// What is to be sent because of these entries.
+pub(super) fn intents(world: &World, entries: &[Entry], entropy: &dyn Entropy, now: Time) -> Result<Vec<Entry>, Fault> {
+    let mut intents = Vec::new();
+    if world.webhooks.is_empty() {
+        return Ok(intents);
+    }
+    for entry in entries {
+        let Some(news) = news(world, entry) else { continue };
+        // A kill switch holds what is to be sent; it does not make it unsaid.
+        let calm = World { kills: Arc::default(), ..world.clone() };
+        for webhook in world.webhooks.iter().filter(|webhook| wants(&calm, webhook, &news, now)) {
+            let id = Id::new(Kind::Message, now.0, entropy.bits128());
+            let body = json!({ "type": news.topic, "timestamp": now, "data": news.data });
+            let body = String::from_utf8_lossy(&canonical::to_vec(&body)?).into_owned();
+            let (owner, topic) = (webhook.owner.clone(), news.topic.to_owned());
+            let event = Event::DeliveryIntended { id, webhook: Id::stored(&webhook.id), owner, topic, body };
+            let actor = ActorId::system();
+            intents.push(Entry { actor, event, decision: Decision::System, ..entry.clone() });
+        }
+    }
+    Ok(intents)
+}
+
+fn wants(world: &World, webhook: &Webhook, news: &News, now: Time) -> bool {
+    match &news.only {
+        Some(only) => return webhook.id == *only,
+        None if !webhook.topics.iter().any(|topic| topic.name() == news.topic) => return false,
+        None => {}
+    }
+    let owner = holder(&webhook.owner);
+    let sees = |(sight, target): &(&str, Target)| rule::Asker::new(world, &owner, target, now).sees(sight);
+    (webhook.agents.is_empty() || webhook.agents.contains(&news.by)) && news.about.as_ref().is_none_or(sees)
+}
+
+/// What an entry is as news, if it is any. No arguments of the call, and nothing that is secret.
+fn news(world: &World, entry: &Entry) -> Option<News> {
+    match &entry.event {
+        Event::ApprovalRequested { id, operation, target, reason, expires_at, approvers, on_behalf_of, .. } => {
+            let by = entry.actor.clone();
+            let about = Target::Approval {
+                id: id.to_string(),
+                requester: by.clone(),
+                operation: operation.clone(),
+                approvers: approvers.clone(),
+                behalf: on_behalf_of.clone(),
+            };
+            let summary: String =
+                format!("{by} asks for {operation} of {target}: {reason}").chars().take(SUMMARY).collect();
+            let person = world.card(&by).is_none_or(|card| card.actor.kind == ActorKind::Person);
+            let data = json!({
+                "approval_id": id,
+                "run_id": null,
+                "action": operation,
+                "summary": summary,
+                "expires_at": expires_at,
+                "user_id": person.then_some(&by),
+                "agent_id": (!person).then_some(&by),
+            });
+            let about = Some(("approval.read", about));
+            Some(News { topic: Topic::GatePending.name(), by, only: None, about, data })
+        }
+        Event::WebhookTested { id, .. } => {
+            let data = json!({ "webhook_id": id });
+            Some(News { topic: TEST, by: entry.actor.clone(), only: Some(id.to_string()), about: None, data })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,113 @@
+//! Naming a place outside that is told of some things.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shown::{ShownWebhook, shown};
+use super::{MOST, host, problems};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::store::webhooks::Webhook;
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Kind};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::webhook::{SignatureFormat, Topic, WebhookStatus};
+
+/// A webhook to be.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewWebhook {
+    /// Where messages are sent: a public https address, at most 2048 bytes.
+    pub url: String,
+    /// What it is told of.
+    pub events: Vec<Topic>,
+    /// What it is for; at most 256 characters.
+    #[serde(default)]
+    pub description: String,
+    /// Only of what these agents do; at most 100. Of everybody's unless given.
+    #[serde(default)]
+    pub agents: Vec<ActorId>,
+    /// Messages about runs hold their output too.
+    #[serde(default)]
+    pub include_output: bool,
+    /// How messages are signed: `v1`, with a shared secret, unless given; or `v1a`, with a key of which it gets the public
+    /// half.
+    #[serde(default = "v1")]
+    pub format: SignatureFormat,
+}
+
+const fn v1() -> SignatureFormat {
+    SignatureFormat::V1
+}
+
+/// A webhook with its secret, which is shown this once.
+#[derive(Serialize, JsonSchema)]
+pub struct CreatedWebhook {
+    /// What messages are verified with: `whsec_…`, or with `v1a` the public key, `whpk_…`. Shown this once.
+    pub secret: String,
+    #[serde(flatten)]
+    pub webhook: ShownWebhook,
+}
+
+/// Name a place outside that is told of some things.
+pub enum Create {}
+
+impl Change for Create {
+    const SPEC: Spec = Spec {
+        name: "webhook.create",
+        doc: "Name a place outside that is told of some things. The secret that its messages are signed with is shown this once.",
+        scope: Reach::Full,
+        route: post("/v1/webhooks").from_root().created().secret("secret"),
+        about: &[ResourceKind::Webhook],
+        events: &[EventKind::WebhookCreated],
+    };
+    type Input = NewWebhook;
+    type Output = CreatedWebhook;
+
+    fn target(input: &NewWebhook, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.new_webhook_target(&read.caller().actor(), &host(&input.url)))
+    }
+
+    fn run(permit: Permit<Self>, input: NewWebhook, draft: &mut Draft<'_>) -> Result<CreatedWebhook, Stop> {
+        let id = draft.new_id(Kind::Webhook);
+        let NewWebhook { url, events, description, agents, include_output, format } = input;
+        let webhook = Webhook {
+            id: id.to_string(),
+            owner: permit.actor(),
+            host: host(&url),
+            url,
+            topics: events.into_iter().collect(),
+            agents: agents.into_iter().collect(),
+            description,
+            include_output,
+            format,
+            status: WebhookStatus::Active,
+            generation: 1,
+            both_until: None,
+            failing_since: None,
+            created_at: permit.now(),
+            updated_at: permit.now(),
+            deleted: false,
+        };
+        let problems = problems(&webhook, draft.read());
+        if !problems.is_empty() {
+            return Err(Refusal::invalid(problems).into());
+        }
+        if draft.read().count_webhooks()? >= MOST {
+            return Err(Refusal::conflict(format!("there are {MOST} webhooks already; delete one first")).into());
+        }
+        let secret = draft.read().webhook_secret(&webhook)?;
+        let Webhook { owner, host, url, topics, agents, description, include_output, format, .. } = webhook.clone();
+        draft.record(Event::WebhookCreated {
+            id,
+            owner,
+            host,
+            url,
+            topics,
+            agents,
+            description,
+            include_output,
+            format,
+        })?;
+        Ok(CreatedWebhook { secret, webhook: shown(webhook, None) })
+    }
+}

@@ -1,0 +1,134 @@
+//! What is sent to a webhook: trying it out, looking at it, sending it once more.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shown::{ShownDelivery, delivery};
+use super::{OneWebhook, find, target};
+use crate::gate::{Change, Draft, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::store::outbox::{self, Intent};
+use crate::store::webhooks::Webhook;
+use crate::types::event::{Event, EventKind};
+use crate::types::id::Id;
+use crate::types::page::{ListQuery, Listed};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::webhook::{IntentState, TEST, WebhookStatus};
+
+fn enabled(webhook: Webhook) -> Result<Webhook, Refusal> {
+    if webhook.status == WebhookStatus::Disabled {
+        return Err(Refusal::conflict(format!("{} is disabled; switch it on first", webhook.id)));
+    }
+    Ok(webhook)
+}
+
+/// That a message was asked for.
+#[derive(Serialize, JsonSchema)]
+pub struct TestedWebhook {
+    pub id: String,
+    /// `webhook.test`
+    pub r#type: String,
+}
+
+/// Send a message to see whether it arrives.
+pub enum Test {}
+
+impl Change for Test {
+    const SPEC: Spec = Spec {
+        name: "webhook.test",
+        doc: "Send a `webhook.test` message, to see whether it arrives; its deliveries tell.",
+        scope: Reach::Full,
+        route: post("/v1/webhooks/{id}/test").from_root(),
+        about: &[ResourceKind::Webhook],
+        events: &[EventKind::WebhookTested],
+    };
+    type Input = OneWebhook;
+    type Output = TestedWebhook;
+
+    fn target(input: &OneWebhook, read: &Reader<'_>) -> Result<Target, Stop> {
+        target(&input.id, read)
+    }
+
+    fn run(_: Permit<Self>, input: OneWebhook, draft: &mut Draft<'_>) -> Result<TestedWebhook, Stop> {
+        let webhook = enabled(find(&input.id, draft.read())?)?;
+        draft.record(Event::WebhookTested { id: Id::stored(&webhook.id), owner: webhook.owner })?;
+        Ok(TestedWebhook { id: webhook.id, r#type: TEST.into() })
+    }
+}
+
+/// Which deliveries.
+#[derive(Deserialize, JsonSchema)]
+pub struct Which {
+    pub id: String,
+    #[serde(flatten)]
+    pub page: ListQuery,
+}
+
+/// List deliveries.
+pub enum Deliveries {}
+
+impl Query for Deliveries {
+    const SPEC: Spec = Spec {
+        name: "webhook.deliveries",
+        doc: "List what was or is to be sent to a webhook, newest first: what is pending, and the last 1000 that ended.",
+        scope: Reach::Full,
+        route: get("/v1/webhooks/{id}/deliveries").from_root(),
+        about: &[ResourceKind::Webhook],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Listed<ShownDelivery>;
+
+    fn target(input: &Which, read: &Reader<'_>) -> Result<Target, Stop> {
+        target(&input.id, read)
+    }
+
+    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Listed<ShownDelivery>, Stop> {
+        let what = format!("webhook.deliveries {}", input.id);
+        let fetch = |from: &_, limit| read.deliveries_after(&input.id, from, limit);
+        let page: Listed<Intent> = read.page(&input.page.page()?, what, fetch, |_| true, outbox::position)?.into();
+        let data = page.data.into_iter().map(delivery).collect();
+        Ok(Listed { data, has_more: page.has_more, next_cursor: page.next_cursor })
+    }
+
+    fn next(output: &Listed<ShownDelivery>) -> Option<String> {
+        output.next_cursor.clone()
+    }
+}
+
+/// One message of one webhook.
+#[derive(Deserialize, JsonSchema)]
+pub struct OneDelivery {
+    pub id: String,
+    pub message: String,
+}
+
+/// Send a message once more.
+pub enum Redeliver {}
+
+impl Change for Redeliver {
+    const SPEC: Spec = Spec {
+        name: "webhook.redeliver",
+        doc: "Send a message once more, at once, under the same id.",
+        scope: Reach::Full,
+        route: post("/v1/webhooks/{id}/deliveries/{message}/redeliver").from_root(),
+        about: &[ResourceKind::Webhook],
+        events: &[EventKind::DeliveryRequeued],
+    };
+    type Input = OneDelivery;
+    type Output = ShownDelivery;
+
+    fn target(input: &OneDelivery, read: &Reader<'_>) -> Result<Target, Stop> {
+        let ours = read.delivery(&input.message)?.is_some_and(|intent| intent.recipient == input.id);
+        if ours { target(&input.id, read) } else { Err(Refusal::not_found().into()) }
+    }
+
+    fn run(permit: Permit<Self>, input: OneDelivery, draft: &mut Draft<'_>) -> Result<ShownDelivery, Stop> {
+        let webhook = enabled(find(&input.id, draft.read())?)?;
+        let intent = draft.read().delivery(&input.message)?.ok_or_else(Refusal::not_found)?;
+        let (id, owner) = (Id::stored(&intent.id), webhook.owner);
+        draft.record(Event::DeliveryRequeued { id, webhook: Id::stored(&webhook.id), owner })?;
+        let (state, due_at) = (IntentState::Pending, Some(permit.now()));
+        Ok(delivery(Intent { state, attempts: 0, due_at, ended_at: None, ..intent }))
+    }
+}

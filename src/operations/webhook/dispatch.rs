@@ -1,0 +1,91 @@
+//! What is to be sent now, for the courier. The policies are asked about each webhook, as the server: what they refuse is
+//! held, and told to nobody.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::vault::Signed;
+use crate::gate::{Permit, Query, Reader, ResourceKind, Route, Spec, Target};
+use crate::store::outbox::Intent;
+use crate::store::webhooks::Webhook;
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// What the courier can take.
+#[derive(Deserialize, JsonSchema)]
+pub struct Free {
+    /// Webhooks that something is being sent to already.
+    pub busy: BTreeSet<String>,
+    /// How many messages at most.
+    pub most: usize,
+}
+
+/// What is due.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Due {
+    pub messages: Vec<Message>,
+    /// In how many milliseconds the next is due, as far as is known.
+    pub wait_ms: Option<i64>,
+}
+
+/// One message, signed.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    pub id: String,
+    pub webhook: String,
+    /// Which attempt this is.
+    pub attempt: u32,
+    pub url: String,
+    /// Seconds since 1970.
+    pub timestamp: i64,
+    pub signature: String,
+    pub body: String,
+}
+
+/// Give the messages that are to be sent now.
+pub enum Dispatch {}
+
+impl Query for Dispatch {
+    const SPEC: Spec = Spec {
+        name: "webhook.dispatch",
+        doc: "Give the messages that are to be sent now, at most one for each webhook. The server asks itself, about each webhook.",
+        scope: Reach::Full,
+        route: Route::LOCAL.by_server(),
+        about: &[ResourceKind::Company, ResourceKind::Webhook],
+        events: &[],
+    };
+    type Input = Free;
+    type Output = Due;
+
+    fn target(_: &Free, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(permit: Permit<Self>, input: Free, read: &Reader<'_>) -> Result<Due, Stop> {
+        let mut due: Vec<(i64, &Webhook, Intent)> = Vec::new();
+        for webhook in read.enabled_webhooks().iter().filter(|webhook| !input.busy.contains(&webhook.id)) {
+            let Some(intent) = read.first_delivery(&webhook.id)? else { continue };
+            let Some(at) = intent.due_at else { continue };
+            if read.may("webhook.dispatch", &read.webhook_target(webhook, None)) {
+                due.push((at.0, webhook, intent));
+            }
+        }
+        // Who has waited longest comes first.
+        due.sort_by(|(one, _, a), (other, _, b)| (one, &a.id).cmp(&(other, &b.id)));
+        let now = permit.now();
+        let ready = due.iter().take_while(|(at, ..)| *at <= now.0).count();
+        let wait_ms = due.get(ready).map(|(at, ..)| at - now.0);
+        let ready = due.into_iter().take(ready.min(input.most));
+        let messages = ready.map(|(_, webhook, intent)| message(webhook, intent, read)).collect::<Result<_, _>>()?;
+        Ok(Due { messages, wait_ms })
+    }
+}
+
+fn message(webhook: &Webhook, intent: Intent, read: &Reader<'_>) -> Result<Message, Stop> {
+    let timestamp = read.now().0.div_euclid(1000);
+    let signature = read.webhook_signatures(webhook, &Signed { id: &intent.id, timestamp, body: &intent.body })?;
+    let (id, attempt, body) = (intent.id, intent.attempts.saturating_add(1), intent.body);
+    Ok(Message { id, webhook: webhook.id.clone(), attempt, url: webhook.url.clone(), timestamp, signature, body })
+}

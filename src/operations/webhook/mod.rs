@@ -1,0 +1,103 @@
+//! Webhooks: places outside that are told of some things. What is told is recorded by the gate with what it tells of; here
+//! is who is told, and what came of it. To name such a place lets things out of the company, so the policies decide about
+//! its host.
+
+mod create;
+mod deliveries;
+mod dispatch;
+mod leaving;
+mod list;
+mod settle;
+mod shown;
+mod update;
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::Url;
+
+use crate::gate::{Entry, Reader, Target};
+use crate::store::webhooks::Webhook;
+use crate::types::event::Event;
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Refusal, Stop};
+
+pub use dispatch::{Due, Message};
+pub(super) use leaving::hand_on;
+
+pub const ALL: &[Entry] = &[
+    Entry::change::<create::Create>(),
+    Entry::query::<list::List>(),
+    Entry::query::<list::Show>(),
+    Entry::change::<update::Update>(),
+    Entry::change::<update::Delete>(),
+    Entry::change::<update::Rotate>(),
+    Entry::change::<deliveries::Test>(),
+    Entry::query::<deliveries::Deliveries>(),
+    Entry::change::<deliveries::Redeliver>(),
+    Entry::query::<dispatch::Dispatch>(),
+    Entry::change::<settle::Settle>(),
+];
+
+/// Most webhooks of one company.
+const MOST: i64 = 100;
+/// Most agents that one webhook is limited to.
+const MOST_AGENTS: usize = 100;
+/// Most characters of a description.
+const DESCRIPTION: usize = 256;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct OneWebhook {
+    pub id: String,
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Webhook, Stop> {
+    Ok(read.webhook(id)?.ok_or_else(Refusal::not_found)?)
+}
+
+fn target(id: &str, read: &Reader<'_>) -> Result<Target, Stop> {
+    Ok(read.webhook_target(&find(id, read)?, None))
+}
+
+/// The host that an address names; empty where it is none.
+fn host(url: &str) -> String {
+    let url = Url::parse(url).ok();
+    url.and_then(|url| Some(url.host_str()?.trim_end_matches('.').to_owned())).unwrap_or_default()
+}
+
+/// What is wrong with a webhook.
+fn problems(webhook: &Webhook, read: &Reader<'_>) -> Vec<String> {
+    let mut problems = Vec::new();
+    problems.extend(read.egress().destination(&webhook.url).err().map(|why| format!("url: {why}")));
+    problems.extend(webhook.topics.is_empty().then(|| "events: must name at least one".to_owned()));
+    if webhook.description.chars().count() > DESCRIPTION {
+        problems.push(format!("description: must have at most {DESCRIPTION} characters"));
+    }
+    if webhook.agents.len() > MOST_AGENTS {
+        problems.push(format!("agents: must name at most {MOST_AGENTS}"));
+    }
+    let is_agent = |id: &ActorId| read.card(id).is_some_and(|card| card.actor.kind.is_agent());
+    let stranger = webhook.agents.iter().find(|id| !is_agent(id));
+    problems.extend(stranger.map(|id| format!("agents: there is no agent `{id}`")));
+    problems
+}
+
+/// As it is from now on.
+fn updated(id: &Id, webhook: &Webhook, enabled: bool) -> Event {
+    let Webhook { owner, host, url, topics, agents, description, include_output, .. } = webhook.clone();
+    Event::WebhookUpdated { id: id.clone(), owner, host, url, topics, agents, description, include_output, enabled }
+}
+
+/// That nothing is sent to it any more; its owner and the admins are told.
+fn disabled(webhook: &Webhook, reason: &str, read: &Reader<'_>) -> Event {
+    let admins = read.cards().filter(|card| card.actor.is_active_admin()).map(|card| card.actor.id.clone());
+    let told: BTreeSet<ActorId> = admins.chain([webhook.owner.clone()]).collect();
+    Event::WebhookDisabled {
+        id: Id::stored(&webhook.id),
+        owner: webhook.owner.clone(),
+        host: webhook.host.clone(),
+        reason: reason.to_owned(),
+        told: told.into_iter().collect(),
+    }
+}

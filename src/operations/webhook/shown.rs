@@ -1,0 +1,112 @@
+//! A webhook, and what was sent to it, as people see them.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::gate::Reader;
+use crate::store::outbox::Intent;
+use crate::store::webhooks::Webhook;
+use crate::types::id::ActorId;
+use crate::types::refusal::Stop;
+use crate::types::time::Time;
+use crate::types::webhook::{IntentState, Outcome, SignatureFormat, Topic, WebhookStatus};
+
+/// A place outside that is told of some things.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownWebhook {
+    pub id: String,
+    pub url: String,
+    pub events: BTreeSet<Topic>,
+    /// Only of what these agents do; of everybody's if empty.
+    pub agents: BTreeSet<ActorId>,
+    pub description: String,
+    pub include_output: bool,
+    pub format: SignatureFormat,
+    pub status: WebhookStatus,
+    /// It is told only what they may see.
+    pub owner: ActorId,
+    /// Until when the secret before the last signs too.
+    pub both_until: Option<Time>,
+    pub last_delivery: Option<LastDelivery>,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// What was tried last.
+#[derive(Serialize, JsonSchema)]
+pub struct LastDelivery {
+    pub id: String,
+    pub at: Option<Time>,
+    pub outcome: Option<Outcome>,
+    pub http_status: Option<u16>,
+    pub error: Option<String>,
+}
+
+/// One message to a webhook.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownDelivery {
+    /// The `webhook-id` of the message; the same each time that it is sent.
+    pub id: String,
+    /// What it tells of.
+    pub r#type: String,
+    pub state: IntentState,
+    /// Attempts so far, since it was last wanted.
+    pub attempts: u32,
+    /// When it is tried next.
+    pub next_at: Option<Time>,
+    /// What the receiver answered last.
+    pub http_status: Option<u16>,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    pub created_at: Time,
+    pub tried_at: Option<Time>,
+    pub ended_at: Option<Time>,
+}
+
+pub(super) fn shown(webhook: Webhook, last: Option<Intent>) -> ShownWebhook {
+    let told = |intent: Intent| LastDelivery {
+        id: intent.id,
+        at: intent.last_at,
+        outcome: intent.last_outcome,
+        http_status: intent.http_status,
+        error: intent.error,
+    };
+    ShownWebhook {
+        id: webhook.id,
+        url: webhook.url,
+        events: webhook.topics,
+        agents: webhook.agents,
+        description: webhook.description,
+        include_output: webhook.include_output,
+        format: webhook.format,
+        status: webhook.status,
+        owner: webhook.owner,
+        both_until: webhook.both_until,
+        last_delivery: last.map(told),
+        created_at: webhook.created_at,
+        updated_at: webhook.updated_at,
+    }
+}
+
+/// With what was tried last.
+pub(super) fn whole(webhook: Webhook, read: &Reader<'_>) -> Result<ShownWebhook, Stop> {
+    let last = read.last_delivery(&webhook.id)?;
+    Ok(shown(webhook, last))
+}
+
+pub(super) fn delivery(intent: Intent) -> ShownDelivery {
+    ShownDelivery {
+        id: intent.id,
+        r#type: intent.topic,
+        state: intent.state,
+        attempts: intent.attempts,
+        next_at: intent.due_at,
+        http_status: intent.http_status,
+        error: intent.error,
+        created_at: intent.created_at,
+        tried_at: intent.last_at,
+        ended_at: intent.ended_at,
+    }
+}

@@ -1,0 +1,164 @@
+//! Changing a webhook: what it is told and where, whether anything is sent, its secret; and deleting it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shown::{ShownWebhook, whole};
+use super::{OneWebhook, find, host, problems, target, updated};
+use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete, patch, post};
+use crate::store::webhooks::Webhook;
+use crate::types::event::{Event, EventKind};
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::{DAY, Time};
+use crate::types::webhook::{Topic, WebhookStatus};
+
+/// How long the secret before the last signs too.
+const BOTH: i64 = DAY;
+
+/// What is to be otherwise. What is absent stays as it is.
+#[derive(Deserialize, JsonSchema)]
+pub struct Changes {
+    pub id: String,
+    /// Where messages are sent: a public https address, at most 2048 bytes.
+    pub url: Option<String>,
+    /// What it is told of.
+    pub events: Option<Vec<Topic>>,
+    /// At most 256 characters.
+    pub description: Option<String>,
+    /// Only of what these agents do; an empty list for everybody's.
+    pub agents: Option<Vec<ActorId>>,
+    pub include_output: Option<bool>,
+    /// `disabled` stops all messages; `active` goes on with new ones.
+    pub status: Option<Switch>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Switch {
+    Active,
+    Disabled,
+}
+
+/// Change a webhook.
+pub enum Update {}
+
+impl Change for Update {
+    const SPEC: Spec = Spec {
+        name: "webhook.update",
+        doc: "Change what a webhook is told and where, or switch it on or off. The policies are asked about the new host.",
+        scope: Reach::Full,
+        route: patch("/v1/webhooks/{id}").from_root(),
+        about: &[ResourceKind::Webhook],
+        events: &[EventKind::WebhookUpdated],
+    };
+    type Input = Changes;
+    type Output = ShownWebhook;
+
+    fn target(input: &Changes, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.webhook_target(&find(&input.id, read)?, input.url.as_deref().map(host).as_deref()))
+    }
+
+    fn run(permit: Permit<Self>, input: Changes, draft: &mut Draft<'_>) -> Result<ShownWebhook, Stop> {
+        let before = find(&input.id, draft.read())?;
+        let was_enabled = before.status != WebhookStatus::Disabled;
+        let enabled = input.status.map_or(was_enabled, |status| status == Switch::Active);
+        let moved = input.url.as_ref().is_some_and(|url| *url != before.url);
+        let url = input.url.unwrap_or_else(|| before.url.clone());
+        let webhook = Webhook {
+            host: host(&url),
+            url,
+            topics: input.events.map_or(before.topics, |events| events.into_iter().collect()),
+            description: input.description.unwrap_or(before.description),
+            agents: input.agents.map_or(before.agents, |agents| agents.into_iter().collect()),
+            include_output: input.include_output.unwrap_or(before.include_output),
+            updated_at: permit.now(),
+            status: match before.status {
+                _ if !enabled => WebhookStatus::Disabled,
+                WebhookStatus::Failing if !moved => WebhookStatus::Failing,
+                _ => WebhookStatus::Active,
+            },
+            ..before
+        };
+        let problems = problems(&webhook, draft.read());
+        if !problems.is_empty() {
+            return Err(Refusal::invalid(problems).into());
+        }
+        draft.record(updated(&Id::stored(&webhook.id), &webhook, enabled))?;
+        whole(webhook, draft.read())
+    }
+}
+
+/// What was deleted.
+#[derive(Serialize, JsonSchema)]
+pub struct DeletedWebhook {
+    pub id: String,
+    pub deleted: bool,
+}
+
+/// Delete a webhook.
+pub enum Delete {}
+
+impl Change for Delete {
+    const SPEC: Spec = Spec {
+        name: "webhook.delete",
+        doc: "Delete a webhook. What was not delivered yet is not sent any more.",
+        scope: Reach::Full,
+        route: delete("/v1/webhooks/{id}").from_root(),
+        about: &[ResourceKind::Webhook],
+        events: &[EventKind::WebhookDeleted],
+    };
+    type Input = OneWebhook;
+    type Output = DeletedWebhook;
+
+    fn target(input: &OneWebhook, read: &Reader<'_>) -> Result<Target, Stop> {
+        target(&input.id, read)
+    }
+
+    fn run(_: Permit<Self>, input: OneWebhook, draft: &mut Draft<'_>) -> Result<DeletedWebhook, Stop> {
+        let webhook = find(&input.id, draft.read())?;
+        draft.record(Event::WebhookDeleted { id: Id::stored(&webhook.id), owner: webhook.owner })?;
+        Ok(DeletedWebhook { id: webhook.id, deleted: true })
+    }
+}
+
+/// A webhook's new secret.
+#[derive(Serialize, JsonSchema)]
+pub struct RotatedWebhook {
+    pub id: String,
+    /// What messages are verified with from now on. Shown this once.
+    pub secret: String,
+    /// Until then, the secret before it signs too.
+    pub both_until: Time,
+}
+
+/// Give a webhook another secret.
+pub enum Rotate {}
+
+impl Change for Rotate {
+    const SPEC: Spec = Spec {
+        name: "webhook.rotate",
+        doc: "Give a webhook another secret, which is shown this once. For a day, the one before it signs too.",
+        scope: Reach::Full,
+        route: post("/v1/webhooks/{id}/rotate").from_root().secret("secret"),
+        about: &[ResourceKind::Webhook],
+        events: &[EventKind::WebhookRotated],
+    };
+    type Input = OneWebhook;
+    type Output = RotatedWebhook;
+
+    fn target(input: &OneWebhook, read: &Reader<'_>) -> Result<Target, Stop> {
+        target(&input.id, read)
+    }
+
+    fn run(permit: Permit<Self>, input: OneWebhook, draft: &mut Draft<'_>) -> Result<RotatedWebhook, Stop> {
+        let before = find(&input.id, draft.read())?;
+        let both_until = permit.now().plus_ms(BOTH);
+        let webhook = Webhook { generation: before.generation.saturating_add(1), ..before };
+        let secret = draft.read().webhook_secret(&webhook)?;
+        let (id, owner, generation) = (Id::stored(&webhook.id), webhook.owner, webhook.generation);
+        draft.record(Event::WebhookRotated { id, owner, generation, both_until })?;
+        Ok(RotatedWebhook { id: webhook.id, secret, both_until })
+    }
+}

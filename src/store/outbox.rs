@@ -1,0 +1,148 @@
+//! What is to be done outside, as the log intends it: kept from the transaction that wants it until its outcome is
+//! recorded. Only deliveries to webhooks so far.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{Position, parsed, parsed_or_null, webhooks};
+use crate::types::event::Event;
+use crate::types::time::Time;
+use crate::types::webhook::{IntentState, Outcome};
+
+/// How many ended ones are kept for each recipient; the log has them all.
+pub const KEPT: i64 = 1_000;
+
+/// One thing to do, or done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    pub id: String,
+    /// Whom it goes to: a webhook's id.
+    pub recipient: String,
+    pub topic: String,
+    pub body: String,
+    pub state: IntentState,
+    /// Attempts so far, since it was last wanted.
+    pub attempts: u32,
+    /// When it is tried next; unless it has ended.
+    pub due_at: Option<Time>,
+    pub created_at: Time,
+    pub ended_at: Option<Time>,
+    pub last_at: Option<Time>,
+    pub last_outcome: Option<Outcome>,
+    pub http_status: Option<u16>,
+    pub error: Option<String>,
+}
+
+const COLUMNS: &str = "id, recipient, topic, body, state, attempts, due_at, created_at, ended_at, last_at, last_outcome, \
+                       http_status, error";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Intent> {
+    let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Time));
+    Ok(Intent {
+        id: row.get(0)?,
+        recipient: row.get(1)?,
+        topic: row.get(2)?,
+        body: row.get(3)?,
+        state: parsed(row, 4)?,
+        attempts: row.get(5)?,
+        due_at: time(6)?,
+        created_at: Time(row.get(7)?),
+        ended_at: time(8)?,
+        last_at: time(9)?,
+        last_outcome: parsed_or_null(row, 10)?,
+        http_status: row.get(11)?,
+        error: row.get(12)?,
+    })
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Intent>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM outbox WHERE id = ?"))?.query_row([id], read).optional()
+}
+
+/// The first thing to do for a recipient.
+pub fn first(conn: &Connection, recipient: &str) -> rusqlite::Result<Option<Intent>> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM outbox WHERE recipient = ? AND state = 'pending' ORDER BY due_at, id LIMIT 1");
+    conn.prepare_cached(&sql)?.query_row([recipient], read).optional()
+}
+
+/// What was tried last for a recipient.
+pub fn last_tried(conn: &Connection, recipient: &str) -> rusqlite::Result<Option<Intent>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM outbox WHERE recipient = ? AND last_at IS NOT NULL ORDER BY last_at DESC, id DESC LIMIT 1"
+    );
+    conn.prepare_cached(&sql)?.query_row([recipient], read).optional()
+}
+
+/// What there is for a recipient after a position, newest first.
+pub fn after(conn: &Connection, recipient: &str, from: &Position, limit: usize) -> rusqlite::Result<Vec<Intent>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM outbox WHERE recipient = ?4 AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
+         ORDER BY created_at DESC, id LIMIT ?3"
+    ))?
+    .query_map(params![from.at, from.id, limit as i64, recipient], read)?
+    .collect()
+}
+
+pub fn position(intent: &Intent) -> Position {
+    Position { at: intent.created_at.0, id: intent.id.clone() }
+}
+
+/// Folds an event; whether a recipient stands otherwise now.
+pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<bool> {
+    match event {
+        Event::DeliveryIntended { id, webhook, topic, body, .. } => {
+            conn.prepare_cached(
+                "INSERT INTO outbox (id, kind, recipient, topic, body, state, attempts, due_at, created_at) \
+                 VALUES (?, 'webhook', ?, ?, ?, 'pending', 0, ?, ?)",
+            )?
+            .execute(params![id.as_str(), webhook.as_str(), topic, body, at.0, at.0])?;
+            forget_old(conn, webhook.as_str())?;
+            Ok(false)
+        }
+        Event::DeliveryAttempted { id, webhook, attempt, outcome, http_status, error, next_at, .. } => {
+            // One that was cancelled under way stays so, unless it has arrived.
+            conn.prepare_cached(
+                "UPDATE outbox SET attempts = ?2, last_at = ?3, last_outcome = ?4, http_status = ?5, error = ?6, \
+                 state = iif(state = 'cancelled' AND ?4 <> 'delivered', state, ?7), \
+                 due_at = iif(state = 'cancelled', NULL, ?8), ended_at = iif(?7 = 'pending', ended_at, ?3) WHERE id = ?1",
+            )?
+            .execute(params![
+                id.as_str(),
+                attempt,
+                at.0,
+                outcome.name(),
+                http_status,
+                error,
+                outcome.state().name(),
+                next_at.map(|at| at.0)
+            ])?;
+            webhooks::attempted(conn, at, webhook, *outcome)
+        }
+        Event::DeliveryRequeued { id, .. } => {
+            conn.prepare_cached(
+                "UPDATE outbox SET state = 'pending', attempts = 0, due_at = ?2, ended_at = NULL WHERE id = ?1",
+            )?
+            .execute(params![id.as_str(), at.0])?;
+            Ok(false)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Nothing more is sent to a recipient.
+pub(super) fn cancel(conn: &Connection, at: Time, recipient: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "UPDATE outbox SET state = 'cancelled', due_at = NULL, ended_at = ?2 WHERE recipient = ?1 AND state = 'pending'",
+    )?
+    .execute(params![recipient, at.0])?;
+    Ok(())
+}
+
+fn forget_old(conn: &Connection, recipient: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE recipient = ?1 AND state <> 'pending' \
+         ORDER BY created_at DESC, id DESC LIMIT -1 OFFSET ?2)",
+    )?
+    .execute(params![recipient, KEPT])?;
+    Ok(())
+}

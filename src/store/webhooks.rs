@@ -1,0 +1,209 @@
+//! Subscriptions: the places outside that are told of some things. A deleted one stays for the sake of what was sent to it,
+//! and nothing shows it.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{Position, json, outbox, parsed, to_json};
+use crate::types::event::Event;
+use crate::types::id::{ActorId, Id};
+use crate::types::time::Time;
+use crate::types::webhook::{Outcome, SignatureFormat, Topic, WebhookStatus};
+
+/// One subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhook {
+    pub id: String,
+    pub owner: ActorId,
+    pub host: String,
+    pub url: String,
+    pub topics: BTreeSet<Topic>,
+    /// Only of what these ask for; of everybody's if empty.
+    pub agents: BTreeSet<ActorId>,
+    pub description: String,
+    pub include_output: bool,
+    pub format: SignatureFormat,
+    pub status: WebhookStatus,
+    /// Which of its secrets signs: the first, the second …
+    pub generation: u32,
+    /// Until when the secret before it signs too.
+    pub both_until: Option<Time>,
+    /// Since when nothing was delivered.
+    pub failing_since: Option<Time>,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub deleted: bool,
+}
+
+const COLUMNS: &str = "id, owner, host, url, topics, agents, description, include_output, format, status, generation, \
+                       both_until, failing_since, created_at, updated_at, deleted";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Webhook> {
+    let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Time));
+    Ok(Webhook {
+        id: row.get(0)?,
+        owner: parsed(row, 1)?,
+        host: row.get(2)?,
+        url: row.get(3)?,
+        topics: json(row, 4)?,
+        agents: json(row, 5)?,
+        description: row.get(6)?,
+        include_output: row.get(7)?,
+        format: parsed(row, 8)?,
+        status: parsed(row, 9)?,
+        generation: row.get(10)?,
+        both_until: time(11)?,
+        failing_since: time(12)?,
+        created_at: Time(row.get(13)?),
+        updated_at: Time(row.get(14)?),
+        deleted: row.get(15)?,
+    })
+}
+
+/// A subscription, also a deleted one.
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Webhook>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM webhook WHERE id = ?"))?.query_row([id], read).optional()
+}
+
+/// Every subscription that something is sent to, oldest first, for the directory in memory.
+pub fn enabled(conn: &Connection) -> rusqlite::Result<Vec<Webhook>> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM webhook WHERE deleted = 0 AND status <> 'disabled' ORDER BY created_at, id");
+    conn.prepare_cached(&sql)?.query_map([], read)?.collect()
+}
+
+/// Subscriptions after a position, newest first.
+pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Webhook>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM webhook WHERE deleted = 0 AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
+         ORDER BY created_at DESC, id LIMIT ?3"
+    ))?
+    .query_map(params![from.at, from.id, limit as i64], read)?
+    .collect()
+}
+
+pub fn position(webhook: &Webhook) -> Position {
+    Position { at: webhook.created_at.0, id: webhook.id.clone() }
+}
+
+/// What somebody owns.
+pub fn of(conn: &Connection, owner: &ActorId) -> rusqlite::Result<Vec<Webhook>> {
+    let sql = format!("SELECT {COLUMNS} FROM webhook WHERE deleted = 0 AND owner = ? ORDER BY created_at, id");
+    conn.prepare_cached(&sql)?.query_map([owner.as_str()], read)?.collect()
+}
+
+pub fn count(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.query_row("SELECT count(*) FROM webhook WHERE deleted = 0", [], |row| row.get(0))
+}
+
+pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::WebhookCreated { id, owner, host, url, topics, agents, description, include_output, format } => {
+            conn.prepare_cached(&format!(
+                "INSERT INTO webhook ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 1, NULL, NULL, ?, ?, 0)"
+            ))?
+            .execute(params![
+                id.as_str(),
+                owner.as_str(),
+                host,
+                url,
+                to_json(topics)?,
+                to_json(agents)?,
+                description,
+                include_output,
+                format.name(),
+                at.0,
+                at.0
+            ])?;
+            Ok(())
+        }
+        Event::WebhookUpdated { id, url, enabled, .. } => {
+            let before = get(conn, id.as_str())?;
+            updated(conn, at, event)?;
+            // At another place it has not failed yet.
+            let fresh = |before: &Webhook| before.status == WebhookStatus::Disabled || before.url != *url;
+            match enabled {
+                false => disabled(conn, at, id),
+                true if before.is_some_and(|before| fresh(&before)) => {
+                    stands(conn, at, id, WebhookStatus::Active, None)
+                }
+                true => Ok(()),
+            }
+        }
+        Event::WebhookRotated { id, generation, both_until, .. } => {
+            conn.prepare_cached("UPDATE webhook SET generation = ?, both_until = ?, updated_at = ? WHERE id = ?")?
+                .execute(params![generation, both_until.0, at.0, id.as_str()])?;
+            Ok(())
+        }
+        Event::WebhookHandedOn { id, owner, .. } => {
+            conn.prepare_cached("UPDATE webhook SET owner = ?, updated_at = ? WHERE id = ?")?.execute(params![
+                owner.as_str(),
+                at.0,
+                id.as_str()
+            ])?;
+            Ok(())
+        }
+        Event::WebhookDisabled { id, .. } => disabled(conn, at, id),
+        Event::WebhookDeleted { id, .. } => {
+            outbox::cancel(conn, at, id.as_str())?;
+            conn.prepare_cached("UPDATE webhook SET deleted = 1, updated_at = ? WHERE id = ?")?
+                .execute(params![at.0, id.as_str()])?;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn updated(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
+    let Event::WebhookUpdated { id, host, url, topics, agents, description, include_output, .. } = event else {
+        return Ok(());
+    };
+    conn.prepare_cached(
+        "UPDATE webhook SET host = ?, url = ?, topics = ?, agents = ?, description = ?, include_output = ?, \
+         updated_at = ? WHERE id = ?",
+    )?
+    .execute(params![
+        host,
+        url,
+        to_json(topics)?,
+        to_json(agents)?,
+        description,
+        include_output,
+        at.0,
+        id.as_str()
+    ])?;
+    Ok(())
+}
+
+/// What waits for a disabled one is not sent by itself when it is switched on again.
+fn disabled(conn: &Connection, at: Time, id: &Id) -> rusqlite::Result<()> {
+    outbox::cancel(conn, at, id.as_str())?;
+    stands(conn, at, id, WebhookStatus::Disabled, None)
+}
+
+fn stands(
+    conn: &Connection,
+    at: Time,
+    id: &Id,
+    status: WebhookStatus,
+    failing_since: Option<Time>,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE webhook SET status = ?, failing_since = ?, updated_at = ? WHERE id = ?")?
+        .execute(params![status.name(), failing_since.map(|at| at.0), at.0, id.as_str()])?;
+    Ok(())
+}
+
+/// How a subscription stands after an attempt; whether that is otherwise than before.
+pub(super) fn attempted(conn: &Connection, at: Time, id: &Id, outcome: Outcome) -> rusqlite::Result<bool> {
+    let Some(before) = get(conn, id.as_str())? else { return Ok(false) };
+    match (outcome, before.status) {
+        (_, WebhookStatus::Disabled) | (Outcome::Delivered, WebhookStatus::Active) => return Ok(false),
+        (Outcome::Delivered, WebhookStatus::Failing) => stands(conn, at, id, WebhookStatus::Active, None)?,
+        (Outcome::Failed | Outcome::GivenUp, WebhookStatus::Failing) => return Ok(false),
+        (Outcome::Failed | Outcome::GivenUp, WebhookStatus::Active) => {
+            stands(conn, at, id, WebhookStatus::Failing, Some(at))?;
+        }
+    }
+    Ok(true)
+}
