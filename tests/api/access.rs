@@ -332,8 +332,6 @@ async fn who_may_ask_is_decided_anew_whenever_the_company_changes() {
     assert!(!may_ask(&test, &hers).await && may_ask(&test, &mine).await);
     test.post("/kill", &mine, json!({ "scope": "actor:eva", "off": true })).await;
     assert!(may_ask(&test, &hers).await);
-    test.post("/kill", &mine, json!({ "scope": "global" })).await;
-    assert!(!may_ask(&test, &hers).await && !may_ask(&test, &mine).await);
 }
 
 #[tokio::test]
