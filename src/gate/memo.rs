@@ -19,12 +19,12 @@ const MOST: usize = 4_096;
 
 /// By what a caller shows: the scopes of a token do not change within one world.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Asker {
+enum Identity {
     Token(TokenHash),
     Holder(ActorId),
 }
 
-type Question = (&'static str, Channel, Asker);
+type Question = (&'static str, Channel, Identity);
 
 #[derive(Default)]
 pub(super) struct Memo(RwLock<BTreeMap<Question, Vec<Because>>>);
@@ -41,12 +41,12 @@ fn question(world: &World, caller: &Caller, operation: &'static str, target: &Ta
     if !matches!(target, Target::Company) || world.trial.is_some() || caller.under.is_some() || caller.glass.is_some() {
         return None;
     }
-    let asker = match &caller.who {
-        Who::Token { hash, .. } => Asker::Token(*hash),
-        Who::Holder(actor) => Asker::Holder(actor.clone()),
+    let identity = match &caller.who {
+        Who::Token { hash, .. } => Identity::Token(*hash),
+        Who::Holder(actor) => Identity::Holder(actor.clone()),
         Who::Visitor | Who::Server => return None,
     };
-    Some((operation, caller.channel, asker))
+    Some((operation, caller.channel, identity))
 }
 
 /// The answer to a query: as it was given before, or as `decide` gives it now.

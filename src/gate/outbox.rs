@@ -56,10 +56,10 @@ pub(super) fn intents(world: &World, entries: &[Entry], entropy: &dyn Entropy, n
     if world.webhooks.is_empty() {
         return Ok(intents);
     }
+    // A kill switch holds what is to be sent; it does not make it unsaid.
+    let calm = World { kills: Arc::default(), ..world.clone() };
     for entry in entries {
         let Some(news) = news(world, entry) else { continue };
-        // A kill switch holds what is to be sent; it does not make it unsaid.
-        let calm = World { kills: Arc::default(), ..world.clone() };
         for webhook in world.webhooks.iter().filter(|webhook| wants(&calm, webhook, &news, now)) {
             let id = Id::new(Kind::Message, now.0, entropy.bits128());
             let body = json!({ "type": news.topic, "timestamp": now, "data": news.data });

@@ -88,6 +88,11 @@ impl Gate {
         self.world.load().stamp.seq
     }
 
+    /// Whether there is anywhere outside that something may have to be sent to.
+    pub fn sends(&self) -> bool {
+        !self.world.load().webhooks.is_empty()
+    }
+
     /// Who is calling, and whether the credential reaches the operation at all.
     pub fn admit(&self, presented: &Presented, spec: &Spec) -> Result<Caller, Refusal> {
         admit::admit(&self.world.load(), &self.limiter, presented, spec, self.clock.now())

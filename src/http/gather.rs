@@ -245,9 +245,6 @@ fn json(parts: &Parts, body: &Bytes) -> Result<Value, Failed> {
 
 fn is_json(parts: &Parts) -> bool {
     let media = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media = media.split(';').next().unwrap_or_default().trim();
-    let ends = |end: &str| media.len().checked_sub(end.len()).and_then(|at| media.get(at..));
-    let begins = media.get(..12).is_some_and(|begin| begin.eq_ignore_ascii_case("application/"));
-    media.eq_ignore_ascii_case("application/json")
-        || (begins && ends("+json").is_some_and(|end| end.eq_ignore_ascii_case("+json")))
+    let media = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))
 }

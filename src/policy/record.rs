@@ -4,7 +4,7 @@
 //! out, and then the check against the schema refuses the whole question.
 
 use std::cell::RefCell;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use cedar_policy::EntityUid;
 use cedar_policy_core::FromNormalizedStr;
@@ -137,7 +137,7 @@ fn moved(unix_millis: i64) -> Option<Value> {
     thread_local! {
         static BEGINNING: RefCell<Option<(i64, Value)>> = const { RefCell::new(None) };
     }
-    static STEPS: LazyLock<Vec<Option<Value>>> = LazyLock::new(|| (0..STRETCH).map(duration).collect());
+    static STEPS: [OnceLock<Option<Value>>; STRETCH as usize] = [const { OnceLock::new() }; STRETCH as usize];
     let step = unix_millis.rem_euclid(STRETCH);
     let start = unix_millis - step;
     let beginning = BEGINNING.with_borrow_mut(|last| {
@@ -147,7 +147,8 @@ fn moved(unix_millis: i64) -> Option<Value> {
         }
         last.as_ref().map(|(_, value)| value.clone())
     })?;
-    call("offset", &[beginning, STEPS.get(usize::try_from(step).ok()?)?.clone()?])
+    let since = STEPS.get(usize::try_from(step).ok()?)?.get_or_init(|| duration(step)).clone()?;
+    call("offset", &[beginning, since])
 }
 
 fn duration(millis: i64) -> Option<Value> {
