@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 const CONNECTIONS: usize = 8;
 const RECORDING: usize = 64;
 const BATCH: usize = 50;
+const TURNS: u32 = 10;
 
 fn main() {
     let length = Duration::from_secs_f64(support::argument(3.0));
@@ -38,11 +39,11 @@ fn main() {
         let answer = load::one(served.at, &one);
         assert_eq!(answer, "{\"decision\":true}");
         let bare = load::bare(&runtime, "/access/v1/evaluation", answer.len());
-        // Turn about, so that neither has the quieter half of the run.
+        // Turn about, so that none has the quieter part of the run.
         let mut rates = [0.0; 3];
-        for _ in 0..2 {
+        for _ in 0..TURNS {
             for (rate, (at, request)) in rates.iter_mut().zip([(served.at, &one), (bare, &one), (served.at, &many)]) {
-                *rate += load::rate_of(at, request, CONNECTIONS, length / 2) / 2.0;
+                *rate += load::rate_of(at, request, CONNECTIONS, length / TURNS) / f64::from(TURNS);
             }
         }
         let [single, bare, batches] = rates;

@@ -22,7 +22,8 @@ pub(super) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
     })
 }
 
-/// Reads an input that is JSON still, in one go; nothing where that cannot be done.
+/// Reads an input that is JSON still, in one go; nothing where that cannot be done. That it is UTF-8 is looked at once, not
+/// for each text in it.
 pub(super) fn straight<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
-    serde_json::from_slice(json).ok()
+    serde_json::from_str(std::str::from_utf8(json).ok()?).ok()
 }

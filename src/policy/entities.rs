@@ -5,12 +5,14 @@
 //! make a slice that is refused. That a closed entity is closed and fits the schema is its builder's promise; it is made
 //! once, when the directory changes, and `Snapshot::conforms` proves it there.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
-use cedar_policy_core::ast::{Entity, EntityUID, PartialValue, Value};
+use cedar_policy_core::ast::{Entity, EntityUID, PartialValue};
 use cedar_policy_core::entities::{Dereference, Entities, NoEntitiesSchema, TCComputation};
 use cedar_policy_core::extensions::Extensions;
+use smol_str::SmolStr;
 
 use super::engine::Snapshot;
 use super::record::{Record, references};
@@ -30,10 +32,12 @@ impl Closed {
     }
 
     /// The same of values that were made for it alone.
-    pub(super) fn holding(uid: EntityUID, ancestors: Vec<EntityUID>, attributes: Vec<(&str, Value)>) -> Self {
-        let values = attributes.into_iter().map(|(name, value)| (name.into(), PartialValue::Value(value)));
-        let ancestors = ancestors.into_iter().collect();
-        Self(Arc::new(Entity::new_with_attr_partial_value(uid, values, ancestors, Default::default(), [])))
+    pub(super) fn holding(
+        uid: EntityUID,
+        ancestors: HashSet<EntityUID>,
+        attributes: Vec<(SmolStr, PartialValue)>,
+    ) -> Self {
+        Self(Arc::new(Entity::new_with_attr_partial_value(uid, attributes, ancestors, HashSet::new(), [])))
     }
 
     pub(super) fn entity(&self) -> &Arc<Entity> {
@@ -47,58 +51,82 @@ impl Closed {
 
 /// The few entities that one decision reads, with its action and the action's groups.
 #[derive(Clone, Debug)]
-pub struct Slice(Result<Entities, String>);
+pub struct Slice {
+    entities: Result<Entities, String>,
+    /// The action that they were gathered for.
+    action: Option<Closed>,
+}
 
 impl Slice {
     pub fn new(snapshot: &Snapshot, action: &EntityUid, entities: impl IntoIterator<Item = Closed>) -> Self {
-        let actions = snapshot.action_family(action.as_ref()).iter().cloned();
-        let all = actions.chain(entities).map(|closed| closed.0);
-        let closure = TCComputation::AssumeAlreadyComputed;
-        let built = Entities::new().add_entities(all, None::<&NoEntitiesSchema>, closure, Extensions::all_available());
-        Self(built.map_err(|error| format!("the entities contradict each other: {error}")))
+        let family = snapshot.action_family(action.as_ref());
+        let entities = added(Entities::new(), family.iter().cloned().chain(entities));
+        Self { entities, action: family.first().cloned() }
+    }
+
+    /// The same with more entities.
+    #[must_use]
+    pub(super) fn and(&self, more: impl IntoIterator<Item = Closed>) -> Self {
+        let entities = self.entities.clone().and_then(|entities| added(entities, more));
+        Self { entities, action: self.action.clone() }
     }
 
     pub(super) fn entities(&self) -> Result<&Entities, String> {
-        self.0.as_ref().map_err(Clone::clone)
+        self.entities.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether the entities were gathered for this action, as it is here.
+    pub(super) fn is_for(&self, action: &Closed) -> bool {
+        let same = |own: &Closed| Arc::ptr_eq(&own.0, &action.0) || own.0.deep_eq(&action.0);
+        self.action.as_ref().is_some_and(same)
     }
 }
 
-/// The first reference that a policy could follow within two hops and would not find.
+fn added(entities: Entities, more: impl IntoIterator<Item = Closed>) -> Result<Entities, String> {
+    let more = more.into_iter().map(|closed| closed.0);
+    let closure = TCComputation::AssumeAlreadyComputed;
+    let built = entities.add_entities(more, None::<&NoEntitiesSchema>, closure, Extensions::all_available());
+    built.map_err(|error| format!("the entities contradict each other: {error}"))
+}
+
+/// Looks for references that a policy could follow within two hops and would not find.
 ///
 /// Policies are validated to level 2: they read the attributes of the roots and of what the roots refer to, and no
 /// further. So those must be there; what they in turn refer to is compared, never opened. `known` names the ids that need
 /// no entity (enumerated types: no attributes, no parents).
-pub(super) fn unresolved<'a>(
+pub(super) struct Within<'a, K> {
     entities: &'a Entities,
-    roots: impl IntoIterator<Item = &'a EntityUID>,
-    known: &impl Fn(&EntityUID) -> bool,
-) -> Option<EntityUID> {
-    let mut missing = None;
-    for root in roots {
-        let Some(entity) = find(entities, root, known, &mut missing) else { continue };
-        for (_, value) in entity.attrs().chain(entity.tags()) {
-            let PartialValue::Value(value) = value else { continue };
-            references(value, &mut |uid| {
-                find(entities, uid, known, &mut missing);
-            });
-        }
-    }
-    missing.cloned()
+    known: K,
+    /// The first that was not found.
+    pub missing: Option<&'a EntityUID>,
 }
 
-fn find<'a>(
-    entities: &'a Entities,
-    uid: &'a EntityUID,
-    known: &impl Fn(&EntityUID) -> bool,
-    missing: &mut Option<&'a EntityUID>,
-) -> Option<&'a Entity> {
-    match entities.entity(uid) {
-        Dereference::Data(entity) => Some(entity),
-        Dereference::NoSuchEntity | Dereference::Residual(_) => {
-            if missing.is_none() && !known(uid) {
-                *missing = Some(uid);
+impl<'a, K: Fn(&EntityUID) -> bool> Within<'a, K> {
+    pub fn new(entities: &'a Entities, known: K) -> Self {
+        Self { entities, known, missing: None }
+    }
+
+    /// Looks at a root and at what it refers to. None where the root needs no entity, or is missing.
+    pub fn root(&mut self, uid: &'a EntityUID) -> Option<&'a Entity> {
+        let root = self.find(uid)?;
+        for (_, value) in root.attrs().chain(root.tags()) {
+            let PartialValue::Value(value) = value else { continue };
+            references(value, &mut |uid| {
+                self.find(uid);
+            });
+        }
+        Some(root)
+    }
+
+    fn find(&mut self, uid: &'a EntityUID) -> Option<&'a Entity> {
+        match self.entities.entity(uid) {
+            Dereference::Data(entity) => Some(entity),
+            Dereference::NoSuchEntity | Dereference::Residual(_) => {
+                if self.missing.is_none() && !(self.known)(uid) {
+                    self.missing = Some(uid);
+                }
+                None
             }
-            None
         }
     }
 }

@@ -1,10 +1,15 @@
-//! A stack that is deep enough for the deepest policy that the bounds let through: parsing, validating and dropping one go
-//! as deep as its text does, and a server thread's stack is small.
+//! Threads for work with policies. One with a stack that is deep enough for the deepest policy that the bounds let through:
+//! parsing, validating and dropping one go as deep as its text does, and a server thread's stack is small. And one on each
+//! core for many questions.
 
+use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::thread::{Builder, scope};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{Builder, available_parallelism, scope};
 
 const DEPTH: usize = 64 << 20;
+/// Enough to decide on.
+const DECIDING: usize = 8 << 20;
 
 /// Runs something on a thread of its own; on the caller's where there is none to be had. Pages of the stack that are not
 /// touched cost nothing.
@@ -24,4 +29,29 @@ pub(super) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         (None, Some(work)) => work(),
         (None, None) => resume_unwind(Box::new("the work was lost")),
     }
+}
+
+/// Does the same with each of many things, on every core. The results stand in the order of the things.
+pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(thing) = things.get(at) else { return done };
+            done.push((at, work(thing)));
+        }
+    };
+    let others = available_parallelism().map_or(1, NonZero::get).min(things.len()).saturating_sub(1);
+    let mut done = scope(|scope| {
+        let other = |_| Builder::new().stack_size(DECIDING).spawn_scoped(scope, worker).ok();
+        let others: Vec<_> = (0..others).filter_map(other).collect();
+        let mut done = worker();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }

@@ -212,6 +212,63 @@ async fn a_batch_goes_as_far_as_its_semantic_says() {
     assert_eq!(many.error(), "422 invalid evaluations: must be at most 1000");
 }
 
+/// What is gathered once for several questions is what each would gather alone.
+#[tokio::test]
+async fn a_batch_answers_as_its_questions_would_be_alone() {
+    let test = company().await;
+    let editor = |level: i64| {
+        let parents = json!([{ "type": "Docs::Team", "id": "editors" }]);
+        json!({ "type": "Docs::User", "id": "bob", "properties": { "level": level, "parents": parents } })
+    };
+    let owned = |owner: Value| doc("1", json!({ "open": false, "owner": owner }));
+    let resources = [
+        doc("1", json!({ "open": true })),
+        doc("1", json!({ "open": false })),
+        owned(user("bob")),
+        // The subject, described once more: alike, and not alike.
+        owned(editor(3)),
+        owned(editor(4)),
+        owned(user("ann")),
+        doc("1", json!({})),
+    ];
+    let mut questions = Vec::new();
+    for (action, context) in [("view", json!({})), ("edit", json!({ "mfa": true })), ("edit", json!({}))] {
+        let mut each = |more: Value| {
+            for resource in &resources {
+                let mut question = json!({ "action": { "name": action }, "resource": resource, "context": context });
+                question.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+                questions.push(question);
+            }
+        };
+        each(json!({}));
+        each(json!({ "subject": user("ann") }));
+    }
+    // Said once for all of them, and with each.
+    for common in [json!({ "subject": editor(3) }), json!({ "subject": user("bob"), "context": { "mfa": true } })] {
+        let whole = |question: &Value| {
+            let mut whole = common.clone();
+            whole.as_object_mut().unwrap().extend(question.as_object().unwrap().clone());
+            whole
+        };
+        let mut batch = common.clone();
+        batch["evaluations"] = questions.clone().into();
+        let answers = test.post("/access/v1/evaluations", &test.admin, batch).await.json();
+        let (mut yes, mut told) = (0, 0);
+        for (question, answer) in questions.iter().zip(answers["evaluations"].as_array().unwrap()) {
+            let alone = ask(&test, whole(question)).await;
+            if alone.status == 200 {
+                assert_eq!(*answer, alone.json(), "{question}");
+                yes += usize::from(answer["decision"] == true);
+            } else {
+                let error = &answer["context"]["error"];
+                assert_eq!(format!("400 bad_request {}", error["message"].as_str().unwrap()), alone.error());
+                told += 1;
+            }
+        }
+        assert!(yes > 6 && told > 6, "{yes} {told}");
+    }
+}
+
 #[tokio::test]
 async fn a_decision_is_recorded_as_the_company_has_set() {
     let test = company().await;

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::recorded::{Decision, Judge, NotUnderstood, Why};
 use super::words::{Action, Entity, Evaluation, bad};
 use crate::gate::operation::Decide;
 use crate::gate::{Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::policy::own::Properties;
 use crate::types::event::{Event, EventKind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -22,7 +22,7 @@ pub struct Batch {
     pub subject: Option<Entity>,
     pub action: Option<Action>,
     pub resource: Option<Entity>,
-    pub context: Option<Map<String, Value>>,
+    pub context: Option<Properties>,
     /// At most 1000. Without any, the fields above are the one question.
     pub evaluations: Option<Vec<Evaluation>>,
     pub options: Option<BatchOptions>,
@@ -92,7 +92,8 @@ impl Decide for Evaluations {
             return Err(Refusal::field("evaluations", format!("must be at most {MOST}")).into());
         }
         let common = Evaluation { subject, action, resource, context };
-        let mut judge = Judge::new(read);
+        let serving = read.serving();
+        let mut judge = Judge::new(read, &serving);
         if evaluations.is_empty() {
             let decision = judge.decide(&common, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
             return Ok((Answers::One(decision), judge.events));

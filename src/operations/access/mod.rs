@@ -44,7 +44,8 @@ impl Decide for Evaluate {
     }
 
     fn run(_: Permit<Self>, input: Evaluation, read: &Reader<'_>) -> Result<(Decision, Vec<Event>), Stop> {
-        let mut judge = Judge::new(read);
+        let serving = read.serving();
+        let mut judge = Judge::new(read, &serving);
         let decision = judge.decide(&input, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
         Ok((decision, judge.events))
     }

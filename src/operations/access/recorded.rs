@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::words::{Action, Entity, Evaluation, parts};
 use crate::gate::Reader;
-use crate::policy::own::{self, Circumstances, Thing, Wrong};
+use crate::policy::own::{self, Asker, Circumstances, Thing, Wrong};
 use crate::policy::{Ruling, Snapshot};
 use crate::types::decision::Recording;
 use crate::types::event::Event;
@@ -49,20 +49,23 @@ pub struct NotUnderstood {
 }
 
 /// Decides the questions of one request, all by the same policies. What is the same in several is read once.
-pub(super) struct Judge {
-    pub snapshot: Arc<Snapshot>,
+pub(super) struct Judge<'a> {
+    snapshot: &'a Snapshot,
+    asker: Asker<'a>,
     version: i64,
     recording: Recording,
     subject: Option<Result<Arc<Thing>, Wrong>>,
     resource: Option<Result<Arc<Thing>, Wrong>>,
-    circumstances: Option<(EntityUid, Result<Circumstances, Wrong>)>,
+    circumstances: Option<(EntityUid, Result<Arc<Circumstances>, Wrong>)>,
     pub events: Vec<Event>,
 }
 
-impl Judge {
-    pub fn new(read: &Reader<'_>) -> Judge {
+impl<'a> Judge<'a> {
+    /// `snapshot` is what is serving.
+    pub fn new(read: &Reader<'_>, snapshot: &'a Snapshot) -> Judge<'a> {
         Judge {
-            snapshot: read.serving(),
+            snapshot,
+            asker: Asker::new(snapshot),
             version: read.policy_stamp().0,
             recording: read.recording(),
             subject: None,
@@ -74,20 +77,20 @@ impl Judge {
 
     /// The answer to a question whose missing parts are those of `default`, with its record if one is wanted.
     pub fn decide(&mut self, said: &Evaluation, default: &Evaluation) -> Result<Decision, Wrong> {
-        let snapshot = Arc::clone(&self.snapshot);
+        let snapshot = self.snapshot;
         let own_action = said.action.as_ref().and_then(|action| action.name.as_deref());
         let words = said.action.as_ref().or(default.action.as_ref()).ok_or_else(|| required("action"))?;
         let name = own_action.or_else(|| default.action.as_ref()?.name.as_deref());
         let name = name.ok_or_else(|| required("name").within("action"))?;
-        let action = own::action(&snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
-        let end = |said, default, kept| end(&snapshot, said, default, kept);
+        let action = own::action(snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
+        let end = |said, default, kept| end(snapshot, said, default, kept);
         let subject = end(said.subject.as_ref(), default.subject.as_ref(), &mut self.subject);
         let subject = subject.map_err(|wrong| wrong.within("subject"))?;
         let resource = end(said.resource.as_ref(), default.resource.as_ref(), &mut self.resource);
         let resource = resource.map_err(|wrong| wrong.within("resource"))?;
         let shared = said.action.as_ref().is_none_or(|action| action.properties.is_none()) && said.context.is_none();
         let context = said.context.as_ref().or(default.context.as_ref());
-        let read = || own::circumstances(&snapshot, action, context, properties(words));
+        let read = || own::circumstances(snapshot, action, context, properties(words)).map(Arc::new);
         let circumstances = match &self.circumstances {
             Some((kept, circumstances)) if shared && kept == action => circumstances.clone()?,
             _ if shared && words.properties.is_none() => {
@@ -97,7 +100,7 @@ impl Judge {
             }
             _ => read()?,
         };
-        let ruling = own::ask(&snapshot, &subject, action, &resource, &circumstances)?;
+        let ruling = self.asker.ask(&subject, action, &resource, &circumstances)?;
         Ok(self.recorded(&subject, action, &resource, &ruling))
     }
 
@@ -138,7 +141,7 @@ pub(super) fn required(field: &str) -> Wrong {
     Wrong::new("is required").within(field)
 }
 
-fn properties(action: &Action) -> Option<&serde_json::Map<String, serde_json::Value>> {
+fn properties(action: &Action) -> Option<&own::Properties> {
     action.properties.as_ref()
 }
 

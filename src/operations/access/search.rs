@@ -4,15 +4,16 @@
 //! The product keeps none of the company's own entities, so subjects and resources are searched among the candidates that
 //! the request brings; without any, nothing is found.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::recorded::required;
 use super::words::{Action, Entity, bad, parts};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, post};
 use crate::policy::Snapshot;
-use crate::policy::own::{self, Parts, Thing, Wrong};
+use crate::policy::own::{self, Asker, Parts, Properties, Thing, Wrong};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -28,7 +29,7 @@ pub struct Search {
     pub action: Option<Action>,
     /// Required; where resources are searched for, only its type counts.
     pub resource: Option<Entity>,
-    pub context: Option<Map<String, Value>>,
+    pub context: Option<Properties>,
     pub options: Option<SearchOptions>,
     /// All results are on one page.
     pub page: Option<PageAsked>,
@@ -123,9 +124,11 @@ fn found(input: &Search, open: End, candidates: &[Entity], snapshot: &Snapshot) 
     };
     let kind = wanted.as_ref().and_then(|wanted| wanted.kind.as_deref());
     let kind = kind.ok_or_else(|| required("type").within(wanted_field))?;
-    let kind = own::entity_type(snapshot, kind).map_err(|wrong| wrong.within("type").within(wanted_field))?.to_string();
-    let other = known(snapshot, other.as_ref(), other_field)?;
+    let kind = own::entity_type(snapshot, kind).map_err(|wrong| wrong.within("type").within(wanted_field))?;
+    let kind = kind.ty.to_string();
+    let other = Arc::new(known(snapshot, other.as_ref(), other_field)?);
     let circumstances = own::circumstances(snapshot, uid, input.context.as_ref(), action.properties.as_ref())?;
+    let (circumstances, mut asker) = (Arc::new(circumstances), Asker::new(snapshot));
     let mut found = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
         let within = |wrong: Wrong| wrong.within(index.to_string()).within("options.candidates");
@@ -134,9 +137,9 @@ fn found(input: &Search, open: End, candidates: &[Entity], snapshot: &Snapshot) 
             return Err(within(Wrong::new(format!("must be `{kind}`")).within("type")));
         }
         let parts = Parts { kind: &kind, id, properties: candidate.properties.as_ref() };
-        let thing = own::thing(snapshot, parts).map_err(within)?;
+        let thing = Arc::new(own::thing(snapshot, parts).map_err(within)?);
         let (subject, resource) = if open == End::Subject { (&thing, &other) } else { (&other, &thing) };
-        let ruling = own::ask(snapshot, subject, uid, resource, &circumstances).map_err(within)?;
+        let ruling = asker.ask(subject, uid, resource, &circumstances).map_err(within)?;
         if ruling.is_allowed() {
             found.push(FoundEntity { kind: kind.clone(), id: id.to_owned() });
         }
@@ -216,10 +219,11 @@ impl Query for Actions {
         let snapshot = read.serving();
         let subject = known(&snapshot, input.subject.as_ref(), "subject").map_err(|wrong| bad(&wrong))?;
         let resource = known(&snapshot, input.resource.as_ref(), "resource").map_err(|wrong| bad(&wrong))?;
+        let (subject, mut asker) = (Arc::new(subject), Asker::new(&snapshot));
         let may = |action: &cedar_policy::EntityUid| {
             // What the context does not do for is not allowed.
             let circumstances = own::circumstances(&snapshot, action, input.context.as_ref(), None).ok()?;
-            let ruling = own::ask(&snapshot, &subject, action, &resource, &circumstances).ok()?;
+            let ruling = asker.ask(&subject, action, &resource, &Arc::new(circumstances)).ok()?;
             let name = format!("{}::{}", action.type_name(), action.id().unescaped());
             ruling.is_allowed().then_some(FoundAction { name })
         };

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use smol_str::SmolStr;
 
-use crate::policy::own::{Parts, Wrong};
+use crate::policy::own::{Parts, Properties, Wrong};
 use crate::types::refusal::Refusal;
 
 /// A subject or a resource.
@@ -12,21 +12,24 @@ use crate::types::refusal::Refusal;
 pub struct Entity {
     /// An entity type of the company's schema, such as `Docs::User`. Required.
     #[serde(rename = "type")]
-    pub kind: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub kind: Option<SmolStr>,
     /// Required, but where it is searched for.
-    pub id: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub id: Option<SmolStr>,
     /// Its attributes as the schema has them. An entity in them is `{"type", "id", "properties"}`; `parents` are the groups
     /// that it is in, near and far.
-    pub properties: Option<Map<String, Value>>,
+    pub properties: Option<Properties>,
 }
 
 /// What the subject would do.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Action {
     /// Such as `Docs::Action::view`, or `view` where only one action has that name. Required.
-    pub name: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub name: Option<SmolStr>,
     /// They become a part of the context.
-    pub properties: Option<Map<String, Value>>,
+    pub properties: Option<Properties>,
 }
 
 /// A question: may this subject do this to that resource?
@@ -39,7 +42,7 @@ pub struct Evaluation {
     /// Required.
     pub resource: Option<Entity>,
     /// As the action's context in the schema.
-    pub context: Option<Map<String, Value>>,
+    pub context: Option<Properties>,
 }
 
 /// An entity with what it lacks taken from a default.

@@ -13,6 +13,7 @@ use super::{Answer, Shift, Sides};
 use crate::policy::Snapshot;
 use crate::policy::bundle::is_test;
 use crate::policy::engine::{Looks, Named};
+use crate::policy::stack::each;
 use crate::policy::testing::{Around, Case, Fixture, Stage, parse};
 use crate::types::impact::{Decision, grouped};
 
@@ -57,20 +58,22 @@ impl Semantic {
 }
 
 /// Asks both sides. `most` is the number of questions that it may cost.
-pub fn search(sides: &Sides<'_>, stage: &dyn Stage, most: usize) -> Semantic {
+pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Semantic {
     let unlike = sides.operations();
     let (before, after) = (sides.before.snapshot, sides.after.snapshot);
     let all: BTreeSet<&str> = before.action_names().union(&after.action_names()).copied().collect();
-    let concerned: Vec<Asking> =
-        all.iter().filter_map(|operation| Asking::of(sides, stage, operation, &unlike)).collect();
+    let all: Vec<&str> = all.into_iter().collect();
+    let concerned = each(&all, |operation| Asking::of(sides, stage, operation, &unlike));
+    let concerned: Vec<Asking> = concerned.into_iter().flatten().collect();
     let files = test_files(sides);
     let share = (most / concerned.len().max(1)).max(CHUNK);
     let mut found = Semantic { identical: all.len() - concerned.len(), ..Semantic::default() };
-    for asking in &concerned {
+    let searched = each(&concerned, |asking| {
         let mut search = Search { sides, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
-        if !search.run(&files) {
-            found.cut.push(asking.operation.clone());
-        }
+        (search.run(&files), search)
+    });
+    for (whole, search) in searched {
+        found.cut.extend((!whole).then(|| search.asking.operation.clone()));
         found.questions += search.asked;
         found.pairs.extend(search.pairs.into_values());
     }
@@ -133,7 +136,7 @@ fn test_files(sides: &Sides<'_>) -> Vec<TestFixture> {
 
 struct Search<'a> {
     sides: &'a Sides<'a>,
-    stage: &'a dyn Stage,
+    stage: &'a (dyn Stage + Sync),
     asking: &'a Asking,
     left: usize,
     asked: usize,

@@ -6,19 +6,21 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::EntityUid;
-use cedar_policy_core::ast::{Context, Effect, EntityUIDEntry, Literal, Request, RequestSchema, Value, ValueKind};
+use cedar_policy_core::ast::{
+    Context, Effect, EntityUID, EntityUIDEntry, Literal, Request, RequestSchema, Value, ValueKind,
+};
 use cedar_policy_core::authorizer::Authorizer;
-use cedar_policy_core::entities::{Dereference, Entities};
+use cedar_policy_core::entities::Entities;
 use cedar_policy_core::evaluator::{EvaluationError, Evaluator};
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::RequestValidationError;
 
 use super::approvals::ATTRIBUTE;
-use super::index::Position;
+use super::index::{Met, Position, Positions};
 use super::ruling::{Because, Ruling};
 use super::shape;
 use super::snapshot::{Action, Snapshot};
-use crate::policy::entities::{Slice, unresolved};
+use crate::policy::entities::{Slice, Within};
 use crate::policy::record::{Facts, references};
 
 /// May this principal do this to that?
@@ -84,10 +86,8 @@ impl Snapshot {
 
     /// One evaluation over all policies by Cedar itself, without the index: what the index must equal.
     pub fn plain(&self, question: &Question<'_>) -> PlainAnswer {
-        let (Ok(entities), Ok(request)) = (question.entities.entities(), self.request(question, &[])) else {
-            return PlainAnswer::default();
-        };
-        let response = Authorizer::new().is_authorized(request, self.set.as_ref(), entities);
+        let Ok(entities) = question.entities.entities() else { return PlainAnswer::default() };
+        let response = Authorizer::new().is_authorized(self.request(question), self.set.as_ref(), entities);
         PlainAnswer {
             allowed: response.decision == cedar_policy_core::authorizer::Decision::Allow,
             reasons: response.diagnostics.reason.iter().map(ToString::to_string).collect(),
@@ -98,8 +98,12 @@ impl Snapshot {
     /// The same evaluation over the policies that the index gathers.
     pub fn indexed(&self, question: &Question<'_>) -> PlainAnswer {
         let found = question.entities.entities().and_then(|entities| {
-            let action = self.action(question)?;
-            Ok(self.evaluate(self.request(question, &[])?, entities, &gather(action, question, entities)))
+            let mut within = Within::new(entities, |uid| self.is_enumerated(uid));
+            let candidates = self
+                .action(question)?
+                .index
+                .gather(&met(question.principal, &mut within), &met(question.resource, &mut within));
+            Ok(self.evaluate(self.request(question), entities, &candidates))
         });
         let Ok(Evaluation { permits, forbids, errors }) = found else { return PlainAnswer::default() };
         let determining = if forbids.is_empty() { &permits } else { &forbids };
@@ -113,11 +117,9 @@ impl Snapshot {
     fn checked(&self, question: &Question<'_>, is_real: bool) -> Result<Ruling, String> {
         let entities = question.entities.entities()?;
         let action = self.action(question)?;
-        let request = self.request(question, &[])?;
+        let request = self.request_with(question, Some(action), &[]);
         self.fits(question, action, &request)?;
-        self.slice_is_whole(question, action, entities)?;
-
-        let candidates = gather(action, question, entities);
+        let candidates = self.gather(question, action, entities)?;
         let forbids = match self.weigh(self.evaluate(request, entities, &candidates), is_real) {
             Weighed::Settled(ruling) => return Ok(ruling),
             Weighed::Refused(forbids) => forbids,
@@ -126,7 +128,7 @@ impl Snapshot {
         let Some(kinds) = self.kinds_missing(&forbids, question.approvals) else {
             return Ok(Ruling::Deny { because, fault: None, why: None });
         };
-        let with_approvals = self.request(question, &kinds)?;
+        let with_approvals = self.request_with(question, Some(action), &kinds);
         match self.weigh(self.evaluate(with_approvals, entities, &candidates), is_real) {
             Weighed::Settled(Ruling::Allow { .. }) => Ok(Ruling::NeedsApproval { kinds, because }),
             Weighed::Settled(_) | Weighed::Refused(_) => Ok(Ruling::Deny { because, fault: None, why: None }),
@@ -138,17 +140,24 @@ impl Snapshot {
         self.actions.get(question.action.as_ref()).ok_or_else(unknown)
     }
 
-    /// The request with the approvals of the question, and `more`.
-    pub(super) fn request(&self, question: &Question<'_>, more: &[String]) -> Result<Request, String> {
+    /// The request with the approvals of the question.
+    pub(super) fn request(&self, question: &Question<'_>) -> Request {
+        self.request_with(question, self.actions.get(question.action.as_ref()), &[])
+    }
+
+    /// The same with `more` approvals.
+    fn request_with(&self, question: &Question<'_>, action: Option<&Action>, more: &[String]) -> Request {
         let entry = |uid: &EntityUid| EntityUIDEntry::known(uid.as_ref().clone(), None);
-        // A kind that these policies do not know, given under earlier ones, releases nothing: no policy can name it.
-        let kinds = question.approvals.iter().chain(more).filter_map(|kind| self.kinds.get(kind).cloned());
-        let approvals = Value::set(kinds, None);
-        let takes = self.actions.get(question.action.as_ref()).is_none_or(|action| action.takes_approvals);
-        let facts = question.facts.clone();
-        let context: Context = if takes { facts.with(ATTRIBUTE, approvals) } else { facts }.context();
+        let mut facts = question.facts.clone();
+        if action.is_none_or(|action| action.takes_approvals) {
+            // A kind that these policies do not know, given under earlier ones, releases nothing: no policy can name it.
+            let kinds = question.approvals.iter().chain(more).filter_map(|kind| self.kinds.get(kind).cloned());
+            facts = facts.with(ATTRIBUTE, Value::set(kinds, None));
+        }
+        let context: Context = facts.context();
         let (principal, resource) = (entry(question.principal), entry(question.resource));
-        Ok(Request::new_unchecked(principal, entry(question.action), resource, Some(context)))
+        let action = action.map_or_else(|| entry(question.action), |action| action.entry.clone());
+        Request::new_unchecked(principal, action, resource, Some(context))
     }
 
     /// Principal, resource and context are as the schema says for the action. The context is checked by its shape.
@@ -177,18 +186,22 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The slice carries this snapshot's action, and everything that a policy can reach within two hops.
-    fn slice_is_whole(&self, question: &Question<'_>, action: &Action, entities: &Entities) -> Result<(), String> {
-        let ours = action.family.first().map(|closed| closed.entity().as_ref());
-        match (ours, entities.entity(question.action.as_ref())) {
-            (Some(ours), Dereference::Data(theirs)) if std::ptr::eq(ours, theirs) || ours.deep_eq(theirs) => {}
-            _ => return Err(format!("the entities were gathered for another action than `{}`", question.action)),
+    /// The policies whose scope may hold, if the slice carries this snapshot's action, and everything that a policy can
+    /// reach within two hops.
+    fn gather(&self, question: &Question<'_>, action: &Action, entities: &Entities) -> Result<Positions, String> {
+        if !action.family.first().is_some_and(|ours| question.entities.is_for(ours)) {
+            return Err(format!("the entities were gathered for another action than `{}`", question.action));
         }
-        let mut roots = vec![question.principal.as_ref(), question.resource.as_ref()];
-        question.facts.pairs().for_each(|(_, value)| references(value, &mut |uid| roots.push(uid)));
-        match unresolved(entities, roots, &|uid| self.is_enumerated(uid)) {
+        let mut within = Within::new(entities, |uid| self.is_enumerated(uid));
+        let (principal, resource) = (met(question.principal, &mut within), met(question.resource, &mut within));
+        for (_, value) in question.facts.pairs() {
+            references(value, &mut |uid| {
+                within.root(uid);
+            });
+        }
+        match within.missing {
             Some(missing) => Err(format!("the entity `{missing}` is referred to, but was not loaded")),
-            None => Ok(()),
+            None => Ok(action.index.gather(&principal, &resource)),
         }
     }
 
@@ -267,8 +280,8 @@ fn unfit(error: &RequestValidationError) -> String {
     format!("the question does not fit the schema: {error}")
 }
 
-fn gather(action: &Action, question: &Question<'_>, entities: &Entities) -> Vec<Position> {
-    action.index.gather(question.principal.as_ref(), question.resource.as_ref(), entities)
+fn met<'a>(uid: &'a EntityUid, within: &mut Within<'a, impl Fn(&EntityUID) -> bool>) -> Met<'a> {
+    Met { uid: uid.as_ref(), entity: within.root(uid.as_ref()) }
 }
 
 pub(super) fn is_true(value: &Value) -> bool {

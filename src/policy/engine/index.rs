@@ -3,13 +3,16 @@
 //! The law: a policy is left out only if its scope is false for the request, without an error. Scopes cannot fail, so Cedar
 //! over the policies that are gathered answers as Cedar over all of them does. A property test holds the index to it.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use cedar_policy_core::ast::{Entity, EntityReference, EntityType, EntityUID, Policy, PrincipalOrResourceConstraint};
-use cedar_policy_core::entities::{Dereference, Entities};
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
 
 /// Where a policy stands in the snapshot's list, which is in the order of ids.
 pub(super) type Position = u32;
+/// As many policies as a question seldom goes beyond.
+pub(super) type Positions = SmallVec<[Position; 16]>;
 
 /// Whether a policy is gathered just where its scope is true. With `is T in e` only `in e` is looked at.
 pub(super) fn decides(policy: &Policy) -> bool {
@@ -43,30 +46,22 @@ impl Index {
     }
 
     /// The positions of all policies whose scope may be true, ascending.
-    pub fn gather(&self, principal: &EntityUID, resource: &EntityUID, entities: &Entities) -> Vec<Position> {
-        let mut found = Vec::new();
-        let owner = Seen::new(principal, entities);
-        let target = Seen::new(resource, entities);
-        self.0.each(&owner, &mut |inner| inner.each(&target, &mut |positions| found.extend_from_slice(positions)));
+    pub fn gather(&self, principal: &Met<'_>, resource: &Met<'_>) -> Positions {
+        let mut found = Positions::new();
+        self.0.each(principal, &mut |inner| inner.each(resource, &mut |positions| found.extend_from_slice(positions)));
         found.sort_unstable();
         found
     }
 }
 
-/// One end of a request as the slice knows it.
-struct Seen<'a> {
-    uid: &'a EntityUID,
-    entity: Option<&'a Entity>,
+/// One end of a request, and what the slice knows of it.
+#[derive(Clone, Copy)]
+pub(super) struct Met<'a> {
+    pub uid: &'a EntityUID,
+    pub entity: Option<&'a Entity>,
 }
 
-impl<'a> Seen<'a> {
-    fn new(uid: &'a EntityUID, entities: &'a Entities) -> Self {
-        match entities.entity(uid) {
-            Dereference::Data(entity) => Self { uid, entity: Some(entity) },
-            Dereference::NoSuchEntity | Dereference::Residual(_) => Self { uid, entity: None },
-        }
-    }
-
+impl<'a> Met<'a> {
     fn ancestors(&self) -> impl Iterator<Item = &'a EntityUID> {
         self.entity.into_iter().flat_map(Entity::ancestors)
     }
@@ -76,9 +71,9 @@ impl<'a> Seen<'a> {
 #[derive(Debug, Default)]
 struct ByScope<T> {
     any: T,
-    equal: BTreeMap<EntityUID, T>,
-    within: BTreeMap<EntityUID, T>,
-    of_type: BTreeMap<EntityType, T>,
+    equal: HashMap<EntityUID, T, RandomState>,
+    within: HashMap<EntityUID, T, RandomState>,
+    of_type: HashMap<EntityType, T, RandomState>,
 }
 
 impl<T: Default> ByScope<T> {
@@ -103,7 +98,7 @@ impl<T: Default> ByScope<T> {
     }
 
     /// Calls `take` with the slot of every scope that may hold for `seen`.
-    fn each(&self, seen: &Seen<'_>, take: &mut impl FnMut(&T)) {
+    fn each(&self, seen: &Met<'_>, take: &mut impl FnMut(&T)) {
         take(&self.any);
         self.equal.get(seen.uid).into_iter().for_each(&mut *take);
         self.of_type.get(seen.uid.entity_type()).into_iter().for_each(&mut *take);

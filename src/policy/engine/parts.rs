@@ -84,8 +84,8 @@ impl Snapshot {
 
     /// Notes what one question shows.
     pub fn observe(&self, question: &Question<'_>, seen: &mut Seen) {
-        let (Ok(entities), Ok(request)) = (question.entities.entities(), self.request(question, &[])) else { return };
-        let evaluator = Evaluator::new(request, entities, Extensions::all_available());
+        let Ok(entities) = question.entities.entities() else { return };
+        let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         for watched in &seen.watched {
             let mut look = Look { evaluator: &evaluator, env: &watched.env, parts: &mut seen.parts, at: watched.first };
             let mut holds = true;

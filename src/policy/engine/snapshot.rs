@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cedar_policy::{EntityUid, Schema};
-use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, Expr, Value};
+use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, EntityUIDEntry, Expr, Value};
 use cedar_policy_core::entities::conformance::EntitySchemaConformanceChecker;
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::types::Type;
 use cedar_policy_core::validator::{CoreSchema, ValidatorEntityTypeKind};
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 
 use super::approvals::{ATTRIBUTE, KIND_TYPE};
 use super::decide::Question;
@@ -34,7 +36,8 @@ pub struct Snapshot {
     pub(super) rules: Vec<Rule>,
     /// The same policies as Cedar keeps them, for `plain`.
     pub(super) set: cedar_policy::PolicySet,
-    pub(super) actions: BTreeMap<EntityUID, Action>,
+    /// In the order of their ids, and found by a hash.
+    pub(super) actions: IndexMap<EntityUID, Action, RandomState>,
     /// Each approval kind with its value.
     pub(super) kinds: BTreeMap<String, Value>,
     enums: BTreeSet<EntityType>,
@@ -70,6 +73,8 @@ impl Rule {
 /// One action of the schema.
 #[derive(Debug)]
 pub(super) struct Action {
+    /// As a request names it.
+    pub entry: EntityUIDEntry,
     /// The action and its groups.
     pub family: Vec<Closed>,
     pub index: Index,
@@ -270,19 +275,20 @@ fn rates(schema: &Schema, limits: &Limits) -> BTreeMap<String, Vec<String>> {
     entities.iter().map(of).collect()
 }
 
-fn actions(schema: &Schema, rules: &[Rule]) -> BTreeMap<EntityUID, Action> {
+fn actions(schema: &Schema, rules: &[Rule]) -> IndexMap<EntityUID, Action, RandomState> {
     let entities = schema.as_ref().action_entities().unwrap_or_default();
     let action = |entity: &ast::Entity| {
         let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
         let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
         let takes_approvals = takes_approvals(schema, entity.uid());
         let index = index(entity, rules);
-        (
-            entity.uid().clone(),
-            Action { family, index, fitting: Fitting::default(), timed: OnceLock::new(), takes_approvals },
-        )
+        let entry = EntityUIDEntry::known(entity.uid().clone(), None);
+        let (fitting, timed) = (Fitting::default(), OnceLock::new());
+        (entity.uid().clone(), Action { entry, family, index, fitting, timed, takes_approvals })
     };
-    entities.iter().map(action).collect()
+    let mut actions: IndexMap<EntityUID, Action, RandomState> = entities.iter().map(action).collect();
+    actions.sort_unstable_keys();
+    actions
 }
 
 fn takes_approvals(schema: &Schema, action: &EntityUID) -> bool {

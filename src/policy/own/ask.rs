@@ -1,31 +1,94 @@
 //! From the parts of a question to its answer.
 
+use std::sync::Arc;
+
 use cedar_policy::EntityUid;
 use cedar_policy_core::ast::EntityUID;
 
 use super::Wrong;
-use super::read::{Circumstances, Found, Thing};
+use super::read::{Circumstances, Few, Found, Thing};
 use super::reader::bare;
 use crate::policy::{Closed, Facts, Question, Ruling, Slice, Snapshot};
 
-/// The answer. Wants at least 2 MiB of stack.
-pub fn ask(
-    snapshot: &Snapshot,
-    subject: &Thing,
-    action: &EntityUid,
-    resource: &Thing,
-    circumstances: &Circumstances,
-) -> Result<Ruling, Wrong> {
-    let (entities, facts) = gathered(snapshot, subject, action, resource, circumstances)?;
-    let slice = Slice::new(snapshot, action, entities);
-    Ok(snapshot.decide(&Question {
-        principal: &subject.uid,
-        action,
-        resource: &resource.uid,
-        entities: &slice,
-        facts: &facts,
-        approvals: &[],
-    }))
+/// Asks one question after another. What two in a row have in common is gathered once.
+pub struct Asker<'a> {
+    snapshot: &'a Snapshot,
+    last: Option<Last>,
+}
+
+/// What a question said, but for its resource.
+struct Last {
+    action: EntityUid,
+    subject: Arc<Thing>,
+    circumstances: Arc<Circumstances>,
+    /// The entities that it describes, once a second question has said the same.
+    common: Option<Common>,
+}
+
+struct Common {
+    entities: Few,
+    slice: Slice,
+}
+
+impl<'a> Asker<'a> {
+    pub fn new(snapshot: &'a Snapshot) -> Asker<'a> {
+        Asker { snapshot, last: None }
+    }
+
+    /// The answer. Wants at least 2 MiB of stack.
+    pub fn ask(
+        &mut self,
+        subject: &Arc<Thing>,
+        action: &EntityUid,
+        resource: &Thing,
+        circumstances: &Arc<Circumstances>,
+    ) -> Result<Ruling, Wrong> {
+        let (entities, facts) = gathered(self.snapshot, subject, action, resource, circumstances)?;
+        let slice = match self.common(subject, action, circumstances) {
+            Some(common) => common.slice.and(entities.into_iter().filter(|one| !common.has(one))),
+            None => Slice::new(self.snapshot, action, entities),
+        };
+        Ok(self.snapshot.decide(&Question {
+            principal: &subject.uid,
+            action,
+            resource: &resource.uid,
+            entities: &slice,
+            facts: &facts,
+            approvals: &[],
+        }))
+    }
+
+    fn common(
+        &mut self,
+        subject: &Arc<Thing>,
+        action: &EntityUid,
+        circumstances: &Arc<Circumstances>,
+    ) -> Option<&Common> {
+        let snapshot = self.snapshot;
+        let same = |last: &Last| {
+            Arc::ptr_eq(&last.subject, subject)
+                && Arc::ptr_eq(&last.circumstances, circumstances)
+                && last.action == *action
+        };
+        if !self.last.as_ref().is_some_and(same) {
+            let (subject, circumstances) = (Arc::clone(subject), Arc::clone(circumstances));
+            self.last = Some(Last { action: action.clone(), subject, circumstances, common: None });
+            return None;
+        }
+        let last = self.last.as_mut()?;
+        Some(last.common.get_or_insert_with(|| {
+            let entities = [&subject.found, &circumstances.found].into_iter().flat_map(|found| &found.described);
+            let entities: Few = entities.cloned().collect();
+            let slice = Slice::new(snapshot, action, entities.iter().cloned());
+            Common { entities, slice }
+        }))
+    }
+}
+
+impl Common {
+    fn has(&self, one: &Closed) -> bool {
+        self.entities.iter().any(|own| Arc::ptr_eq(own.entity(), one.entity()))
+    }
 }
 
 /// All that a question looks at: every entity once, and the context.
@@ -35,7 +98,7 @@ pub fn gathered(
     action: &EntityUid,
     resource: &Thing,
     circumstances: &Circumstances,
-) -> Result<(Vec<Closed>, Facts), Wrong> {
+) -> Result<(Few, Facts), Wrong> {
     applies(snapshot, subject, action, resource)?;
     let entities = entities(snapshot, [&subject.found, &resource.found, &circumstances.found])?;
     Ok((entities, circumstances.facts.clone()))
@@ -61,10 +124,11 @@ fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &
 }
 
 /// Every entity once: as it is described, or bare where it is only named. They are few: as many as the schema has references.
-fn entities(snapshot: &Snapshot, parts: [&Found; 3]) -> Result<Vec<Closed>, Wrong> {
-    let mut all: Vec<Closed> = Vec::with_capacity(4);
+fn entities(snapshot: &Snapshot, parts: [&Found; 3]) -> Result<Few, Wrong> {
+    let mut all = Few::new();
     let known = |all: &[Closed], uid: &EntityUID| all.iter().position(|closed| closed.entity().uid() == uid);
-    for (uid, closed) in parts.iter().flat_map(|part| &part.described) {
+    for closed in parts.iter().flat_map(|part| &part.described) {
+        let uid = closed.entity().uid();
         match known(&all, uid).and_then(|place| all.get(place)) {
             Some(other) if !other.entity().deep_eq(closed.entity()) => {
                 return Err(Wrong::new(format!("`{uid}` is described twice, and not alike")));

@@ -1,28 +1,58 @@
 //! The entity types and actions that the company's own schema declares.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use cedar_policy::{EntityUid, Schema};
-use cedar_policy_core::ast::{EntityType, EntityUID};
-use cedar_policy_core::validator::ValidatorActionId;
+use cedar_policy_core::ast::{EntityType, EntityUID, InternalName, Name};
+use cedar_policy_core::validator::{ValidatorActionId, ValidatorEntityType};
+use foldhash::fast::RandomState;
 
 use super::{PRODUCT, Wrong};
 use crate::policy::Snapshot;
 
-/// Names as other programs say them.
+/// Names as other programs say them. Only the schema's own names are kept, so nobody can crowd the tables.
 #[derive(Debug, Default)]
 pub struct Catalog {
     /// The product's own too: something of the company's can be in one of them.
-    types: BTreeMap<String, EntityType>,
+    kinds: Vec<Kind>,
+    by_name: HashMap<String, usize, RandomState>,
+    by_type: HashMap<EntityType, usize, RandomState>,
     /// Each action by every name that it has; None where two share one.
-    actions: BTreeMap<String, Option<EntityUid>>,
+    actions: HashMap<String, Option<EntityUid>, RandomState>,
+}
+
+/// An entity type as the schema declares it.
+#[derive(Debug)]
+pub struct Kind {
+    pub ty: EntityType,
+    pub(super) declared: ValidatorEntityType,
+    /// The types that something of this one can be in.
+    above: Vec<EntityType>,
+}
+
+impl Kind {
+    pub(super) fn can_be_in(&self, other: &Kind) -> bool {
+        self.above.contains(&other.ty)
+    }
+
+    pub(super) fn is_product(&self) -> bool {
+        self.ty.to_string().starts_with(PRODUCT)
+    }
 }
 
 impl Catalog {
     pub(in crate::policy) fn of(schema: &Schema) -> Catalog {
         let mut catalog = Catalog::default();
-        for ty in schema.as_ref().entity_type_names() {
-            catalog.types.insert(ty.to_string(), ty.clone());
+        for declared in schema.as_ref().entity_types() {
+            let ty = unplaced(declared.name());
+            catalog.by_name.insert(ty.to_string(), catalog.kinds.len());
+            catalog.by_type.insert(ty.clone(), catalog.kinds.len());
+            catalog.kinds.push(Kind { ty, declared: declared.clone(), above: Vec::new() });
+        }
+        for above in schema.as_ref().entity_types() {
+            for below in above.descendants.iter().filter_map(|ty| catalog.by_type.get(ty)) {
+                catalog.kinds.get_mut(*below).into_iter().for_each(|kind| kind.above.push(above.name().clone()));
+            }
         }
         for action in own_actions(schema) {
             let uid = action.name();
@@ -37,9 +67,20 @@ impl Catalog {
     }
 
     /// The entity type of a name, whose ever it is.
-    pub(super) fn named(&self, name: &str) -> Option<&EntityType> {
-        self.types.get(name)
+    pub(super) fn named(&self, name: &str) -> Option<&Kind> {
+        self.kinds.get(*self.by_name.get(name)?)
     }
+
+    pub(super) fn kind(&self, ty: &EntityType) -> Option<&Kind> {
+        self.kinds.get(*self.by_type.get(ty)?)
+    }
+}
+
+/// The same type without its place in the text of the schema: what is made of it costs less.
+fn unplaced(ty: &EntityType) -> EntityType {
+    let name: &InternalName = ty.name().as_ref();
+    let bare = InternalName::new(name.basename().clone(), name.namespace_components().cloned(), None);
+    Name::try_from(bare).map_or_else(|_| ty.clone(), EntityType::from)
 }
 
 /// What can be asked about at all: actions that apply to something.
@@ -52,14 +93,13 @@ fn own_actions(schema: &Schema) -> impl Iterator<Item = &ValidatorActionId> {
 }
 
 /// An entity type of the company's own.
-pub fn entity_type<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a EntityType, Wrong> {
+pub fn entity_type<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Kind, Wrong> {
     if name.starts_with(PRODUCT) {
         return Err(Wrong::new(format!("`{}` is the product's own and cannot be asked about here", short(name))));
     }
     let unknown = || Wrong::new(format!("the company's schema has no entity type `{}`", short(name)));
-    snapshot.catalog().types.get(name).ok_or_else(unknown)
+    snapshot.catalog().named(name).ok_or_else(unknown)
 }
-
 /// An action of the company's own: `Docs::Action::view`, `Docs::Action::"view"`, or `view` where only one has that name.
 pub fn action<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a EntityUid, Wrong> {
     if name.starts_with(PRODUCT) {

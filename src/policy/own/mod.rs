@@ -6,12 +6,14 @@
 
 mod ask;
 mod catalog;
+mod json;
 mod read;
 mod reader;
 mod wrong;
 
-pub use ask::{ask, gathered};
+pub use ask::{Asker, gathered};
 pub use catalog::{Catalog, action, actions, entity_type};
+pub use json::Properties;
 pub use read::{Circumstances, Parts, Thing, circumstances, thing};
 pub use wrong::Wrong;
 

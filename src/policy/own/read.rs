@@ -3,17 +3,16 @@
 use cedar_policy::EntityUid;
 use cedar_policy_core::ast::{EntityType, EntityUID};
 use cedar_policy_core::validator::types::Type;
-use serde_json::{Map, Value as Json};
+use smallvec::SmallVec;
 
 use super::Wrong;
 use super::catalog::{entity_type, short};
+use super::json::Properties;
 use super::reader::Reader;
 use crate::policy::{Closed, Facts, Snapshot};
 
 /// How far policies follow references: what a root refers to is opened, what that refers to is only compared.
 const OPENED: u8 = 1;
-
-pub(super) type Properties = Map<String, Json>;
 
 /// One end of a question, as it is said.
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +22,13 @@ pub struct Parts<'a> {
     pub properties: Option<&'a Properties>,
 }
 
+/// As many entities as a question seldom goes beyond.
+pub type Few = SmallVec<[Closed; 4]>;
+
 /// The entities that were met while reading.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
-    pub described: Vec<(EntityUID, Closed)>,
+    pub described: Few,
     /// Without any properties.
     pub named: Vec<EntityUID>,
 }
@@ -74,7 +76,7 @@ pub fn circumstances(
     let approvals = snapshot.takes_approvals(action);
     let mut given: Vec<&str> = Vec::new();
     for (field, all) in [("context", context), ("action.properties", properties)] {
-        for (name, json) in all.into_iter().flatten() {
+        for (name, json) in all.into_iter().flat_map(Properties::iter) {
             let wrong = |what: String| Wrong::new(what).within(short(name)).within(field);
             let attribute = attrs.get_attr(name).filter(|_| !(approvals && name == "approvals"));
             let attribute = attribute.ok_or_else(|| wrong(format!("the context of `{action}` has no such field")))?;

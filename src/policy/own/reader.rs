@@ -1,16 +1,18 @@
 //! From JSON to values, by the types of the schema.
 
+use std::collections::HashSet;
+
 use cedar_policy_core::FromNormalizedStr as _;
-use cedar_policy_core::ast::{Eid, EntityType, EntityUID, Name, RestrictedExpr, Value};
+use cedar_policy_core::ast::{Eid, EntityUID, Name, PartialValue, RestrictedExpr, Value};
 use cedar_policy_core::evaluator::RestrictedEvaluator;
 use cedar_policy_core::extensions::Extensions;
+use cedar_policy_core::validator::ValidatorEntityTypeKind;
 use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
-use cedar_policy_core::validator::{ValidatorEntityType, ValidatorEntityTypeKind};
-use serde_json::{Map, Value as Json};
 
-use super::catalog::short;
-use super::read::{Found, Properties};
-use super::{PRODUCT, Wrong};
+use super::Wrong;
+use super::catalog::{Kind, short};
+use super::json::{Json, Properties};
+use super::read::Found;
 use crate::policy::record::reference;
 use crate::policy::{Closed, Snapshot};
 
@@ -33,86 +35,67 @@ impl<'a> Reader<'a> {
     /// An entity with its properties. `opened` is how many references further a policy may look.
     pub fn entity(
         &mut self,
-        kind: &EntityType,
+        kind: &Kind,
         id: &str,
         properties: Option<&Properties>,
         opened: u8,
     ) -> Result<EntityUID, Wrong> {
-        let (uid, declared) = self.named(kind, id)?;
-        match (&declared.kind, properties) {
+        let uid = named(kind, id)?;
+        match (&kind.declared.kind, properties) {
             (ValidatorEntityTypeKind::Enum(_), None) => {}
             (ValidatorEntityTypeKind::Enum(_), Some(_)) => {
-                return Err(Wrong::new(format!("a `{kind}` has none")).within("properties"));
+                return Err(Wrong::new(format!("a `{}` has none", kind.ty)).within("properties"));
             }
             (_, None) => self.found.named.push(uid.clone()),
             (_, Some(properties)) => {
-                let closed = self.described(declared, &uid, properties, opened);
-                self.found.described.push((uid.clone(), closed.map_err(|wrong| wrong.within("properties"))?));
+                let closed = self.described(kind, &uid, properties, opened);
+                self.found.described.push(closed.map_err(|wrong| wrong.within("properties"))?);
             }
         }
         Ok(uid)
     }
 
-    fn declared(&self, kind: &EntityType) -> Result<&'a ValidatorEntityType, Wrong> {
-        let unknown = || Wrong::new(format!("the schema has no entity type `{kind}`"));
-        self.snapshot.schema().as_ref().get_entity_type(kind).ok_or_else(unknown)
-    }
-
-    fn named(&self, kind: &EntityType, id: &str) -> Result<(EntityUID, &'a ValidatorEntityType), Wrong> {
-        if id.is_empty() || id.len() > MOST_ID {
-            return Err(Wrong::new(format!("must have 1 to {MOST_ID} bytes")).within("id"));
-        }
-        let declared = self.declared(kind)?;
-        if let ValidatorEntityTypeKind::Enum(choices) = &declared.kind
-            && !choices.iter().any(|choice| AsRef::<str>::as_ref(choice) == id)
-        {
-            return Err(Wrong::new(format!("there is no `{kind}` of the name `{}`", short(id))).within("id"));
-        }
-        Ok((EntityUID::from_components(kind.clone(), Eid::new(id), None), declared))
-    }
-
     fn described(
         &mut self,
-        declared: &ValidatorEntityType,
+        kind: &Kind,
         uid: &EntityUID,
         properties: &Properties,
         opened: u8,
     ) -> Result<Closed, Wrong> {
         let mut attributes = Vec::with_capacity(properties.len());
-        let mut parents = Vec::new();
-        for (name, json) in properties {
-            match declared.attr(name) {
+        let mut parents = HashSet::new();
+        for (name, json) in properties.iter() {
+            match kind.declared.attr(name) {
                 Some(attribute) => {
                     let value = self.value(&attribute.attr_type, json, opened);
-                    attributes.push((name.as_str(), value.map_err(|wrong| wrong.within(name))?));
+                    let value = PartialValue::Value(value.map_err(|wrong| wrong.within(name))?);
+                    attributes.push((name.clone(), value));
                 }
                 None if name == PARENTS => {
-                    parents = self.parents(uid.entity_type(), json).map_err(|wrong| wrong.within(PARENTS))?;
+                    parents = self.parents(kind, json).map_err(|wrong| wrong.within(PARENTS))?;
                 }
                 None => {
-                    let what = format!("the schema has no such attribute of `{}`", uid.entity_type());
+                    let what = format!("the schema has no such attribute of `{}`", kind.ty);
                     return Err(Wrong::new(what).within(short(name)));
                 }
             }
         }
-        whole(declared.attributes(), properties)?;
+        whole(kind.declared.attributes(), properties)?;
         Ok(Closed::holding(uid.clone(), parents, attributes))
     }
 
-    fn parents(&self, kind: &EntityType, json: &Json) -> Result<Vec<EntityUID>, Wrong> {
+    fn parents(&self, kind: &Kind, json: &Json) -> Result<HashSet<EntityUID>, Wrong> {
         let all = json.as_array().ok_or_else(|| Wrong::new("must be an array"))?;
         let parent =
             |(index, json): (usize, &Json)| self.parent(kind, json).map_err(|wrong| wrong.within(index.to_string()));
         all.iter().enumerate().map(parent).collect()
     }
 
-    fn parent(&self, kind: &EntityType, json: &Json) -> Result<EntityUID, Wrong> {
+    fn parent(&self, kind: &Kind, json: &Json) -> Result<EntityUID, Wrong> {
         let (name, id, _) = said(json)?;
-        let above = self.snapshot.catalog().named(name);
-        let above =
-            above.filter(|above| self.declared(above).is_ok_and(|above| above.has_descendant_entity_type(kind)));
-        let none = || Wrong::new(format!("the schema has no `{kind}` in a `{}`", short(name))).within("type");
-        Ok(self.named(above.ok_or_else(none)?, id)?.0)
+        let above = self.snapshot.catalog().named(name).filter(|above| kind.can_be_in(above));
+        let none = || Wrong::new(format!("the schema has no `{}` in a `{}`", kind.ty, short(name))).within("type");
+        named(above.ok_or_else(none)?, id)
     }
 
     pub fn value(&mut self, ty: &Type, json: &Json, opened: u8) -> Result<Value, Wrong> {
@@ -134,7 +117,8 @@ impl<'a> Reader<'a> {
                 self.record(attrs, fields, opened)
             }
             Type::Entity(EntityKind::Entity(kinds)) => {
-                let kind = kinds.get_single_entity().ok_or_else(|| must("of one type"))?;
+                let kind = kinds.get_single_entity().and_then(|ty| self.snapshot.catalog().kind(ty));
+                let kind = kind.ok_or_else(|| must("of one type"))?;
                 Ok(reference(&self.reference(kind, json, opened)?))
             }
             Type::ExtensionType { name } => {
@@ -147,31 +131,31 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn record(&mut self, attrs: &Attributes, fields: &Map<String, Json>, opened: u8) -> Result<Value, Wrong> {
+    fn record(&mut self, attrs: &Attributes, fields: &Properties, opened: u8) -> Result<Value, Wrong> {
         let mut pairs = Vec::with_capacity(fields.len());
-        for (name, json) in fields {
+        for (name, json) in fields.iter() {
             let unknown = || Wrong::new("the schema has no such field").within(short(name));
             let attribute = attrs.get_attr(name).ok_or_else(unknown)?;
             let value = self.value(&attribute.attr_type, json, opened).map_err(|wrong| wrong.within(name))?;
-            pairs.push((name.as_str(), value));
+            pairs.push((name.clone(), value));
         }
         whole(attrs, fields)?;
         Ok(Value::record(pairs, None))
     }
 
-    fn reference(&mut self, kind: &EntityType, json: &Json, opened: u8) -> Result<EntityUID, Wrong> {
+    fn reference(&mut self, kind: &Kind, json: &Json, opened: u8) -> Result<EntityUID, Wrong> {
         let (name, id, properties) = said(json)?;
-        if name != kind.to_string() {
-            return Err(Wrong::new(format!("must be `{kind}`")).within("type"));
+        if self.snapshot.catalog().named(name).is_none_or(|said| said.ty != kind.ty) {
+            return Err(Wrong::new(format!("must be `{}`", kind.ty)).within("type"));
         }
         let Some(further) = opened.checked_sub(1) else {
             return match properties {
                 Some(_) => Err(Wrong::new("no policy can look here; leave them out").within("properties")),
-                None => self.named(kind, id).map(|(uid, _)| uid),
+                None => named(kind, id),
             };
         };
-        let (_, declared) = self.named(kind, id)?;
-        if name.starts_with(PRODUCT) && !matches!(declared.kind, ValidatorEntityTypeKind::Enum(_)) {
+        if kind.is_product() && !matches!(kind.declared.kind, ValidatorEntityTypeKind::Enum(_)) {
+            named(kind, id)?;
             let what = format!("`{name}` is the product's own and cannot be asked about here");
             return Err(Wrong::new(what).within("type"));
         }
@@ -179,17 +163,30 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// An entity of a type, by its id.
+fn named(kind: &Kind, id: &str) -> Result<EntityUID, Wrong> {
+    if id.is_empty() || id.len() > MOST_ID {
+        return Err(Wrong::new(format!("must have 1 to {MOST_ID} bytes")).within("id"));
+    }
+    if let ValidatorEntityTypeKind::Enum(choices) = &kind.declared.kind
+        && !choices.iter().any(|choice| AsRef::<str>::as_ref(choice) == id)
+    {
+        return Err(Wrong::new(format!("there is no `{}` of the name `{}`", kind.ty, short(id))).within("id"));
+    }
+    Ok(EntityUID::from_components(kind.ty.clone(), Eid::new(id), None))
+}
+
 /// An entity of which nothing is told.
 pub(super) fn bare(snapshot: &Snapshot, uid: &EntityUID) -> Result<Closed, Wrong> {
-    let mut reader = Reader::new(snapshot);
-    let declared = reader.declared(uid.entity_type())?;
+    let unknown = || Wrong::new(format!("the schema has no entity type `{}`", uid.entity_type()));
+    let kind = snapshot.catalog().kind(uid.entity_type()).ok_or_else(unknown)?;
     let untold = |wrong: Wrong| Wrong::new(format!("of `{uid}`, {wrong}")).within("properties");
-    reader.described(declared, uid, &Properties::new(), 0).map_err(untold)
+    Reader::new(snapshot).described(kind, uid, &Properties::default(), 0).map_err(untold)
 }
 
 /// All that the schema requires is there.
-fn whole(attrs: &Attributes, fields: &Map<String, Json>) -> Result<(), Wrong> {
-    match attrs.iter().find(|(name, one)| one.is_required && !fields.contains_key(name.as_str())) {
+fn whole(attrs: &Attributes, fields: &Properties) -> Result<(), Wrong> {
+    match attrs.iter().find(|(name, one)| one.is_required && !fields.has(name)) {
         Some((name, _)) => Err(Wrong::new("is missing").within(name.as_str())),
         None => Ok(()),
     }
@@ -201,9 +198,10 @@ fn said(json: &Json) -> Result<(&str, &str, Option<&Properties>), Wrong> {
         let must = || Wrong::new("must be a string").within(name);
         json.get(name).and_then(Json::as_str).ok_or_else(must)
     };
-    let object = |properties: &'_ Json| properties.is_object() || properties.is_null();
     match json.get("properties") {
-        Some(other) if !object(other) => Err(Wrong::new("must be an object").within("properties")),
+        Some(other) if !matches!(other, Json::Object(_) | Json::Null) => {
+            Err(Wrong::new("must be an object").within("properties"))
+        }
         properties => Ok((text("type")?, text("id")?, properties.and_then(Json::as_object))),
     }
 }

@@ -17,8 +17,8 @@ impl Wrong {
 
     /// The same, found inside a field.
     #[must_use]
-    pub fn within(mut self, field: impl Into<String>) -> Wrong {
-        self.path.push(field.into());
+    pub fn within(mut self, field: impl AsRef<str>) -> Wrong {
+        self.path.push(field.as_ref().to_owned());
         self
     }
 }

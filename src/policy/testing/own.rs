@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::Asked;
 use super::run::Expected;
 use crate::policy::Snapshot;
-use crate::policy::own::{self, Parts, Thing};
+use crate::policy::own::{self, Parts, Properties, Thing};
 use crate::policy::yaml::YamlError;
 use crate::types::impact::Decision;
 
@@ -21,7 +20,7 @@ pub(super) struct Row {
     kind: String,
     /// Its attributes, as AuthZEN says them; `parents` are the groups that it is in.
     #[serde(default)]
-    properties: Map<String, Value>,
+    properties: Properties,
 }
 
 /// One question as it is written.
@@ -33,7 +32,7 @@ pub(super) struct Line {
     action: String,
     resource: String,
     #[serde(default)]
-    context: Map<String, Value>,
+    context: Properties,
     expect: Decision,
     because: Option<Vec<String>>,
     approvals: Option<Vec<String>>,
@@ -113,7 +112,7 @@ impl Evaluation {
             principal: subject.uid,
             action: action.clone(),
             resource: resource.uid,
-            entities,
+            entities: entities.into_vec(),
             facts,
             givers: Vec::new(),
             granted: said.granted.clone(),

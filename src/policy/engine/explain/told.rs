@@ -63,10 +63,8 @@ pub struct Observed {
 impl Snapshot {
     /// Why the ruling on a question is what it is. Empty where the question itself does not fit.
     pub fn explain(&self, question: &Question<'_>, ruling: &Ruling, eyes: Eyes<'_>) -> Explanation {
-        let (Ok(entities), Ok(request)) = (question.entities.entities(), self.request(question, &[])) else {
-            return Explanation::default();
-        };
-        let evaluator = Evaluator::new(request, entities, Extensions::all_available());
+        let Ok(entities) = question.entities.entities() else { return Explanation::default() };
+        let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         let teller = Teller {
             evaluator: &evaluator,
             entities,

@@ -69,8 +69,8 @@ pub(super) struct Situation {
 
 impl Snapshot {
     pub(super) fn situation(&self, question: &Question<'_>, eyes: Eyes<'_>) -> Option<Situation> {
-        let (entities, request) = (question.entities.entities().ok()?, self.request(question, &[]).ok()?);
-        let evaluator = Evaluator::new(request, entities, Extensions::all_available());
+        let entities = question.entities.entities().ok()?;
+        let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         let mut wishes = Wishes { eyes, wants: BTreeSet::new() };
         let (mut in_the_way, mut permitted, mut near) = (0, false, Vec::new());
         for rule in self.rules_of(question) {
@@ -96,10 +96,8 @@ impl Snapshot {
 
     /// Whether all that a policy reads for this question may be seen.
     pub(super) fn is_open(&self, id: &str, question: &Question<'_>, eyes: Eyes<'_>) -> bool {
-        let (Ok(entities), Ok(request)) = (question.entities.entities(), self.request(question, &[])) else {
-            return false;
-        };
-        let evaluator = Evaluator::new(request, entities, Extensions::all_available());
+        let Ok(entities) = question.entities.entities() else { return false };
+        let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         let open = |look: Look<'_>| !look.hide(&evaluator, &eyes).has(State::Hidden);
         self.rule_of(id).is_some_and(|rule| open(Look::new(rule, &evaluator)))
     }

@@ -1,0 +1,183 @@
+//! JSON as other programs' questions say it: small, read once, by names that the schema has.
+//!
+//! Always true: no name stands twice in one object. Names and texts of a few letters need no memory of their own.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use smol_str::SmolStr;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Json {
+    Null,
+    Bool(bool),
+    Whole(i64),
+    /// A number that no schema can take: not whole, or beyond 64 bits.
+    OtherNumber,
+    Text(SmolStr),
+    Array(Vec<Json>),
+    Object(Properties),
+}
+
+/// The fields of an object, as they were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Properties(Vec<(SmolStr, Json)>);
+
+impl Json {
+    pub(super) fn get(&self, name: &str) -> Option<&Json> {
+        self.as_object()?.get(name)
+    }
+
+    pub(super) fn as_bool(&self) -> Option<bool> {
+        if let Json::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    pub(super) fn as_i64(&self) -> Option<i64> {
+        if let Json::Whole(value) = self { Some(*value) } else { None }
+    }
+
+    pub(super) fn as_str(&self) -> Option<&str> {
+        if let Json::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub(super) fn as_array(&self) -> Option<&[Json]> {
+        if let Json::Array(all) = self { Some(all) } else { None }
+    }
+
+    pub(super) fn as_object(&self) -> Option<&Properties> {
+        if let Json::Object(fields) = self { Some(fields) } else { None }
+    }
+}
+
+impl Properties {
+    pub(super) fn get(&self, name: &str) -> Option<&Json> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&SmolStr, &Json)> {
+        self.0.iter().map(|(name, value)| (name, value))
+    }
+
+    /// A name that stands twice.
+    fn repeated(&self) -> Option<&str> {
+        /// Up to here each with each is quicker than a set.
+        const FEW: usize = 16;
+        let names = || self.0.iter().map(|(name, _)| name.as_str());
+        if self.0.len() <= FEW {
+            return names()
+                .enumerate()
+                .find(|(at, name)| names().take(*at).any(|other| other == *name))
+                .map(|(_, name)| name);
+        }
+        let mut seen = BTreeSet::new();
+        names().find(|name| !seen.insert(*name))
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Json, D::Error> {
+        from.deserialize_any(Reading)
+    }
+}
+
+impl<'de> Deserialize<'de> for Properties {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Properties, D::Error> {
+        from.deserialize_map(ReadingObject)
+    }
+}
+
+/// Described as the object that it is.
+impl JsonSchema for Properties {
+    fn inline_schema() -> bool {
+        <Map<String, Value>>::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        <Map<String, Value>>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        <Map<String, Value>>::json_schema(generator)
+    }
+}
+
+struct Reading;
+
+impl<'de> Visitor<'de> for Reading {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::Whole(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(i64::try_from(value).map_or(Json::OtherNumber, Json::Whole))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Json, E> {
+        Ok(Json::OtherNumber)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
+        Ok(Json::Text(text.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Json::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Json, A::Error> {
+        ReadingObject.visit_map(fields).map(Json::Object)
+    }
+}
+
+struct ReadingObject;
+
+impl<'de> Visitor<'de> for ReadingObject {
+    type Value = Properties;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Properties, A::Error> {
+        let mut all = Properties::default();
+        while let Some(field) = fields.next_entry()? {
+            all.0.push(field);
+        }
+        match all.repeated() {
+            Some(name) => Err(A::Error::custom(format!("`{name}` is given twice"))),
+            None => Ok(all),
+        }
+    }
+}
