@@ -112,7 +112,7 @@ impl Gate {
             }
             Call::Query(query) => query,
         };
-        let answered = if entry.spec.route.slow {
+        let answered = if query.is_long() {
             self.apart(move |gate| gate.ask(caller, &entry.spec, query)).await??
         } else {
             self.ask(caller, &entry.spec, query)?

@@ -5,7 +5,6 @@
 //! make a slice that is refused. That a closed entity is closed and fits the schema is its builder's promise; it is made
 //! once, when the directory changes, and `Snapshot::conforms` proves it there.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
@@ -32,12 +31,9 @@ impl Closed {
     }
 
     /// The same of values that were made for it alone.
-    pub(super) fn holding(
-        uid: EntityUID,
-        ancestors: HashSet<EntityUID>,
-        attributes: Vec<(SmolStr, PartialValue)>,
-    ) -> Self {
-        Self(Arc::new(Entity::new_with_attr_partial_value(uid, attributes, ancestors, HashSet::new(), [])))
+    pub(super) fn holding(uid: EntityUID, ancestors: Vec<EntityUID>, attributes: Vec<(SmolStr, PartialValue)>) -> Self {
+        let ancestors = ancestors.into_iter().collect();
+        Self(Arc::new(Entity::new_with_attr_partial_value(uid, attributes, ancestors, Default::default(), [])))
     }
 
     pub(super) fn entity(&self) -> &Arc<Entity> {
@@ -53,15 +49,15 @@ impl Closed {
 #[derive(Clone, Debug)]
 pub struct Slice {
     entities: Result<Entities, String>,
-    /// The action that they were gathered for.
-    action: Option<Closed>,
+    /// The action that they were gathered for, and where the snapshot has it.
+    action: Option<(usize, Closed)>,
 }
 
 impl Slice {
     pub fn new(snapshot: &Snapshot, action: &EntityUid, entities: impl IntoIterator<Item = Closed>) -> Self {
-        let family = snapshot.action_family(action.as_ref());
+        let (place, family) = snapshot.family_at(action.as_ref());
         let entities = added(Entities::new(), family.iter().cloned().chain(entities));
-        Self { entities, action: family.first().cloned() }
+        Self { entities, action: family.first().map(|action| (place, action.clone())) }
     }
 
     /// The same with more entities.
@@ -75,10 +71,20 @@ impl Slice {
         self.entities.as_ref().map_err(Clone::clone)
     }
 
-    /// Whether the entities were gathered for this action, as it is here.
+    /// Where the snapshot that they were gathered for has its action.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.action.as_ref().map(|(place, _)| *place)
+    }
+
+    /// Whether the entities were gathered for this action as it is here, or hold it beside.
     pub(super) fn is_for(&self, action: &Closed) -> bool {
-        let same = |own: &Closed| Arc::ptr_eq(&own.0, &action.0) || own.0.deep_eq(&action.0);
-        self.action.as_ref().is_some_and(same)
+        if self.action.as_ref().is_some_and(|(_, own)| Arc::ptr_eq(&own.0, &action.0)) {
+            return true;
+        }
+        match self.entities.as_ref().map(|entities| entities.entity(action.0.uid())) {
+            Ok(Dereference::Data(held)) => std::ptr::eq(held, action.0.as_ref()) || held.deep_eq(&action.0),
+            _ => false,
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Decisions for other programs: AuthZEN about the company's own types.
 
+mod batch;
+
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
@@ -174,99 +176,6 @@ async fn what_does_not_fit_the_schema_is_told_by_its_field() {
     assert_eq!(test.raw("POST", path, &[("content-type", "text/plain")], "{}").await.status, 400);
     // What a later version of the standard may add is passed over.
     assert_eq!(ask(&test, with("future", json!({ "a": 1 }))).await.json()["decision"], true);
-}
-
-#[tokio::test]
-async fn a_batch_goes_as_far_as_its_semantic_says() {
-    let test = company().await;
-    let batch = |semantic: &str| {
-        json!({
-            "subject": user("ann"), "action": { "name": "view" }, "resource": { "type": "Docs::Doc" },
-            "options": { "evaluations_semantic": semantic },
-            "evaluations": [
-                { "resource": doc("1", json!({ "open": true })) },
-                { "resource": { "id": "2", "properties": { "open": false } } },
-                { "resource": { "id": "3", "properties": { "open": true } } },
-                { "resource": { "id": "4" } },
-            ],
-        })
-    };
-    let decisions = async |body: Value| {
-        let answer = test.post("/access/v1/evaluations", &test.admin, body).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        let answers = answer.json()["evaluations"].as_array().unwrap().clone();
-        answers.iter().map(|answer| answer["decision"].as_bool().unwrap()).collect::<Vec<_>>()
-    };
-    assert_eq!(decisions(batch("execute_all")).await, [true, false, true, false]);
-    assert_eq!(decisions(batch("deny_on_first_deny")).await, [true, false]);
-    assert_eq!(decisions(batch("permit_on_first_permit")).await, [true]);
-    let path = "/access/v1/evaluations";
-    let all = test.post(path, &test.admin, batch("execute_all")).await.json();
-    let error = json!({ "status": 400, "message": "resource.properties: of `Docs::Doc::\"4\"`, open: is missing" });
-    assert_eq!(all["evaluations"][3], json!({ "decision": false, "context": { "error": error } }));
-    let one = test.post(path, &test.admin, question("view", doc("1", json!({ "open": true })))).await;
-    assert_eq!(one.json(), json!({ "decision": true }));
-    let other = test.post(path, &test.admin, batch("some")).await;
-    assert!(other.error().starts_with("400 bad_request options.evaluations_semantic: unknown variant `some`"));
-    let many = test.post(path, &test.admin, json!({ "evaluations": vec![json!({}); 1001] })).await;
-    assert_eq!(many.error(), "422 invalid evaluations: must be at most 1000");
-}
-
-/// What is gathered once for several questions is what each would gather alone.
-#[tokio::test]
-async fn a_batch_answers_as_its_questions_would_be_alone() {
-    let test = company().await;
-    let editor = |level: i64| {
-        let parents = json!([{ "type": "Docs::Team", "id": "editors" }]);
-        json!({ "type": "Docs::User", "id": "bob", "properties": { "level": level, "parents": parents } })
-    };
-    let owned = |owner: Value| doc("1", json!({ "open": false, "owner": owner }));
-    let resources = [
-        doc("1", json!({ "open": true })),
-        doc("1", json!({ "open": false })),
-        owned(user("bob")),
-        // The subject, described once more: alike, and not alike.
-        owned(editor(3)),
-        owned(editor(4)),
-        owned(user("ann")),
-        doc("1", json!({})),
-    ];
-    let mut questions = Vec::new();
-    for (action, context) in [("view", json!({})), ("edit", json!({ "mfa": true })), ("edit", json!({}))] {
-        let mut each = |more: Value| {
-            for resource in &resources {
-                let mut question = json!({ "action": { "name": action }, "resource": resource, "context": context });
-                question.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-                questions.push(question);
-            }
-        };
-        each(json!({}));
-        each(json!({ "subject": user("ann") }));
-    }
-    // Said once for all of them, and with each.
-    for common in [json!({ "subject": editor(3) }), json!({ "subject": user("bob"), "context": { "mfa": true } })] {
-        let whole = |question: &Value| {
-            let mut whole = common.clone();
-            whole.as_object_mut().unwrap().extend(question.as_object().unwrap().clone());
-            whole
-        };
-        let mut batch = common.clone();
-        batch["evaluations"] = questions.clone().into();
-        let answers = test.post("/access/v1/evaluations", &test.admin, batch).await.json();
-        let (mut yes, mut told) = (0, 0);
-        for (question, answer) in questions.iter().zip(answers["evaluations"].as_array().unwrap()) {
-            let alone = ask(&test, whole(question)).await;
-            if alone.status == 200 {
-                assert_eq!(*answer, alone.json(), "{question}");
-                yes += usize::from(answer["decision"] == true);
-            } else {
-                let error = &answer["context"]["error"];
-                assert_eq!(format!("400 bad_request {}", error["message"].as_str().unwrap()), alone.error());
-                told += 1;
-            }
-        }
-        assert!(yes > 6 && told > 6, "{yes} {told}");
-    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::recorded::{Decision, Judge, NotUnderstood, Why};
-use super::words::{Action, Entity, Evaluation, bad};
+use super::words::{Action, Entity, Evaluation, SHORT, bad};
 use crate::gate::operation::Decide;
 use crate::gate::{Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::policy::own::Properties;
@@ -82,6 +82,10 @@ impl Decide for Evaluations {
 
     fn target(_: &Batch, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
+    }
+
+    fn is_long(input: &Batch) -> bool {
+        input.evaluations.as_ref().is_some_and(|all| all.len() > SHORT)
     }
 
     fn run(_: Permit<Self>, input: Batch, read: &Reader<'_>) -> Result<(Answers, Vec<Event>), Stop> {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::recorded::required;
-use super::words::{Action, Entity, bad, parts};
+use super::words::{Action, Entity, SHORT, bad, parts};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, post};
 use crate::policy::Snapshot;
 use crate::policy::own::{self, Asker, Parts, Properties, Thing, Wrong};
@@ -82,6 +82,10 @@ fn results<T>(results: Vec<T>) -> Results<T> {
 }
 
 impl Search {
+    fn is_long(&self) -> bool {
+        self.options.as_ref().is_some_and(|options| options.candidates.len() > SHORT)
+    }
+
     fn one_page(&self) -> Result<(), Refusal> {
         let further = self.page.as_ref().and_then(|page| page.token.as_deref()).is_some_and(|token| !token.is_empty());
         if further { Err(Refusal::bad_request("page.token: there is no further page")) } else { Ok(()) }
@@ -166,6 +170,10 @@ impl Query for Subjects {
         Ok(Target::Company)
     }
 
+    fn is_long(input: &Search) -> bool {
+        input.is_long()
+    }
+
     fn run(_: Permit<Self>, input: Search, read: &Reader<'_>) -> Result<Results<FoundEntity>, Stop> {
         entities(&input, End::Subject, read)
     }
@@ -188,6 +196,10 @@ impl Query for Resources {
 
     fn target(_: &Search, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
+    }
+
+    fn is_long(input: &Search) -> bool {
+        input.is_long()
     }
 
     fn run(_: Permit<Self>, input: Search, read: &Reader<'_>) -> Result<Results<FoundEntity>, Stop> {

@@ -7,6 +7,9 @@ use smol_str::SmolStr;
 use crate::policy::own::{Parts, Properties, Wrong};
 use crate::types::refusal::Refusal;
 
+/// So many questions are answered where they come in; for more, those of others would wait.
+pub(super) const SHORT: usize = 64;
+
 /// A subject or a resource.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Entity {

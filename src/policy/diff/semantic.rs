@@ -70,12 +70,13 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
     let mut found = Semantic { identical: all.len() - concerned.len(), ..Semantic::default() };
     let searched = each(&concerned, |asking| {
         let mut search = Search { sides, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
-        (search.run(&files), search)
+        let cut = (!search.run(&files)).then(|| asking.operation.clone());
+        (cut, search.asked, search.pairs)
     });
-    for (whole, search) in searched {
-        found.cut.extend((!whole).then(|| search.asking.operation.clone()));
-        found.questions += search.asked;
-        found.pairs.extend(search.pairs.into_values());
+    for (cut, asked, pairs) in searched {
+        found.cut.extend(cut);
+        found.questions += asked;
+        found.pairs.extend(pairs.into_values());
     }
     let changed = found.changed().count();
     found.told = match (changed, found.questions) {

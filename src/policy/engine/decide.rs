@@ -135,14 +135,18 @@ impl Snapshot {
         }
     }
 
+    /// Looked for where the slice says that it stands, and if it does not, everywhere.
     pub(super) fn action(&self, question: &Question<'_>) -> Result<&Action, String> {
+        let uid = question.action.as_ref();
+        let there = question.entities.place().and_then(|place| self.actions.get_index(place));
+        let found = there.filter(|(other, _)| *other == uid).map(|(_, action)| action);
         let unknown = || format!("the schema knows no action `{}`", question.action);
-        self.actions.get(question.action.as_ref()).ok_or_else(unknown)
+        found.or_else(|| self.actions.get(uid)).ok_or_else(unknown)
     }
 
     /// The request with the approvals of the question.
     pub(super) fn request(&self, question: &Question<'_>) -> Request {
-        self.request_with(question, self.actions.get(question.action.as_ref()), &[])
+        self.request_with(question, self.action(question).ok(), &[])
     }
 
     /// The same with `more` approvals.

@@ -3,10 +3,9 @@
 //! The law: a policy is left out only if its scope is false for the request, without an error. Scopes cannot fail, so Cedar
 //! over the policies that are gathered answers as Cedar over all of them does. A property test holds the index to it.
 
-use std::collections::HashMap;
-
 use cedar_policy_core::ast::{Entity, EntityReference, EntityType, EntityUID, Policy, PrincipalOrResourceConstraint};
 use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 use smallvec::SmallVec;
 
 /// Where a policy stands in the snapshot's list, which is in the order of ids.
@@ -71,9 +70,9 @@ impl<'a> Met<'a> {
 #[derive(Debug, Default)]
 struct ByScope<T> {
     any: T,
-    equal: HashMap<EntityUID, T, RandomState>,
-    within: HashMap<EntityUID, T, RandomState>,
-    of_type: HashMap<EntityType, T, RandomState>,
+    equal: IndexMap<EntityUID, T, RandomState>,
+    within: IndexMap<EntityUID, T, RandomState>,
+    of_type: IndexMap<EntityType, T, RandomState>,
 }
 
 impl<T: Default> ByScope<T> {

@@ -203,6 +203,11 @@ impl Snapshot {
         self.actions.get(action).map_or(&[], |action| action.family.as_slice())
     }
 
+    /// The same, and where the action stands.
+    pub(in crate::policy) fn family_at(&self, action: &EntityUID) -> (usize, &[Closed]) {
+        self.actions.get_full(action).map_or((0, &[]), |(place, _, action)| (place, action.family.as_slice()))
+    }
+
     /// What other programs can ask about.
     pub(in crate::policy) fn catalog(&self) -> &Catalog {
         self.catalog.get_or_init(|| Catalog::of(&self.schema))

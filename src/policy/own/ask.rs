@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
-use cedar_policy_core::ast::EntityUID;
+use cedar_policy_core::ast::{EntityType, EntityUID};
 
 use super::Wrong;
 use super::read::{Circumstances, Few, Found, Thing};
@@ -28,6 +28,8 @@ struct Last {
 struct Common {
     entities: Few,
     slice: Slice,
+    /// A type of resource that the action is known to take.
+    takes: Option<EntityType>,
 }
 
 impl<'a> Asker<'a> {
@@ -43,17 +45,25 @@ impl<'a> Asker<'a> {
         resource: &Thing,
         circumstances: &Arc<Circumstances>,
     ) -> Result<Ruling, Wrong> {
-        let (entities, facts) = gathered(self.snapshot, subject, action, resource, circumstances)?;
-        let slice = match self.common(subject, action, circumstances) {
-            Some(common) => common.slice.and(entities.into_iter().filter(|one| !common.has(one))),
-            None => Slice::new(self.snapshot, action, entities),
+        let snapshot = self.snapshot;
+        let common = self.common(subject, action, circumstances);
+        if common.as_ref().is_none_or(|common| common.takes.as_ref() != Some(resource.kind())) {
+            applies(snapshot, subject, action, resource)?;
+        }
+        let entities = entities(snapshot, [&subject.found, &resource.found, &circumstances.found])?;
+        let slice = match common {
+            Some(common) => {
+                common.takes.get_or_insert_with(|| resource.kind().clone());
+                common.slice.and(entities.into_iter().filter(|one| !common.has(one)))
+            }
+            None => Slice::new(snapshot, action, entities),
         };
-        Ok(self.snapshot.decide(&Question {
+        Ok(snapshot.decide(&Question {
             principal: &subject.uid,
             action,
             resource: &resource.uid,
             entities: &slice,
-            facts: &facts,
+            facts: &circumstances.facts,
             approvals: &[],
         }))
     }
@@ -63,7 +73,7 @@ impl<'a> Asker<'a> {
         subject: &Arc<Thing>,
         action: &EntityUid,
         circumstances: &Arc<Circumstances>,
-    ) -> Option<&Common> {
+    ) -> Option<&mut Common> {
         let snapshot = self.snapshot;
         let same = |last: &Last| {
             Arc::ptr_eq(&last.subject, subject)
@@ -80,7 +90,7 @@ impl<'a> Asker<'a> {
             let entities = [&subject.found, &circumstances.found].into_iter().flat_map(|found| &found.described);
             let entities: Few = entities.cloned().collect();
             let slice = Slice::new(snapshot, action, entities.iter().cloned());
-            Common { entities, slice }
+            Common { entities, slice, takes: None }
         }))
     }
 }

@@ -1,11 +1,10 @@
 //! The entity types and actions that the company's own schema declares.
 
-use std::collections::HashMap;
-
 use cedar_policy::{EntityUid, Schema};
 use cedar_policy_core::ast::{EntityType, EntityUID, InternalName, Name};
 use cedar_policy_core::validator::{ValidatorActionId, ValidatorEntityType};
 use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 
 use super::{PRODUCT, Wrong};
 use crate::policy::Snapshot;
@@ -15,10 +14,10 @@ use crate::policy::Snapshot;
 pub struct Catalog {
     /// The product's own too: something of the company's can be in one of them.
     kinds: Vec<Kind>,
-    by_name: HashMap<String, usize, RandomState>,
-    by_type: HashMap<EntityType, usize, RandomState>,
+    by_name: IndexMap<String, usize, RandomState>,
+    by_type: IndexMap<EntityType, usize, RandomState>,
     /// Each action by every name that it has; None where two share one.
-    actions: HashMap<String, Option<EntityUid>, RandomState>,
+    actions: IndexMap<String, Option<EntityUid>, RandomState>,
 }
 
 /// An entity type as the schema declares it.

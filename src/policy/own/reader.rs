@@ -1,7 +1,5 @@
 //! From JSON to values, by the types of the schema.
 
-use std::collections::HashSet;
-
 use cedar_policy_core::FromNormalizedStr as _;
 use cedar_policy_core::ast::{Eid, EntityUID, Name, PartialValue, RestrictedExpr, Value};
 use cedar_policy_core::evaluator::RestrictedEvaluator;
@@ -63,7 +61,7 @@ impl<'a> Reader<'a> {
         opened: u8,
     ) -> Result<Closed, Wrong> {
         let mut attributes = Vec::with_capacity(properties.len());
-        let mut parents = HashSet::new();
+        let mut parents = Vec::new();
         for (name, json) in properties.iter() {
             match kind.declared.attr(name) {
                 Some(attribute) => {
@@ -84,7 +82,7 @@ impl<'a> Reader<'a> {
         Ok(Closed::holding(uid.clone(), parents, attributes))
     }
 
-    fn parents(&self, kind: &Kind, json: &Json) -> Result<HashSet<EntityUID>, Wrong> {
+    fn parents(&self, kind: &Kind, json: &Json) -> Result<Vec<EntityUID>, Wrong> {
         let all = json.as_array().ok_or_else(|| Wrong::new("must be an array"))?;
         let parent =
             |(index, json): (usize, &Json)| self.parent(kind, json).map_err(|wrong| wrong.within(index.to_string()));
