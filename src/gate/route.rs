@@ -42,7 +42,7 @@ pub struct Route {
     pub by_server: bool,
     /// Not served over HTTP: for whoever holds the state file.
     pub local: bool,
-    /// May take long: a query runs, and a change is prepared, where it delays nobody.
+    /// May take long: a query runs, and a change is prepared, where it delays nobody. Which queries do, `is_long` may tell.
     pub slow: bool,
     /// Its body may hold a whole bundle of policies.
     pub large: bool,

@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, available_parallelism, scope};
 
 const DEPTH: usize = 64 << 20;
-/// Enough to decide on.
-const DECIDING: usize = 8 << 20;
 
 /// Runs something on a thread of its own; on the caller's where there is none to be had. Pages of the stack that are not
 /// touched cost nothing.
@@ -31,7 +29,8 @@ pub(super) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// Does the same with each of many things, on every core. The results stand in the order of the things.
+/// Does the same with each of many things, on every core; the caller's own thread works too, so what goes deep is begun on
+/// a deep stack. The results stand in the order of the things.
 pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let worker = || {
@@ -44,7 +43,7 @@ pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync
     };
     let others = available_parallelism().map_or(1, NonZero::get).min(things.len()).saturating_sub(1);
     let mut done = scope(|scope| {
-        let other = |_| Builder::new().stack_size(DECIDING).spawn_scoped(scope, worker).ok();
+        let other = |_| Builder::new().stack_size(DEPTH).spawn_scoped(scope, worker).ok();
         let others: Vec<_> = (0..others).filter_map(other).collect();
         let mut done = worker();
         for other in others {
@@ -54,4 +53,21 @@ pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync
     });
     done.sort_unstable_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_result_stands_where_its_thing_does() {
+        let slower_first = |number: &u64| {
+            std::thread::sleep(std::time::Duration::from_micros(if number.is_multiple_of(7) { 300 } else { 0 }));
+            number * 2
+        };
+        let things: Vec<u64> = (0..200).collect();
+        let doubled: Vec<u64> = (0..200).map(|number| number * 2).collect();
+        assert_eq!(each(&things, slower_first), doubled);
+        assert!(each(&[], slower_first).is_empty());
+    }
 }

@@ -7,7 +7,7 @@ use cedar_policy_formatter::{Config, policies_str_to_pretty};
 use crate::policy::bundle::{self, is_policy};
 use crate::policy::finding::{Source, code};
 use crate::policy::lexer::{Tokens, out_of_bounds};
-use crate::policy::stack::deep;
+use crate::policy::stack::{deep, each};
 use crate::policy::{Bundle, Finding};
 
 const CONFIG: Config = Config { line_width: 80, indent_width: 2 };
@@ -109,8 +109,9 @@ fn heading(text: &str) -> usize {
 
 /// A finding for each file that is written in another way.
 pub(super) fn findings(bundle: &Bundle) -> Vec<Finding> {
-    let files = bundle.files.iter().filter(|(file, _)| is_policy(file));
-    files.filter_map(|(file, text)| Some(finding(file, text, &written(text)?))).collect()
+    let files: Vec<(&String, &String)> = bundle.files.iter().filter(|(file, _)| is_policy(file)).collect();
+    let found = each(&files, |(file, text)| Some(finding(file, text, &written(text)?)));
+    found.into_iter().flatten().collect()
 }
 
 /// Points at the first line that differs.
