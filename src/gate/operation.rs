@@ -44,7 +44,7 @@ pub trait Query: Sized + 'static {
     fn next(_output: &Self::Output) -> Option<String> {
         None
     }
-    /// Whether this very question may take long, where the route says that some do.
+    /// Whether this very question may take long, where the route says that some do and it is a small one.
     fn is_long(_input: &Self::Input) -> bool {
         Self::SPEC.route.slow
     }
@@ -75,7 +75,7 @@ pub trait Decide: Sized + 'static {
     fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
     /// The answer and its record, which may be empty.
     fn run(permit: Permit<Self>, input: Self::Input, read: &Reader<'_>) -> Result<(Self::Output, Vec<Event>), Stop>;
-    /// Whether this very question may take long, where the route says that some do.
+    /// Whether this very question may take long, where the route says that some do and it is a small one.
     fn is_long(_input: &Self::Input) -> bool {
         Self::SPEC.route.slow
     }
@@ -100,12 +100,17 @@ pub struct Entry {
     read: fn(&[u8]) -> Option<Call>,
 }
 
+/// The most bytes of a question that can be short whatever it asks.
+const SMALL: usize = 16 << 10;
+
 /// A parsed call of one operation.
 pub struct Prepared {
     pub entry: &'static Entry,
     /// The input as it came, for an approval to store and a retry to be recognised by. Null for a query that was read
     /// straight into its type: none is ever stored.
     pub value: Value,
+    /// It was read from few bytes.
+    pub(super) is_small: bool,
     pub(super) call: Call,
 }
 
@@ -229,12 +234,12 @@ impl Entry {
     /// Parses an input.
     pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
         let call = (self.prepare)(&value)?;
-        Ok(Prepared { entry: self, value, call })
+        Ok(Prepared { entry: self, value, is_small: false, call })
     }
 
     /// Reads a query's input straight from JSON. What cannot be read so is left to `prepare`, which tells what is wrong.
     pub fn read(&'static self, json: &[u8]) -> Option<Prepared> {
-        Some(Prepared { entry: self, value: Value::Null, call: (self.read)(json)? })
+        Some(Prepared { entry: self, value: Value::Null, is_small: json.len() <= SMALL, call: (self.read)(json)? })
     }
 
     /// The input's schema on its own, for reading parameters by their types.

@@ -101,7 +101,7 @@ impl Gate {
     /// Decides a call and, if it is allowed, carries it out.
     pub async fn perform(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
         let Request { caller, call, idem } = request;
-        let Prepared { entry, value, call } = call;
+        let Prepared { entry, value, is_small, call } = call;
         rate::count(&self.world.load(), &caller, entry.spec.name, self.clock.now())?;
         let query = match call {
             Call::Change(act) => {
@@ -112,7 +112,7 @@ impl Gate {
             }
             Call::Query(query) => query,
         };
-        let answered = if query.is_long() {
+        let answered = if entry.spec.route.slow && (!is_small || query.is_long()) {
             self.apart(move |gate| gate.ask(caller, &entry.spec, query)).await??
         } else {
             self.ask(caller, &entry.spec, query)?

@@ -1,13 +1,16 @@
 //! Threads for work with policies. One with a stack that is deep enough for the deepest policy that the bounds let through:
 //! parsing, validating and dropping one go as deep as its text does, and a server thread's stack is small. And one on each
-//! core for many questions.
+//! core for many things of one kind.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, TryLockError};
 use std::thread::{Builder, available_parallelism, scope};
 
 const DEPTH: usize = 64 << 20;
+/// Held by whoever works on every core.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs something on a thread of its own; on the caller's where there is none to be had. Pages of the stack that are not
 /// touched cost nothing.
@@ -30,7 +33,8 @@ pub(super) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Does the same with each of many things, on every core; the caller's own thread works too, so what goes deep is begun on
-/// a deep stack. The results stand in the order of the things.
+/// a deep stack. Where others are at it already, it works alone: a server has other callers. The results stand in the order
+/// of the things.
 pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let worker = || {
@@ -41,7 +45,13 @@ pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync
             done.push((at, work(thing)));
         }
     };
-    let others = available_parallelism().map_or(1, NonZero::get).min(things.len()).saturating_sub(1);
+    let turn = match TURN.try_lock() {
+        Ok(turn) => Some(turn),
+        Err(TryLockError::Poisoned(left)) => Some(left.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    };
+    let cores = if turn.is_some() { available_parallelism().map_or(1, NonZero::get) } else { 1 };
+    let others = cores.min(things.len()).saturating_sub(1);
     let mut done = scope(|scope| {
         let other = |_| Builder::new().stack_size(DEPTH).spawn_scoped(scope, worker).ok();
         let others: Vec<_> = (0..others).filter_map(other).collect();

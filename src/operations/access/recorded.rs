@@ -56,7 +56,8 @@ pub(super) struct Judge<'a> {
     recording: Recording,
     subject: Option<Result<Arc<Thing>, Wrong>>,
     resource: Option<Result<Arc<Thing>, Wrong>>,
-    circumstances: Option<(EntityUid, Result<Arc<Circumstances>, Wrong>)>,
+    /// Of an action, and whether its properties are in it.
+    circumstances: Option<(EntityUid, bool, Result<Arc<Circumstances>, Wrong>)>,
     pub events: Vec<Event>,
 }
 
@@ -91,11 +92,15 @@ impl<'a> Judge<'a> {
         let shared = said.action.as_ref().is_none_or(|action| action.properties.is_none()) && said.context.is_none();
         let context = said.context.as_ref().or(default.context.as_ref());
         let read = || own::circumstances(snapshot, action, context, properties(words)).map(Arc::new);
+        // What is shared has no properties, or those of the default action.
+        let has_properties = words.properties.is_some();
         let circumstances = match &self.circumstances {
-            Some((kept, circumstances)) if shared && kept == action => circumstances.clone()?,
-            _ if shared && words.properties.is_none() => {
+            Some((kept, with, circumstances)) if shared && kept == action && *with == has_properties => {
+                circumstances.clone()?
+            }
+            _ if shared => {
                 let circumstances = read();
-                self.circumstances = Some((action.clone(), circumstances.clone()));
+                self.circumstances = Some((action.clone(), has_properties, circumstances.clone()));
                 circumstances?
             }
             _ => read()?,

@@ -129,7 +129,7 @@ fn found(input: &Search, open: End, candidates: &[Entity], snapshot: &Snapshot) 
     let kind = wanted.as_ref().and_then(|wanted| wanted.kind.as_deref());
     let kind = kind.ok_or_else(|| required("type").within(wanted_field))?;
     let kind = own::entity_type(snapshot, kind).map_err(|wrong| wrong.within("type").within(wanted_field))?;
-    let kind = kind.ty.to_string();
+    let kind = &kind.name;
     let other = Arc::new(known(snapshot, other.as_ref(), other_field)?);
     let circumstances = own::circumstances(snapshot, uid, input.context.as_ref(), action.properties.as_ref())?;
     let (circumstances, mut asker) = (Arc::new(circumstances), Asker::new(snapshot));
@@ -137,10 +137,10 @@ fn found(input: &Search, open: End, candidates: &[Entity], snapshot: &Snapshot) 
     for (index, candidate) in candidates.iter().enumerate() {
         let within = |wrong: Wrong| wrong.within(index.to_string()).within("options.candidates");
         let id = candidate.id.as_deref().ok_or_else(|| within(required("id")))?;
-        if candidate.kind.as_ref().is_some_and(|named| *named != kind) {
+        if candidate.kind.as_ref().is_some_and(|named| named != kind) {
             return Err(within(Wrong::new(format!("must be `{kind}`")).within("type")));
         }
-        let parts = Parts { kind: &kind, id, properties: candidate.properties.as_ref() };
+        let parts = Parts { kind, id, properties: candidate.properties.as_ref() };
         let thing = Arc::new(own::thing(snapshot, parts).map_err(within)?);
         let (subject, resource) = if open == End::Subject { (&thing, &other) } else { (&other, &thing) };
         let ruling = asker.ask(subject, uid, resource, &circumstances).map_err(within)?;

@@ -23,6 +23,7 @@ pub struct Catalog {
 /// An entity type as the schema declares it.
 #[derive(Debug)]
 pub struct Kind {
+    pub name: String,
     pub ty: EntityType,
     pub(super) declared: ValidatorEntityType,
     /// The types that something of this one can be in.
@@ -35,7 +36,7 @@ impl Kind {
     }
 
     pub(super) fn is_product(&self) -> bool {
-        self.ty.to_string().starts_with(PRODUCT)
+        self.name.starts_with(PRODUCT)
     }
 }
 
@@ -44,9 +45,10 @@ impl Catalog {
         let mut catalog = Catalog::default();
         for declared in schema.as_ref().entity_types() {
             let ty = unplaced(declared.name());
-            catalog.by_name.insert(ty.to_string(), catalog.kinds.len());
+            let name = ty.to_string();
+            catalog.by_name.insert(name.clone(), catalog.kinds.len());
             catalog.by_type.insert(ty.clone(), catalog.kinds.len());
-            catalog.kinds.push(Kind { ty, declared: declared.clone(), above: Vec::new() });
+            catalog.kinds.push(Kind { name, ty, declared: declared.clone(), above: Vec::new() });
         }
         for above in schema.as_ref().entity_types() {
             for below in above.descendants.iter().filter_map(|ty| catalog.by_type.get(ty)) {
@@ -99,6 +101,7 @@ pub fn entity_type<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Kind, W
     let unknown = || Wrong::new(format!("the company's schema has no entity type `{}`", short(name)));
     snapshot.catalog().named(name).ok_or_else(unknown)
 }
+
 /// An action of the company's own: `Docs::Action::view`, `Docs::Action::"view"`, or `view` where only one has that name.
 pub fn action<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a EntityUid, Wrong> {
     if name.starts_with(PRODUCT) {

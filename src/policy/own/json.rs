@@ -1,6 +1,7 @@
 //! JSON as other programs' questions say it: small, read once, by names that the schema has.
 //!
-//! Always true: no name stands twice in one object. Names and texts of a few letters need no memory of their own.
+//! Always true: no name stands twice in one object (a request in which one does is read as any other JSON: the last counts).
+//! Names and texts of a few letters need no memory of their own.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

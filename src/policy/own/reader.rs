@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
 
     fn reference(&mut self, kind: &Kind, json: &Json, opened: u8) -> Result<EntityUID, Wrong> {
         let (name, id, properties) = said(json)?;
-        if self.snapshot.catalog().named(name).is_none_or(|said| said.ty != kind.ty) {
+        if name != kind.name {
             return Err(Wrong::new(format!("must be `{}`", kind.ty)).within("type"));
         }
         let Some(further) = opened.checked_sub(1) else {

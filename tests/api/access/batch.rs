@@ -74,7 +74,14 @@ async fn a_batch_answers_as_its_questions_would_be_alone() {
     // Said once for all of them, and with each.
     let described = json!({ "subject": editor(3) });
     let named = json!({ "subject": user("bob"), "context": { "mfa": true } });
-    for (common, expected) in [(described, (14, 9)), (named, (14, 6))] {
+    // An action of their own is in place of the common one, with all its properties.
+    let edit = json!({ "name": "edit", "properties": { "mfa": true } });
+    let acting = json!({ "subject": editor(3), "resource": resources[1], "action": edit });
+    let plain = json!({ "name": "edit" });
+    let turns =
+        [json!({ "action": plain }), json!({}), json!({ "action": plain }), json!({ "action": edit }), json!({})];
+    let described = (described, &questions, (14, 9));
+    for (common, questions, expected) in [described, (named, &questions, (14, 6)), (acting, &turns.to_vec(), (3, 0))] {
         let whole = |question: &Value| {
             let mut whole = common.clone();
             whole.as_object_mut().unwrap().extend(question.as_object().unwrap().clone());
