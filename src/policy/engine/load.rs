@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use cedar_policy::{
-    Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
+    Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, ValidationResult, ValidationWarning,
+    Validator,
 };
 use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::parser::Loc;
@@ -21,12 +22,15 @@ use crate::policy::bundle::is_policy;
 use crate::policy::finding::{Source, Sources, code};
 use crate::policy::lexer::out_of_bounds;
 use crate::policy::limits::{self, Limits};
+use crate::policy::stack::each;
 use crate::policy::{Bundle, Finding, yaml};
 
 /// The most nodes that the conditions of one policy may have.
 const MAX_NODES: usize = 1_000;
 /// How many references a policy may follow, one after the other; the slices of entities reach as far.
 pub(super) const MAX_HOPS: u32 = 2;
+/// Policies that one thread validates at a time.
+const PART: usize = 50;
 
 /// Loads everything, or tells everything.
 pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>> {
@@ -47,6 +51,13 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
     }
     let rules = loading.rules.into_values().collect();
     Ok(Parts { schema, rules, set: loading.set, kinds, approvals, limits })
+}
+
+/// The same policies in sets of a few.
+fn parts(set: &PolicySet) -> Vec<PolicySet> {
+    let policies: Vec<Policy> = set.policies().cloned().collect();
+    let parts = policies.chunks(PART).map(|part| PolicySet::from_policies(part.iter().cloned()));
+    parts.collect::<Result<_, _>>().unwrap_or_else(|_| vec![set.clone()])
 }
 
 /// What was read so far.
@@ -169,10 +180,12 @@ impl Loading {
     /// Strict validation, its warnings, and the number of hops.
     fn validate(&mut self, schema: &Schema) {
         let validator = Validator::new(schema.clone());
-        let result = validator.validate_with_level(&self.set, ValidationMode::Strict, MAX_HOPS);
+        // Each policy is judged by itself.
+        let parts = parts(&self.set);
+        let results = each(&parts, |set| validator.validate_with_level(set, ValidationMode::Strict, MAX_HOPS));
         // What cannot match because a name in it is wrong, or for two reasons, is told once.
         let mut told: BTreeSet<String> = BTreeSet::new();
-        for error in result.validation_errors() {
+        for error in results.iter().flat_map(ValidationResult::validation_errors) {
             let code = match error {
                 ValidationError::EntityDerefLevelViolation(_) => code::LEVEL,
                 _ => code::INVALID,
@@ -185,7 +198,8 @@ impl Loading {
             ValidationWarning::ImpossiblePolicy(_) => Some(1),
             _ => None,
         };
-        let mut warnings: Vec<&ValidationWarning> = result.validation_warnings().collect();
+        let mut warnings: Vec<&ValidationWarning> =
+            results.iter().flat_map(ValidationResult::validation_warnings).collect();
         warnings.sort_by_key(|warning| never(warning));
         for warning in warnings {
             let impossible = never(warning).is_some();
