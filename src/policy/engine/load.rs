@@ -56,8 +56,8 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
 /// The same policies in sets of a few.
 fn parts(set: &PolicySet) -> Vec<PolicySet> {
     let policies: Vec<Policy> = set.policies().cloned().collect();
-    let parts = policies.chunks(PART).map(|part| PolicySet::from_policies(part.iter().cloned()));
-    parts.collect::<Result<_, _>>().unwrap_or_else(|_| vec![set.clone()])
+    let parts = policies.chunks(PART).map(|part| PolicySet::from_policies(part.iter().cloned()).ok());
+    parts.collect::<Option<_>>().unwrap_or_else(|| vec![set.clone()])
 }
 
 /// What was read so far.
