@@ -113,6 +113,7 @@ fn asked(snapshot: &Snapshot, action: &str, entities: &[Closed], run: impl FnOnc
         resource: &resource,
         entities: &slice,
         facts: &facts(),
+        input: None,
         approvals: &[],
     });
 }

@@ -119,7 +119,20 @@ fn operations() -> String {
         )
         .unwrap();
         text.push_str("|---|---|---|---|---|---|---|---|\n");
-        entries.into_iter().for_each(|entry| text.push_str(&row(entry)));
+        entries.iter().for_each(|entry| text.push_str(&row(entry)));
+    }
+    text.push_str(
+        "\n## What policies see of the input\n\n`context.input` of a question holds what the operation was given, in these types. What may be left out is marked `?`; \
+         in reads all is, because a row of a list is asked about without an input. What can be erased is kept apart from the log's permanent records, so a \
+         recorded decision cannot be asked again by policies that look at it. A text of more than 4,096 bytes is denied where a policy looks at the input.\n\n\
+         | Operation | `context.input` | Erasable | Not seen by policies |\n|---|---|---|---|\n",
+    );
+    for entry in ok::operations::ALL.iter() {
+        let arguments = entry.arguments();
+        let Some(input) = arguments.cedar_type() else { continue };
+        let out: Vec<String> = arguments.left_out.iter().map(|(name, why)| format!("`{name}`: {why}")).collect();
+        let out = if out.is_empty() { "–".to_owned() } else { out.join("; ") };
+        writeln!(text, "| `{}` | `{input}` | {} | {out} |", entry.spec.name, list(arguments.erasable())).unwrap();
     }
     text
 }

@@ -75,15 +75,21 @@ impl Approval {
             Approval::List { status, mine, limit } => {
                 let input = json!({ "status": status, "mine": mine });
                 let rows = client::list(context, "approval.list", input, limit).await?;
-                let columns = ["id", "status", "action", "resource", "actor", "expires_at"];
-                context.show(&rows.clone().into(), || show::table(&columns, &rows))
+                let columns = ["id", "status", "summary", "waits_for", "expires_at"];
+                let shown: Vec<Value> = rows.iter().map(with_waiting).collect();
+                context.show(&rows.clone().into(), || show::table(&columns, &shown))
             }
             Approval::Show { id } => {
                 let answer = client::call(context, "approval.read", json!({ "id": id })).await?;
-                let fields = ["id", "status", "action", "resource", "actor", "args", "reason", "expires_at"];
+                let fields =
+                    ["id", "status", "summary", "action", "resource", "actor", "on_behalf_of", "under", "reason"];
                 context.show(&answer, || {
                     show::fields(&fields, &answer)?;
-                    needed(answer.get("approvers"))
+                    show::fields(&["stale", "waits_for", "expires_at", "ended_at"], &with_waiting(&answer))?;
+                    arguments(&answer)?;
+                    needed(answer.get("approvers"))?;
+                    let decisions = answer.get("decisions").and_then(Value::as_array).cloned().unwrap_or_default();
+                    show::table(&["by", "kind", "decision", "note", "at"], &decisions)
                 })
             }
             Approval::Withdraw { id } => {
@@ -93,14 +99,59 @@ impl Approval {
             Approval::Explain { id } => {
                 let answer = client::call(context, "approval.explain", json!({ "id": id })).await?;
                 context.show(&answer, || {
-                    show::fields(&["id", "status", "reason"], &answer)?;
+                    show::fields(&["id", "status", "summary", "decision", "reason"], &answer)?;
+                    let rows = |name: &str| answer.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+                    show::table(&["policy", "reason", "file", "line"], &rows("because"))?;
+                    changed(answer.get("diff"))?;
                     needed(answer.get("who_may_decide"))?;
+                    show::table(&["approval", "decision", "actor", "summary", "at"], &rows("similar"))?;
                     let happens = answer.get("what_happens").cloned().unwrap_or_default();
                     show::fields(&["on_approve", "on_reject", "on_expiry"], &happens)
                 })
             }
         }
     }
+}
+
+/// Whom it still waits for: of each kind that is not given yet, who may give it and has not decided.
+fn with_waiting(approval: &Value) -> Value {
+    let mut shown = approval.clone();
+    if approval.get("status").and_then(Value::as_str) != Some("pending") {
+        return shown;
+    }
+    let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let open = list(approval, "approvers").into_iter().filter_map(|kind| {
+        let (held, threshold) = (list(&kind, "held"), kind.get("threshold").and_then(Value::as_u64).unwrap_or(1));
+        let any_of = list(&kind, "any_of").into_iter().filter(|one| !held.contains(one));
+        let names: Vec<String> = any_of.map(|one| show::cell(Some(&one))).collect();
+        let missing = threshold.saturating_sub(held.len() as u64);
+        let kind = show::cell(kind.get("kind"));
+        let many = if missing > 1 { format!("{missing} of ") } else { String::new() };
+        (missing > 0).then(|| format!("{kind}: {many}{}", names.join(" or ")))
+    });
+    let open: Vec<String> = open.collect();
+    if let Some(fields) = shown.as_object_mut() {
+        fields.insert("waits_for".into(), open.join("; ").into());
+    }
+    shown
+}
+
+/// What the call was given, a line each.
+fn arguments(approval: &Value) -> Result<(), Failure> {
+    let args = approval.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
+    let given = args.iter().filter(|(_, value)| !value.is_null());
+    let withheld = approval.get("withheld").and_then(Value::as_array).cloned().unwrap_or_default();
+    let withheld = withheld.iter().map(|name| json!({ "argument": name, "value": "(withheld)" }));
+    let rows: Vec<Value> =
+        given.map(|(name, value)| json!({ "argument": name, "value": value })).chain(withheld).collect();
+    show::table(&["argument", "value"], &rows)
+}
+
+/// What is otherwise than when it was asked for.
+fn changed(diff: Option<&Value>) -> Result<(), Failure> {
+    let fields = diff.and_then(Value::as_object).cloned().unwrap_or_default();
+    let row = |(name, change): (&String, &Value)| json!({ "changed": name, "was": change.get("was"), "is": change.get("is") });
+    show::table(&["changed", "was", "is"], &fields.iter().map(row).collect::<Vec<_>>())
 }
 
 fn needed(kinds: Option<&Value>) -> Result<(), Failure> {

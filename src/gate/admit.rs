@@ -32,7 +32,8 @@ pub(super) fn admit(
     };
     // Nobody in particular acts in nobody's name.
     let under = presented.under.as_deref().filter(|_| !matches!(who, Who::Visitor | Who::Server)).map(Id::stored);
-    let caller = Caller { under, ..Caller::new(who, presented.channel) };
+    let issuer = issuer(world, &who);
+    let caller = Caller { issuer, under, ..Caller::new(who, presented.channel) };
     reaches(&caller, spec)?;
     chain::holds(world, &caller, now)?;
     Ok(caller)
@@ -89,6 +90,12 @@ fn live(world: &World, hash: &TokenHash, now: Time) -> Option<Who> {
         hash: *hash,
         scopes: token.scopes.clone(),
     })
+}
+
+/// Who could have kept the token that was shown.
+fn issuer(world: &World, who: &Who) -> Option<ActorId> {
+    let Who::Token { hash, .. } = who else { return None };
+    world.tokens.get(hash)?.issuer.clone()
 }
 
 /// Whoever holds the state file acts as anybody who may act; teams do not act.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::likeness::{self, Names};
 use super::operation::{Effect, Entry};
-use super::rule::{Asker, sight_for};
+use super::rule::{Asker, Call, sight_for};
 use super::target::{Target, sight};
 use super::world::World;
 use crate::log::read::Decided;
@@ -28,6 +28,7 @@ const OLD: &str = "recorded before questions were kept";
 const ERASED: &str = "its content was erased";
 const GONE: &str = "its operation does not exist any more";
 const NOBODY: &str = "who asked is not in the directory";
+const NOT_KEPT: &str = "what its operation was given was not kept";
 const UNREADABLE: &str = "its question is not understood";
 
 /// What both sides say about one operation.
@@ -37,6 +38,9 @@ struct Plan {
     /// Whether any of them looks at the time.
     timed: bool,
     query: bool,
+    /// Whether any of them looks at what the operation is given, and at what of that is never kept.
+    input: bool,
+    erasable: bool,
 }
 
 /// What there is to know before the first question.
@@ -54,8 +58,12 @@ impl<'a> Book<'a> {
         let unlike = sides.operations();
         let plan = |entry: &Entry| {
             let name = entry.spec.name;
-            let timed = [before, after].iter().any(|side| side.looks(name).context.contains("now"));
-            (name, Plan { unlike: unlike.contains(name), timed, query: entry.effect != Effect::Change })
+            let looks = before.looks(name).and(after.looks(name));
+            let timed = looks.context.contains("now");
+            let erasable = entry.arguments().erasable().any(|field| looks.reads_input(field));
+            let (unlike, query, input) =
+                (unlike.contains(name), entry.effect != Effect::Change, looks.context.contains("input"));
+            (name, Plan { unlike, timed, query, input, erasable })
         };
         let changed = compare(sides).policies.into_iter().map(|policy| policy.id).collect();
         let names = Names::of(&[before.as_ref(), after.as_ref()]);
@@ -121,13 +129,17 @@ impl<'a> Worker<'a> {
             return if old { Err(OLD) } else { Ok(()) };
         };
         let (operation, plan) = self.book.plans.get_key_value(note.operation.as_ref()).ok_or(GONE)?;
+        if plan.erasable || (plan.input && asked.input.is_none()) {
+            return Err(NOT_KEPT);
+        }
         let actor = entry.actor.parse::<ActorId>().map_err(|_| NOBODY)?;
         if asked.by == By::Actor && batch.world.card(&actor).is_none() {
             return Err(NOBODY);
         }
         let channel = note.channel.parse().map_err(|_| UNREADABLE)?;
         let (under, glass) = (asked.under.clone(), asked.glass.clone());
-        let caller = Caller { under, glass, ..Caller::new(who(asked, actor), channel) };
+        let issuer = asked.issuer.clone();
+        let caller = Caller { issuer, under, glass, ..Caller::new(who(asked, actor), channel) };
         let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
         self.tally.note(operation, &entry.actor, &outcome, recorded(entry, &outcome, plan));
         if self.tally.wants(operation, &outcome) {
@@ -151,6 +163,9 @@ impl<'a> Worker<'a> {
         }
         key.clear();
         likeness::write(key, &batch.world, &self.book.names, caller, (operation, &asked.target, &asked.granted));
+        if let Some(input) = asked.input.as_ref().filter(|_| plan.input) {
+            key.extend_from_slice(input.to_string().as_bytes());
+        }
         if let Some(outcome) = self.remembered.get(key.as_slice()) {
             return Arc::clone(outcome);
         }
@@ -166,8 +181,8 @@ impl<'a> Worker<'a> {
         let target = &asked.target;
         let sight = sight_for(target, caller);
         let unlike = |operation| self.book.plans.get(operation).is_none_or(|plan| plan.unlike);
-        let question =
-            Asker::new(&batch.world, caller, target, entry.at).asked(operation, sight, asked.granted.clone());
+        let call = Call { operation, target, input: asked.input.as_ref() };
+        let question = Asker::of(&batch.world, caller, call, entry.at).asked(operation, sight, asked.granted.clone());
         let Sides { before, after } = self.book.sides;
         if unlike(operation) || sight.is_some_and(unlike) {
             let (old, new) = question.answers(before.snapshot, after.snapshot);

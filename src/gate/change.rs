@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::draft::{Draft, Drafted};
 use super::note::{ask_once, note};
-use super::operation::{Act, Call, Spec};
+use super::operation::{Act, Call, Entry, Spec};
 use super::perform::{Idem, Reply, denial, reply};
 use super::permit::Grant;
 use super::reader::Reader;
@@ -14,7 +14,7 @@ use super::target::Target;
 use super::writer::{Work, Writer};
 use super::{admit, chain, hold, outbox, pool, replay, rule};
 use crate::log::append;
-use crate::log::record::{Decision, Entry, GateNote};
+use crate::log::record::{self, Decision, GateNote};
 use crate::policy::Ruling;
 use crate::store::fold::fold;
 use crate::store::{approvals, idem, inbox};
@@ -28,7 +28,7 @@ use crate::types::time::Time;
 /// A change that was asked for.
 pub(super) struct Changing {
     pub caller: Caller,
-    pub spec: &'static Spec,
+    pub entry: &'static Entry,
     pub value: Value,
     pub act: Box<dyn Act>,
     pub idem: Option<Idem>,
@@ -37,16 +37,18 @@ pub(super) struct Changing {
 /// A query that was refused.
 pub(super) struct Refused {
     pub caller: Caller,
-    pub spec: &'static Spec,
+    pub entry: &'static Entry,
     pub target: Target,
+    pub input: Value,
     pub ruling: Ruling,
 }
 
 /// A query whose answer has to be recorded.
 pub(super) struct Told {
     pub caller: Caller,
-    pub spec: &'static Spec,
+    pub entry: &'static Entry,
     pub target: Target,
+    pub input: Value,
     pub ruling: Ruling,
     pub events: Vec<Event>,
     pub reply: Reply,
@@ -55,7 +57,7 @@ pub(super) struct Told {
 /// A call that needs approval.
 struct Wait<'a> {
     caller: &'a Caller,
-    spec: &'static Spec,
+    entry: &'static Entry,
     input: &'a Value,
     target: &'a Target,
     ruling: &'a Ruling,
@@ -128,22 +130,23 @@ impl Writer {
     }
 
     fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
-        let Refused { caller, spec, target, ruling } = refused;
-        Err(self.deny(caller, spec, target, ruling, None, now)?)
+        let Refused { caller, entry, target, input, ruling } = refused;
+        Err(self.deny(caller, entry, (target, input), ruling, None, now)?)
     }
 
     /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
     fn told(&mut self, told: Told, now: Time) -> Result<Reply, Halt> {
-        let Told { caller, spec, target, ruling, events, reply } = told;
-        let caller = admit::still(&self.world, caller, spec, now)?;
-        let gate = note(&self.world, spec.name, &caller, &target, &[], &ruling);
+        let Told { caller, entry, target, input, ruling, events, reply } = told;
+        let caller = admit::still(&self.world, caller, &entry.spec, now)?;
+        let gate = note(&self.world, entry, &caller, (&target, &input), &[], &ruling);
         let drafted = events.into_iter().map(|event| Drafted { event, behalf: None }).collect();
         self.record(drafted, &Record::allowed(&caller, gate, None, now))?;
         Ok(Reply { decision: self.newest(), ..reply })
     }
 
     fn change(&mut self, changing: Changing, now: Time) -> Result<Reply, Halt> {
-        let Changing { caller, spec, value, act, idem } = changing;
+        let Changing { caller, entry, value, act, idem } = changing;
+        let spec = &entry.spec;
         let caller = admit::still(&self.world, caller, spec, now)?;
         let key = idem.and_then(|idem| replay::key(&self.world.instance.sealing, &caller, spec, &idem));
         let asked = replay::fingerprint(&value)?;
@@ -152,7 +155,7 @@ impl Writer {
         {
             return Ok(replay::answer(&self.world, &caller, kept, &asked, now)?);
         }
-        let outcome = match self.decide(&caller, spec, &value, act, key, now) {
+        let outcome = match self.decide(&caller, entry, &value, act, key, now) {
             Ok(reply) => Ok(reply),
             Err(Halt::Job(stop)) => Err(stop),
             Err(fatal) => return Err(fatal),
@@ -166,55 +169,57 @@ impl Writer {
     fn decide(
         &mut self,
         caller: &Caller,
-        spec: &'static Spec,
+        entry: &'static Entry,
         input: &Value,
         act: Box<dyn Act>,
         idem: Option<[u8; 32]>,
         now: Time,
     ) -> Result<Reply, Halt> {
         let target = act.target(&Reader::held(&self.conn, &self.world, caller, now))?;
-        let ruling = rule::decide_watched(&self.world, caller, spec.name, &target, now)?;
+        let call = rule::Call { operation: entry.spec.name, target: &target, input: Some(input) };
+        let ruling = rule::decide_watched(&self.world, caller, call, now)?;
         match &ruling {
             Ruling::Allow { .. } => {
-                let gate = note(&self.world, spec.name, caller, &target, &[], &ruling);
-                self.effect(&Record::allowed(caller, gate, idem, now), spec, act, &ruling, Vec::new())
+                let gate = note(&self.world, entry, caller, (&target, input), &[], &ruling);
+                self.effect(&Record::allowed(caller, gate, idem, now), &entry.spec, act, &ruling, Vec::new())
             }
             Ruling::NeedsApproval { .. } => {
-                let wait = Wait { caller, spec, input, target: &target, ruling: &ruling, idem, now };
+                let wait = Wait { caller, entry, input, target: &target, ruling: &ruling, idem, now };
                 self.wait(wait, act)
             }
-            Ruling::Deny { .. } => Err(self.deny(caller, spec, &target, &ruling, idem, now)?),
+            Ruling::Deny { .. } => Err(self.deny(caller, entry, (&target, input), &ruling, idem, now)?),
         }
     }
 
     /// A call that needs approval: carried out if exactly this call was approved, parked if it was not asked for yet.
     fn wait(&mut self, wait: Wait<'_>, act: Box<dyn Act>) -> Result<Reply, Halt> {
-        let Wait { caller, spec, input, target, ruling, idem, now } = wait;
+        let Wait { caller, entry, input, target, ruling, idem, now } = wait;
+        let spec = &entry.spec;
+        let call = rule::Call { operation: spec.name, target, input: Some(input) };
         let (resource, expires_at) = {
             let read = Reader::held(&self.conn, &self.world, caller, now);
             (read.state_of(target)?, now.plus_ms(read.approval_life(ruling)?))
         };
         let tenant = self.world.instance.ulid.clone();
         let behalf = chain::behalf(&self.world, caller);
-        let asked =
-            hold::Asked { tenant: &tenant, caller, behalf: &behalf, operation: spec.name, input, target, resource };
+        let asked = hold::Asked { tenant: &tenant, caller, behalf: &behalf, entry, input, target, resource };
         let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
-        let broken = self.without_approval(caller, spec, target, kinds, now);
+        let broken = self.without_approval(caller, entry, call, kinds, now);
         let open = approvals::open(&self.conn, &asked.digest()?, now)?;
         let pending = open.as_ref().filter(|open| open.status == ApprovalStatus::Pending);
         if let Some(open) = pending.filter(|_| broken.is_none()) {
             return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
         }
         if let Some(open) = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved) {
-            let granted = rule::Asker::new(&self.world, caller, target, now).ask(spec.name, &open.kinds);
+            let granted = rule::Asker::of(&self.world, caller, call, now).ask(spec.name, &open.kinds);
             if granted.is_allowed() {
                 let used = Event::ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
-                let gate = note(&self.world, spec.name, caller, target, &open.kinds, &granted);
+                let gate = note(&self.world, entry, caller, (target, input), &open.kinds, &granted);
                 let record = Record::allowed(caller, gate, idem, now);
                 return self.effect(&record, spec, act, &granted, vec![used]);
             }
         }
-        self.rehearse(caller, spec, input, ruling, now)?;
+        self.rehearse(caller, entry, input, ruling, now)?;
         if let Some(Broken { caller, ruling, gate, used }) = broken {
             // What goes on now need not wait any longer.
             let requester = caller.actor();
@@ -224,10 +229,10 @@ impl Writer {
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
         let told = pool::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
-        let event = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
-        let gate = note(&self.world, spec.name, caller, target, &[], ruling);
+        let events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
+        let gate = note(&self.world, entry, caller, (target, input), &[], ruling);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
-        self.record(vec![Drafted { event, behalf: None }], &record)?;
+        self.record(events.into_iter().map(|event| Drafted { event, behalf: None }).collect(), &record)?;
         let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
         Err(Refusal { decision: self.newest(), ..waits }.into())
     }
@@ -237,26 +242,27 @@ impl Writer {
     fn without_approval(
         &self,
         caller: &Caller,
-        spec: &Spec,
-        target: &Target,
+        entry: &Entry,
+        call: rule::Call<'_>,
         kinds: &[String],
         now: Time,
     ) -> Option<Broken> {
-        let glass = self.world.glass_for(caller, spec.name, now)?;
+        let rule::Call { operation, target, input } = call;
+        let glass = self.world.glass_for(caller, operation, now)?;
         let caller = Caller { glass: Some(glass.id.clone()), ..caller.clone() };
-        let ruling = rule::Asker::new(&self.world, &caller, target, now).ask(spec.name, kinds);
+        let ruling = rule::Asker::of(&self.world, &caller, call, now).ask(operation, kinds);
         if !ruling.is_allowed() {
             return None;
         }
         let used = Event::GlassUsed {
             id: glass.id.clone(),
             holder: caller.actor(),
-            operation: spec.name.to_owned(),
+            operation: operation.to_owned(),
             target: target.id(),
             kinds: kinds.to_vec(),
             skipped: pool::of_kinds(&self.world, kinds, (&caller.actor(), &[]), now),
         };
-        let gate = note(&self.world, spec.name, &caller, target, kinds, &ruling);
+        let gate = note(&self.world, entry, &caller, (target, input.unwrap_or(&Value::Null)), kinds, &ruling);
         Some(Broken { caller, ruling, gate, used })
     }
 
@@ -264,16 +270,15 @@ impl Writer {
     fn rehearse(
         &self,
         caller: &Caller,
-        spec: &'static Spec,
+        entry: &'static Entry,
         input: &Value,
         ruling: &Ruling,
         now: Time,
     ) -> Result<(), Halt> {
-        let entry = self.entries.iter().find(|entry| entry.spec.name == spec.name);
-        let call = entry.and_then(|entry| entry.prepare(input.clone()).ok()).map(|prepared| prepared.call);
+        let call = entry.prepare(input.clone()).ok().map(|prepared| prepared.call);
         if let Some(Call::Change(act)) = call {
             let read = Reader::held(&self.conn, &self.world, caller, now);
-            let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy);
+            let mut draft = Draft::new(&read, &entry.spec, self.entries, &*self.entropy);
             act.run(Grant { caller: caller.clone(), now, because: ruling.because().to_vec() }, &mut draft)?;
         }
         Ok(())
@@ -308,19 +313,20 @@ impl Writer {
     fn deny(
         &mut self,
         caller: &Caller,
-        spec: &Spec,
-        target: &Target,
+        entry: &Entry,
+        (target, input): (&Target, &Value),
         ruling: &Ruling,
         idem: Option<[u8; 32]>,
         now: Time,
     ) -> Result<Halt, Halt> {
+        let spec = &entry.spec;
         let fault = match ruling {
             Ruling::Deny { fault, .. } => fault.clone(),
             _ => None,
         };
         let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
         let event = Event::Denied { operation, target: target.id(), reason, fault };
-        let gate = note(&self.world, spec.name, caller, target, &[], ruling);
+        let gate = note(&self.world, entry, caller, (target, input), &[], ruling);
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
         Ok(Refusal { decision: self.newest(), ..denial(spec, ruling) }.into())
@@ -329,7 +335,7 @@ impl Writer {
     /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
     /// be appended ends the transaction.
     fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>) -> Result<(), Halt> {
-        let mut entries: Vec<Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
+        let mut entries: Vec<record::Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
         let at = record.now.max(self.tail.ts());
         entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
         ask_once(&mut entries);
@@ -349,12 +355,12 @@ impl Writer {
         i64::try_from(self.tail.size()).ok()
     }
 
-    fn entry(&self, drafted: Drafted, record: &Record<'_>) -> Entry {
+    fn entry(&self, drafted: Drafted, record: &Record<'_>) -> record::Entry {
         let (caller, gate) = match &drafted.behalf {
             Some(behalf) => (&behalf.caller, &behalf.gate),
             None => (record.caller, &record.gate),
         };
-        Entry {
+        record::Entry {
             actor: caller.actor(),
             event: drafted.event,
             decision: record.decision,
@@ -364,7 +370,7 @@ impl Writer {
         }
     }
 
-    fn fold_all(&mut self, entries: &[Entry], now: Time) -> Result<(), Fault> {
+    fn fold_all(&mut self, entries: &[record::Entry], now: Time) -> Result<(), Fault> {
         let at = now.max(self.tail.ts());
         for entry in entries {
             let touched = fold(&self.conn, at, &entry.actor, &entry.event)?;
@@ -373,7 +379,7 @@ impl Writer {
         Ok(())
     }
 
-    fn append(&mut self, entry: &Entry, now: Time) -> Result<(), Fault> {
+    fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {
         self.tail.append(&self.conn, entry, now, self.entropy.bytes32())?;
         if let Event::ContextForgotten { events, .. } = &entry.event {
             self.erased = true;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::chain;
+use super::target::actor_uid;
 use super::world::World;
 use crate::policy::Record;
 use crate::types::actor::KillScope;
@@ -65,6 +66,8 @@ pub(super) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time
         Who::Token { .. } | Who::Visitor | Who::Server | Who::Holder(_) => (false, true),
     };
     let token = Record::new().bool("scoped", scoped).bool("reads", reads);
+    let issuer = caller.issuer.iter().filter(|issuer| world.card(issuer).is_some());
+    let token = issuer.fold(token, |token, issuer| token.entity("issuer", &actor_uid(issuer)));
     let facts = Record::new()
         .bool("break_glass", caller.glass.is_some())
         .string("channel", caller.channel.name())

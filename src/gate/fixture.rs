@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::chain;
 use super::operation::Entry;
 use super::outbox;
-use super::rule::{Asker, sight_for};
+use super::rule::{Asker, Call, sight_for};
 use super::schema::schema;
 use super::target::{ResourceKind, Target, sight_of, uid};
 use super::vault::Vault;
@@ -77,7 +77,12 @@ impl Known<'_> {
         }
         let about = self.about(&world, &case.op)?;
         let target = target(fixture, &world, case, &caller, &about)?;
-        Ok(Asker::new(&world, &caller, &target, now).asked(
+        let input = case.around.input.as_ref();
+        if let (Some(input), Some(entry)) = (input, self.0.iter().find(|entry| entry.spec.name == case.op)) {
+            entry.arguments().check(input).map_err(|what| format!("input: {what}"))?;
+        }
+        let call = Call { operation: &case.op, target: &target, input };
+        Ok(Asker::of(&world, &caller, call, now).asked(
             &case.op,
             sight_for(&target, &caller),
             case.around.granted.clone(),
@@ -199,7 +204,8 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
         false => Who::Token { actor, hash: TokenHash([0; 32]), scopes },
     };
     let (under, glass) = (case.around.under.as_deref(), case.around.broken.then(|| Id::stored("bgl_1")));
-    Ok(Caller { under: under.map(Id::stored), glass, ..Caller::new(who, channel) })
+    let issuer = case.around.issuer.as_ref().map(|id| known(world, id.as_str())).transpose()?;
+    Ok(Caller { issuer, under: under.map(Id::stored), glass, ..Caller::new(who, channel) })
 }
 
 fn known(world: &World, id: &str) -> Result<ActorId, String> {
@@ -247,6 +253,7 @@ fn target(
             reviewed: row.reviewed,
             peers: row.peers,
             behalf: row.behalf.clone(),
+            approvers: row.approvers.clone(),
         });
     }
     if let Some(terms) = world.delegations.get(id).filter(|_| is(ResourceKind::Delegation)) {

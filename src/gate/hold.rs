@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::operation::Entry;
 use super::target::Target;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Channel};
@@ -20,7 +21,7 @@ pub(super) struct Asked<'a> {
     pub caller: &'a Caller,
     /// On whose behalf.
     pub behalf: &'a [ActorId],
-    pub operation: &'a str,
+    pub entry: &'a Entry,
     pub input: &'a Value,
     pub target: &'a Target,
     pub resource: Value,
@@ -44,7 +45,7 @@ impl Asked<'_> {
     /// SHA-256 over the canonical JSON (RFC 8785) of everything that an approval is for.
     pub fn digest(&self) -> Result<String, Fault> {
         let exact = Exact {
-            action: self.operation,
+            action: self.entry.spec.name,
             actor: &self.caller.actor(),
             arguments: self.input,
             delegation: self.caller.under.as_ref().map(Id::as_str),
@@ -67,22 +68,26 @@ pub(super) fn waits(id: &str, operation: &str, kinds: &[String], reason: &str) -
     Refusal { approval: Some(id.into()), ..Refusal::new(Code::NeedsApproval, message) }
 }
 
-/// The event that parks a call.
+/// The events that park a call: what can be erased of its input is in one of its own.
 pub(super) fn park(
     id: Id,
     asked: &Asked<'_>,
     ruling: &Ruling,
     expires_at: Time,
     approvers: Vec<ActorId>,
-) -> Result<Event, Fault> {
+) -> Result<Vec<Event>, Fault> {
     let Ruling::NeedsApproval { kinds, .. } = ruling else {
         return Err(Fault::Broken("only a call that needs approval can be parked".into()));
     };
-    Ok(Event::ApprovalRequested {
+    let (input, erasable) = asked.entry.arguments().parted(asked.input);
+    let (requester, summary) = (asked.caller.actor(), asked.entry.summary(asked.input));
+    let kept = Event::ArgumentsKept { id: id.clone(), requester, arguments: erasable };
+    let requested = Event::ApprovalRequested {
         id,
-        operation: asked.operation.to_owned(),
+        operation: asked.entry.spec.name.to_owned(),
         target: asked.target.id(),
-        input: asked.input.clone(),
+        summary,
+        input,
         resource: asked.resource.clone(),
         kinds: kinds.clone(),
         digest: asked.digest()?,
@@ -92,5 +97,7 @@ pub(super) fn park(
         approvers,
         under: asked.caller.under.clone(),
         on_behalf_of: asked.behalf.to_vec(),
-    })
+    };
+    let keeps = !matches!(&kept, Event::ArgumentsKept { arguments, .. } if arguments.is_empty());
+    Ok([requested].into_iter().chain(keeps.then_some(kept)).collect())
 }

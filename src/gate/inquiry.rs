@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr as _;
 
 use cedar_policy::EntityUid;
+use serde_json::Value;
 
 use super::chain;
 use super::facts;
@@ -40,6 +41,8 @@ pub struct Inquiry<'a> {
     pub(super) caller: Caller,
     pub(super) operation: &'a str,
     pub(super) target: &'a Target,
+    /// What the operation would be given, as far as the asker said.
+    pub(super) input: Option<Value>,
     /// Whom the asker may see, as far as it was asked.
     seen: RefCell<BTreeMap<ActorId, bool>>,
 }
@@ -57,13 +60,18 @@ impl<'a> Inquiry<'a> {
         self.target
     }
 
+    /// What the operation would be given, by its path in the input.
+    pub fn given(&self, path: &[String]) -> Option<&Value> {
+        path.iter().try_fold(self.input.as_ref()?, |value, name| value.get(name))
+    }
+
     pub fn ruling(&self) -> Ruling {
-        rule::decide(self.world, &self.caller, self.operation, self.target, self.now)
+        rule::decide(self.world, &self.caller, self.call(), self.now)
     }
 
     /// Whether the target exists as far as the caller can tell.
     pub fn is_seen_by_caller(&self) -> bool {
-        rule::decide_seen(self.world, &self.caller, self.operation, self.target, self.now).is_ok()
+        rule::decide_seen(self.world, &self.caller, self.call(), self.now).is_ok()
     }
 
     /// Why the ruling is what it is.
@@ -73,12 +81,16 @@ impl<'a> Inquiry<'a> {
             .question(self.operation, &[], |question| self.world.policy.explain(question, ruling, Eyes { sees: &sees }))
     }
 
-    fn asked(&self) -> Asker<'a> {
-        Asker::new(self.world, &self.caller, self.target, self.now)
+    pub(super) fn call(&self) -> rule::Call<'_> {
+        rule::Call { operation: self.operation, target: self.target, input: self.input.as_ref() }
+    }
+
+    fn asked(&self) -> Asker<'_> {
+        Asker::of(self.world, &self.caller, self.call(), self.now)
     }
 
     /// The question as it is put about the one in the way: the caller, or the first on whose behalf it may not be.
-    fn refused(&self) -> Asker<'a> {
+    fn refused(&self) -> Asker<'_> {
         let asked = self.asked();
         if !asked.own(self.operation).is_allowed() {
             return asked;
@@ -174,6 +186,7 @@ impl<'a> Reader<'a> {
         caller: Caller,
         operation: &'a str,
         target: &'a Target,
+        input: Option<Value>,
     ) -> Inquiry<'a> {
         Inquiry {
             asker: self,
@@ -182,6 +195,7 @@ impl<'a> Reader<'a> {
             caller,
             operation,
             target,
+            input,
             seen: RefCell::default(),
         }
     }

@@ -66,6 +66,7 @@ pub(super) fn write(
     writer.count(granted.len());
     granted.iter().for_each(|kind| writer.text(kind));
     writer.caller(caller);
+    writer.maybe(caller.issuer.as_ref(), Far::End);
     writer.target(target);
     writer.cards();
 }
@@ -202,7 +203,7 @@ impl Writer<'_> {
                 self.text(host);
                 self.flags(&[*held]);
             }
-            Target::Change { id, author, to, state, reviewed, peers, behalf } => {
+            Target::Change { id, author, to, state, reviewed, peers, behalf, approvers } => {
                 self.key.push(16);
                 self.thing("Ok::Change", id);
                 self.text(to.name());
@@ -211,6 +212,7 @@ impl Writer<'_> {
                 self.count(*peers as usize);
                 self.actor(author, Far::End);
                 self.all(behalf.iter(), Far::Beyond);
+                self.all(approvers.iter(), Far::Beyond);
             }
         }
     }

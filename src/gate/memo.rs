@@ -1,5 +1,5 @@
 //! Answers that were given already. In one state of a company the same caller asking for the same operation about the
-//! company as a whole is answered alike, unless a policy reads the time.
+//! company as a whole is answered alike, unless a policy reads the time or the input.
 //!
 //! Always true: what is remembered belongs to one published world, which never changes; a copy of a world begins with
 //! nothing. Only yes is remembered: every refusal is decided, and recorded, on its own.
@@ -65,7 +65,7 @@ pub(super) fn remembered<E>(
     }
     let ruling = decide()?;
     if let Ruling::Allow { because } = &ruling
-        && !world.policy.reads_time(operation)
+        && !world.policy.reads_the_call(operation)
         && let Ok(mut known) = world.memo.0.write()
         && known.len() < MOST
     {

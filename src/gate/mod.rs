@@ -3,6 +3,7 @@
 
 pub mod admit;
 mod again;
+pub mod arguments;
 mod chain;
 pub mod change;
 pub mod draft;
@@ -37,6 +38,7 @@ pub mod replay;
 mod route;
 pub mod rule;
 pub mod schema;
+mod sentence;
 pub mod target;
 pub mod trial;
 pub mod vault;

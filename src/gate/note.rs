@@ -1,18 +1,21 @@
 //! What the log keeps of a decision: enough to ask the same question of other policies later.
 
+use serde_json::Value;
+
 use super::chain;
+use super::operation::Entry;
 use super::target::Target;
 use super::world::World;
-use crate::log::record::{Asked, By, Entry, GateNote};
+use crate::log::record::{self, Asked, By, GateNote};
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Who};
 
 /// How the gate decided one call. `granted` are the kinds of approval that were given.
 pub(super) fn note(
     world: &World,
-    operation: &str,
+    entry: &Entry,
     caller: &Caller,
-    target: &Target,
+    (target, input): (&Target, &Value),
     granted: &[String],
     ruling: &Ruling,
 ) -> GateNote {
@@ -26,14 +29,16 @@ pub(super) fn note(
         Who::Visitor | Who::Server | Who::Holder(_) => Default::default(),
     };
     GateNote {
-        operation: operation.to_owned(),
+        operation: entry.spec.name.to_owned(),
         channel: caller.channel.name().to_owned(),
         policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
         on_behalf_of: chain::behalf(world, caller),
         asked: Some(Asked {
             by,
             scopes,
+            issuer: caller.issuer.clone(),
             target: target.clone(),
+            input: entry.arguments().kept(input),
             granted: granted.to_vec(),
             under: caller.under.clone(),
             glass: caller.glass.clone(),
@@ -42,7 +47,7 @@ pub(super) fn note(
 }
 
 /// Leaves each question on the first of its events alone: one decision is counted once.
-pub(super) fn ask_once(entries: &mut [Entry]) {
+pub(super) fn ask_once(entries: &mut [record::Entry]) {
     let mut asked: Vec<GateNote> = Vec::new();
     for entry in entries {
         if asked.contains(&entry.gate) {

@@ -11,6 +11,7 @@ use super::input::{BadInput, parse, straight};
 use super::permit::{Grant, Permit};
 use super::reader::Reader;
 pub use super::route::{Media, Method, Route};
+use super::sentence;
 use super::target::{ResourceKind, Target};
 use crate::types::event::{Event, EventKind};
 use crate::types::refusal::{Fault, Stop};
@@ -53,6 +54,8 @@ pub trait Query: Sized + 'static {
 /// An operation that changes something: all that it does is the events that it records.
 pub trait Change: Sized + 'static {
     const SPEC: Spec;
+    /// What a call of it does, for [`sentence`](super::sentence): `offboards {id}[ and hands on to {successor}]`.
+    const SAYS: &'static str;
     type Input: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
     /// What it is about. `Refusal::not_found` where that does not exist.
@@ -94,6 +97,7 @@ pub enum Effect {
 pub struct Entry {
     pub spec: Spec,
     pub effect: Effect,
+    says: &'static str,
     pub input: fn(&mut SchemaGenerator) -> Schema,
     pub output: fn(&mut SchemaGenerator) -> Schema,
     prepare: fn(&Value) -> Result<Call, BadInput>,
@@ -202,6 +206,7 @@ impl Entry {
         Entry {
             spec: O::SPEC,
             effect: Effect::Query,
+            says: O::SPEC.name,
             input: |generator| generator.subschema_for::<O::Input>(),
             output: |generator| generator.subschema_for::<O::Output>(),
             prepare: |value| Ok(Call::Query(Box::new(Asking::<O>(parse(value)?)))),
@@ -213,6 +218,7 @@ impl Entry {
         Entry {
             spec: O::SPEC,
             effect: Effect::Decide,
+            says: O::SPEC.name,
             input: |generator| generator.subschema_for::<O::Input>(),
             output: |generator| generator.subschema_for::<O::Output>(),
             prepare: |value| Ok(Call::Query(Box::new(Deciding::<O>(parse(value)?)))),
@@ -224,11 +230,17 @@ impl Entry {
         Entry {
             spec: O::SPEC,
             effect: Effect::Change,
+            says: O::SAYS,
             input: |generator| generator.subschema_for::<O::Input>(),
             output: |generator| generator.subschema_for::<O::Output>(),
             prepare: |value| Ok(Call::Change(Box::new(Acting::<O>(parse(value)?)))),
             read: |_| None,
         }
+    }
+
+    /// What a call of it with this input would do, as a sentence without its subject.
+    pub fn summary(&self, input: &Value) -> String {
+        sentence::told(self.says, input)
     }
 
     /// Parses an input.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 use super::admit;
@@ -105,17 +106,20 @@ impl Gate {
         rate::count(&self.world.load(), &caller, entry.spec.name, self.clock.now())?;
         let query = match call {
             Call::Change(act) => {
-                let (caller, act) =
-                    if entry.spec.route.slow { self.prepared(caller, entry, act).await? } else { (caller, act) };
-                let changing = Changing { caller, spec: &entry.spec, value, act, idem };
+                let (caller, act) = if entry.spec.route.slow {
+                    self.prepared(caller, entry, act, &value).await?
+                } else {
+                    (caller, act)
+                };
+                let changing = Changing { caller, entry, value, act, idem };
                 return self.queue.submit(Work::Change(changing)).await;
             }
             Call::Query(query) => query,
         };
         let answered = if entry.spec.route.slow && (!is_small || query.is_long()) {
-            self.apart(move |gate| gate.ask(caller, &entry.spec, query)).await??
+            self.apart(move |gate| gate.ask(caller, entry, query, value)).await??
         } else {
-            self.ask(caller, &entry.spec, query)?
+            self.ask(caller, entry, query, value)?
         };
         match answered {
             Asked::Done(reply) => Ok(reply),
@@ -150,13 +154,16 @@ impl Gate {
         caller: Caller,
         entry: &'static Entry,
         act: Box<dyn Act>,
+        value: &Value,
     ) -> Result<(Caller, Box<dyn Act>), Stop> {
+        let value = value.clone();
         self.apart(move |gate| {
             let world = gate.world.load();
             let now = gate.clock.now();
             let read = Reader::pooled(&gate.readers, &world, &caller, now);
             let target = act.target(&read)?;
-            let ruling = rule::decide_seen(&world, &caller, entry.spec.name, &target, now)?;
+            let call = rule::Call { operation: entry.spec.name, target: &target, input: Some(&value) };
+            let ruling = rule::decide_seen(&world, &caller, call, now)?;
             if !matches!(ruling, Ruling::Deny { .. }) {
                 act.prepare(&read)?;
             }
@@ -167,19 +174,28 @@ impl Gate {
         .map_err(|stop: Stop| stop.under(self.policy_version()))
     }
 
-    fn ask(&self, caller: Caller, spec: &'static Spec, query: Box<dyn Ask>) -> Result<Asked, Stop> {
+    fn ask(&self, caller: Caller, entry: &'static Entry, query: Box<dyn Ask>, value: Value) -> Result<Asked, Stop> {
         let world = self.world.load();
-        self.ask_in(&world, caller, spec, query).map_err(|stop| stop.under(world.stamp.seq))
+        self.ask_in(&world, caller, entry, query, value).map_err(|stop| stop.under(world.stamp.seq))
     }
 
-    fn ask_in(&self, world: &World, caller: Caller, spec: &'static Spec, query: Box<dyn Ask>) -> Result<Asked, Stop> {
+    fn ask_in(
+        &self,
+        world: &World,
+        caller: Caller,
+        entry: &'static Entry,
+        query: Box<dyn Ask>,
+        input: Value,
+    ) -> Result<Asked, Stop> {
+        let spec = &entry.spec;
         let now = self.clock.now();
         let read = Reader::pooled(&self.readers, world, &caller, now);
         let target = query.target(&read)?;
+        let call = rule::Call { operation: spec.name, target: &target, input: Some(&input) };
         let decide = || match spec.route.local {
             // What the server asks itself is no traffic that a candidate is tried on.
-            true => rule::decide_seen(world, &caller, spec.name, &target, now),
-            false => rule::decide_watched(world, &caller, spec.name, &target, now),
+            true => rule::decide_seen(world, &caller, call, now),
+            false => rule::decide_watched(world, &caller, call, now),
         };
         let ruling = memo::remembered(world, &caller, spec.name, &target, decide)?;
         if let Ruling::Allow { because } = ruling {
@@ -191,11 +207,12 @@ impl Gate {
                 return Ok(Asked::Done(reply));
             }
             drop(read);
-            return Ok(Asked::Told(Told { caller, spec, target, ruling: Ruling::Allow { because }, events, reply }));
+            let ruling = Ruling::Allow { because };
+            return Ok(Asked::Told(Told { caller, entry, target, input, ruling, events, reply }));
         }
         // A query is never parked: nothing would resume it. Who would need approval to read is refused.
         drop(read);
-        Ok(Asked::Refused(Refused { caller, spec, target, ruling }))
+        Ok(Asked::Refused(Refused { caller, entry, target, input, ruling }))
     }
 }
 

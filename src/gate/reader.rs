@@ -15,6 +15,7 @@ use r2d2::{Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::past::{self, AsOf};
 use super::rule;
@@ -102,6 +103,11 @@ impl<'a> Reader<'a> {
         Reader { source, world: self.world, caller, now: self.now }
     }
 
+    /// The same company, asked at another time.
+    pub fn at(&self, now: Time) -> Reader<'_> {
+        Reader { now, ..self.acting_as(self.caller) }
+    }
+
     pub(super) fn world(&self) -> &'a World {
         self.world
     }
@@ -129,8 +135,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The gate's answer with approvals.
-    pub(super) fn ruling_with(&self, caller: &Caller, operation: &str, target: &Target, granted: &[String]) -> Ruling {
-        rule::Asker::new(self.world, caller, target, self.now).ask(operation, granted)
+    pub(super) fn ruling_with(&self, caller: &Caller, call: rule::Call<'_>, granted: &[String]) -> Ruling {
+        rule::Asker::of(self.world, caller, call, self.now).ask(call.operation, granted)
     }
 
     /// How the thing stands that a call is about: what an approval is bound to.
@@ -146,15 +152,30 @@ impl<'a> Reader<'a> {
                 let change = self.change(id)?;
                 json!(change.map(|change| json!({ "hash": change.hash, "open": change.state.is_open() })))
             }
-            Target::Webhook { id, .. } => json!(self.webhook(id)?.map(|webhook| (webhook.owner, webhook.url))),
-            Target::Delegation { id, .. } => json!(self.delegation(id)?.map(|given| given.terms.status)),
-            Target::Event { .. } | Target::KillSwitch { .. } | Target::Approval { .. } => Value::Null,
+            Target::Webhook { id, .. } => {
+                // Its address may hold a secret: a change of it shows as another hash.
+                let address = |url: &str| hex::encode(Sha256::digest(url));
+                json!(self.webhook(id)?.map(|webhook| json!({
+                    "owner": webhook.owner, "host": webhook.host, "url_sha256": address(&webhook.url),
+                    "status": webhook.status,
+                })))
+            }
+            Target::Delegation { id, .. } => {
+                json!(self.delegation(id)?.map(|given| json!({ "status": given.terms.status })))
+            }
+            Target::KillSwitch { scope, .. } => json!({ "engaged": self.kill(scope).is_some() }),
+            Target::Event { .. } | Target::Approval { .. } => Value::Null,
         })
     }
 
     /// The gate's answer for any caller, without doing or recording anything.
     pub fn ruling(&self, caller: &Caller, operation: &str, target: &Target) -> Ruling {
-        rule::decide(self.world, caller, operation, target, self.now)
+        rule::decide(self.world, caller, rule::Call { operation, target, input: None }, self.now)
+    }
+
+    /// The same for a call with this input.
+    pub fn ruling_on(&self, caller: &Caller, operation: &str, target: &Target, input: &Value) -> Ruling {
+        rule::decide(self.world, caller, rule::Call { operation, target, input: Some(input) }, self.now)
     }
 
     /// One page of a list: rows are read in chunks until enough of them are visible.

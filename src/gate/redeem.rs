@@ -11,7 +11,7 @@ use super::hold::Asked;
 use super::note::note;
 use super::operation::Call;
 use super::permit::Grant;
-use super::{admit, chain, replay};
+use super::{admit, chain, replay, rule};
 use crate::policy::Ruling;
 use crate::store::approvals::Approval;
 use crate::types::caller::{Caller, Who};
@@ -43,28 +43,32 @@ impl Draft<'_> {
         if entry.spec.route.secret.is_some() {
             return Ok(Redeemed::AtNextCall);
         }
+        if approval.erasable.is_none() {
+            return Ok(Redeemed::Stale("a part of what was asked for has been erased".into()));
+        }
         let under = approval.under.as_deref().map(Id::stored);
         let caller = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
         let read = self.read().acting_as(&caller);
         admit::still(read.world(), caller.clone(), &entry.spec, read.now())?;
-        let call = entry.prepare(approval.input.clone()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
+        let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
         let target = call.target(&read)?;
         let resource = read.state_of(&target)?;
         let (tenant, operation) = (&read.world().instance.ulid, entry.spec.name);
         let behalf = chain::behalf(read.world(), &caller);
-        let (caller_of, input) = (&caller, &approval.input);
-        let asked = Asked { tenant, caller: caller_of, behalf: &behalf, operation, input, target: &target, resource };
+        let (caller_of, input) = (&caller, &approval.whole_input());
+        let asked = Asked { tenant, caller: caller_of, behalf: &behalf, entry, input, target: &target, resource };
         if asked.digest()? != approval.digest {
             return Ok(Redeemed::Stale(format!("{} has changed since it was asked for", target.id())));
         }
-        let ruling = read.ruling_with(&caller, operation, &target, granted);
+        let asked = rule::Call { operation, target: &target, input: Some(input) };
+        let ruling = read.ruling_with(&caller, asked, granted);
         let Ruling::Allow { because } = &ruling else {
             return Ok(Redeemed::Stale(format!("by now the policy says: {}", ruling.reason())));
         };
         let Call::Change(act) = call.call else {
             return Ok(Redeemed::Stale(format!("{operation} changes nothing")));
         };
-        let gate = note(read.world(), operation, &caller, &target, granted, &ruling);
+        let gate = note(read.world(), entry, &caller, (&target, input), granted, &ruling);
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
         let mut nested = self.nested(&read, &entry.spec);
         let done = act.run(grant, &mut nested)?;

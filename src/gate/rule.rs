@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::EntityUid;
+use serde_json::Value;
 
 use super::chain::{self, Links};
 use super::facts;
@@ -26,8 +27,19 @@ pub(super) struct Asker<'a> {
     facts: Record,
     /// On whose behalf it is asked, nearest first.
     givers: Vec<Giver>,
+    /// What an operation is given.
+    given: Option<(&'a str, &'a Value)>,
     /// The actors and teams among the entities.
     reached: BTreeSet<ActorId>,
+}
+
+/// What somebody does, or would do.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub operation: &'a str,
+    pub target: &'a Target,
+    /// What the operation is given; none where that is not known.
+    pub input: Option<&'a Value>,
 }
 
 impl<'a> Asker<'a> {
@@ -43,7 +55,13 @@ impl<'a> Asker<'a> {
         let givers =
             if caller.under.is_some() { chain::givers(world, caller, links.as_deref(), now) } else { Vec::new() };
         let Entities { seen: reached, found: entities, .. } = entities;
-        Asker { world, principal: principal(caller), resource, entities, facts, givers, reached }
+        Asker { world, principal: principal(caller), resource, entities, facts, givers, given: None, reached }
+    }
+
+    /// For this call: the questions about its operation are asked with its input.
+    pub fn of(world: &'a World, caller: &Caller, call: Call<'a>, now: Time) -> Asker<'a> {
+        let given = call.input.map(|input| (call.operation, input));
+        Asker { given, ..Asker::new(world, caller, call.target, now) }
     }
 
     /// The gate's answer. `granted` are the kinds of approval that were truly given.
@@ -130,38 +148,38 @@ impl<'a> Asker<'a> {
             resource: &self.resource,
             entities: &slice,
             facts: &self.facts,
+            input: self.input(operation),
             approvals: granted,
         })
     }
 }
 
 impl Asker<'_> {
+    fn input(&self, operation: &str) -> Option<&Value> {
+        self.given.filter(|(given, _)| *given == operation).map(|(_, input)| input)
+    }
+
     /// What would be asked, for tests of policies.
     pub fn asked(self, operation: &str, sight: Option<&str>, granted: Vec<String>) -> Asked {
         let sight = sight.map(|operation| uid("Action", operation));
+        let input = self.input(operation).cloned();
         let Asker { principal, resource, entities, facts, givers, .. } = self;
-        Asked { principal, action: uid("Action", operation), resource, entities, facts, granted, givers, sight }
+        Asked { principal, action: uid("Action", operation), resource, entities, facts, input, granted, givers, sight }
     }
 }
 
 /// The gate's answer to one call, for which no approval was given.
-pub(super) fn decide(world: &World, caller: &Caller, operation: &str, target: &Target, now: Time) -> Ruling {
-    Asker::new(world, caller, target, now).ask(operation, &[])
+pub(super) fn decide(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Ruling {
+    Asker::of(world, caller, call, now).ask(call.operation, &[])
 }
 
 /// The gate's answer to one call; `Err` where the caller may not know that the target exists. Absent and invisible read
 /// the same.
-pub(super) fn decide_seen(
-    world: &World,
-    caller: &Caller,
-    operation: &str,
-    target: &Target,
-    now: Time,
-) -> Result<Ruling, Refusal> {
-    let asker = Asker::new(world, caller, target, now);
-    let sight = sight_for(target, caller);
+pub(super) fn decide_seen(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Result<Ruling, Refusal> {
+    let asker = Asker::of(world, caller, call, now);
+    let sight = sight_for(call.target, caller);
     let Answered { ruling, hidden } =
-        Answered::of(asker.ask(operation, &[]), || sight.map(|operation| asker.seeing(operation)));
+        Answered::of(asker.ask(call.operation, &[]), || sight.map(|operation| asker.seeing(operation)));
     // A denial is told of what may be seen; and to whom a kill switch stops, who sees nothing: the attempt is recorded.
     let is_told = || sight.is_none_or(|operation| asker.sees(operation)) || is_stopped(world, caller, now);
     if hidden || (matches!(ruling, Ruling::Deny { .. }) && !is_told()) { Err(Refusal::not_found()) } else { Ok(ruling) }
@@ -173,19 +191,13 @@ pub(super) fn sight_for(target: &Target, caller: &Caller) -> Option<&'static str
 }
 
 /// The same, for a call that was really made: a candidate under trial is asked too.
-pub(super) fn decide_watched(
-    world: &World,
-    caller: &Caller,
-    operation: &str,
-    target: &Target,
-    now: Time,
-) -> Result<Ruling, Refusal> {
-    let ruling = decide_seen(world, caller, operation, target, now)?;
+pub(super) fn decide_watched(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Result<Ruling, Refusal> {
+    let ruling = decide_seen(world, caller, call, now)?;
     if let Some(trial) = &world.trial {
+        let Call { operation, target, .. } = call;
         trial.watch(caller, operation, target, now, &ruling, |candidate| {
-            let question =
-                Asker::new(world, caller, target, now).asked(operation, sight_for(target, caller), Vec::new());
-            question.answer(candidate).ruling
+            let sight = sight_for(target, caller);
+            Asker::of(world, caller, call, now).asked(operation, sight, Vec::new()).answer(candidate).ruling
         });
     }
     Ok(ruling)
@@ -220,7 +232,10 @@ struct Entities<'a> {
 impl Entities<'_> {
     fn add_caller(&mut self, caller: &Caller) {
         match &caller.who {
-            Who::Token { actor, .. } | Who::Holder(actor) => self.add_with_links(actor),
+            Who::Token { actor, .. } | Who::Holder(actor) => {
+                self.add_with_links(actor);
+                caller.issuer.iter().for_each(|issuer| self.add_with_links(issuer));
+            }
             Who::Visitor | Who::Server => {
                 self.found.push(Closed::new(&principal(caller), [], &Record::new()));
             }
@@ -237,7 +252,7 @@ impl Entities<'_> {
             }
             Target::Event { kind, actor, subjects, .. } => self.event(kind, actor.as_ref(), subjects),
             Target::KillSwitch { scope, engage } => self.kill_switch(scope, *engage),
-            Target::Change { author, to, state, reviewed, peers, behalf, .. } => {
+            Target::Change { author, to, state, reviewed, peers, behalf, approvers, .. } => {
                 self.add_with_links(author);
                 Record::new()
                     .entity("author", &actor_uid(author))
@@ -246,6 +261,7 @@ impl Entities<'_> {
                     .bool("reviewed", *reviewed)
                     .long("peers", i64::from(*peers))
                     .entities("behalf", &behalf.iter().map(actor_uid).collect::<Vec<_>>())
+                    .entities("approvers", &approvers.iter().map(actor_uid).collect::<Vec<_>>())
             }
             Target::Delegation { giver, taker, chain, .. } => {
                 self.add_with_links(giver);

@@ -50,11 +50,23 @@ fn action(entry: &Entry) -> String {
     principals.extend(spec.route.by_server.then_some("Server"));
     principals.extend(spec.route.open.then_some("Visitor"));
     let resources: Vec<&str> = spec.about.iter().map(|kind| kind.name()).collect();
+    let context = match entry.arguments().cedar_type() {
+        Some(input) => format!("{{\n      {}\n      input: {input},\n    }}", facts()),
+        None => "Facts".to_owned(),
+    };
     format!(
-        "\n  // {}\n  action \"{}\" in [{groups}] appliesTo {{\n    principal: [{}],\n    resource: [{}],\n    context: Facts,\n  }};\n",
+        "\n  // {}\n  action \"{}\" in [{groups}] appliesTo {{\n    principal: [{}],\n    resource: [{}],\n    context: {context},\n  }};\n",
         spec.doc,
         spec.name,
         principals.join(", "),
         resources.join(", "),
     )
+}
+
+/// The fields of the type `Facts`, which a context with an input repeats: Cedar's types are not extended.
+fn facts() -> String {
+    let (_, rest) = PRELUDE.split_once("type Facts = {").unwrap_or_default();
+    let (fields, _) = rest.split_once("\n  };").unwrap_or_default();
+    let fields = fields.lines().map(|line| line.split_once(" //").map_or(line, |(field, _)| field).trim());
+    fields.filter(|field| !field.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -6,10 +6,12 @@ mod ways;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::inquiry::Inquiry;
-use super::rule::Asker;
+use super::rule::{self, Asker};
 use super::world::World;
-use crate::policy::{Changing, Giver, Question, Want};
+use crate::policy::{Changing, Giver, Question, Scalar, Want};
 use crate::store::actors::Actor;
 use crate::types::actor::{KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel};
@@ -26,6 +28,8 @@ pub enum Change {
     Release(KillScope),
     /// The call comes at this time, instead of now.
     At(Time),
+    /// The operation is given this, by its path in the input.
+    Input(Vec<String>, Scalar),
     Trust(ActorId, Trust),
     /// The agent's owner is this person.
     Owner(ActorId, ActorId),
@@ -42,6 +46,7 @@ impl Change {
         match self {
             Change::Approval(kind) => (0, kind.clone()),
             Change::Channel(_) => (1, String::new()),
+            Change::Input(path, _) => (9, path.join(".")),
             Change::Release(scope) => (2, scope.to_string()),
             Change::At(_) => (8, String::new()),
             Change::Trust(id, _) => (3, id.to_string()),
@@ -53,7 +58,7 @@ impl Change {
     }
 
     fn make(&self, call: &mut Call) -> Option<()> {
-        let Call { world, caller, granted, now } = call;
+        let Call { world, caller, granted, now, input } = call;
         let mut edit = |id: &ActorId, edit: &dyn Fn(&mut Actor)| {
             let mut actor = world.card(id)?.actor.clone();
             edit(&mut actor);
@@ -65,6 +70,7 @@ impl Change {
             Change::Channel(channel) => caller.channel = *channel,
             Change::Release(scope) => drop(Arc::make_mut(&mut world.kills).remove(scope)),
             Change::At(time) => *now = *time,
+            Change::Input(path, to) => given(input, path, to)?,
             Change::Trust(id, to) => edit(id, &|actor| actor.trust = *to)?,
             Change::Owner(id, to) => edit(id, &|actor| actor.owner = Some(to.clone()))?,
             Change::Lead(id, to) => edit(id, &|actor| actor.lead = Some(to.clone()))?,
@@ -91,13 +97,14 @@ impl Changing for Inquiry<'_> {
             return None;
         }
         let (world, caller, granted) = (self.world.clone(), self.caller.clone(), Vec::new());
-        let mut call = Call { world, caller, granted, now: self.now };
+        let mut call = Call { world, caller, granted, now: self.now, input: self.input.clone() };
         for change in changes {
             change.make(&mut call)?;
         }
         call.settle(changes, self);
-        let Call { world, caller, granted, now } = &call;
-        Some(Asker::new(world, caller, self.target, *now).question_for(self.operation, granted, ask))
+        let Call { world, caller, granted, now, input } = &call;
+        let asked = rule::Call { input: input.as_ref(), ..self.call() };
+        Some(Asker::of(world, caller, asked, *now).question_for(self.operation, granted, ask))
     }
 }
 
@@ -107,6 +114,17 @@ struct Call {
     caller: Caller,
     granted: Vec<String>,
     now: Time,
+    input: Option<Value>,
+}
+
+/// Puts a value into an input. None where that is no such record.
+fn given(input: &mut Option<Value>, path: &[String], to: &Scalar) -> Option<()> {
+    let mut place = input.get_or_insert_with(|| json!({}));
+    for name in path {
+        place = place.as_object_mut()?.entry(name).or_insert(Value::Null);
+    }
+    *place = to.json();
+    Some(())
 }
 
 impl Call {

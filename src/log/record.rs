@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::types::canonical;
@@ -68,7 +69,14 @@ pub struct Asked {
     /// What the token was limited to; empty for everything that its holder may do.
     #[serde(default, skip_serializing_if = "Scopes::is_empty")]
     pub scopes: Scopes,
+    /// Who issued the token, where that is not its holder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<ActorId>,
     pub target: Target,
+    /// What the operation was given, but for what can be erased. None where policies see nothing of it, and where it was too
+    /// large to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
     /// The kinds of approval that were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<String>,

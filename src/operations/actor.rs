@@ -173,6 +173,7 @@ impl Change for Add {
         about: &[ResourceKind::Company, ResourceKind::Team],
         events: &[EventKind::ActorAdded],
     };
+    const SAYS: &'static str = "adds {id} as {role|kind}[ to {team}]";
     type Input = NewActor;
     type Output = Actor;
 
@@ -200,6 +201,7 @@ pub struct NewTrust {
     pub id: ActorId,
     pub tier: Trust,
     /// Why; at most 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
     pub reason: String,
 }
 
@@ -215,6 +217,7 @@ impl Change for SetTrust {
         about: ACTORS,
         events: &[EventKind::TrustChanged],
     };
+    const SAYS: &'static str = "sets the trust of {id} to {tier}";
     type Input = NewTrust;
     type Output = Actor;
 

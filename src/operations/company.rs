@@ -167,6 +167,7 @@ impl Change for Update {
         about: &[ResourceKind::Company],
         events: &[EventKind::CompanyUpdated],
     };
+    const SAYS: &'static str = "changes the company's settings";
     type Input = NewSettings;
     type Output = CompanyAnswer;
 
@@ -226,6 +227,7 @@ impl Change for Init {
             EventKind::BlueprintInstalled,
         ],
     };
+    const SAYS: &'static str = "founds the company";
     type Input = FirstAdmin;
     type Output = Begun;
 

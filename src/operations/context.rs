@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::types::event::{Event, EventKind};
+use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -16,6 +17,7 @@ pub struct Forgotten {
     /// company rests on cannot be erased.
     pub events: Vec<i64>,
     /// Why; at most 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
     pub reason: String,
 }
 
@@ -37,6 +39,7 @@ impl Change for Forget {
         about: &[ResourceKind::Company],
         events: &[EventKind::ContextForgotten],
     };
+    const SAYS: &'static str = "erases the content of the events {events}";
     type Input = Forgotten;
     type Output = Count;
 
@@ -59,9 +62,21 @@ impl Change for Forget {
             return Err(Refusal::invalid(problems).into());
         }
         let forgotten = input.events.len() as u64;
-        draft.record(Event::ContextForgotten { events: input.events, reason: input.reason })?;
+        let approvals = approvals(&input.events, draft.read())?;
+        draft.record(Event::ContextForgotten { events: input.events, reason: input.reason, approvals })?;
         Ok(Count { forgotten })
     }
+}
+
+/// The calls that wait, or waited, of which arguments are among these events.
+fn approvals(events: &[i64], read: &Reader<'_>) -> Result<Vec<Id>, Stop> {
+    let mut approvals = Vec::new();
+    for seq in events {
+        let kept = read.event(*seq)?.filter(|logged| logged.kind == EventKind::ArgumentsKept.name());
+        let id = kept.and_then(|logged| Some(logged.event?.get("id")?.as_str()?.to_owned()));
+        approvals.extend(id.as_deref().map(Id::stored));
+    }
+    Ok(approvals)
 }
 
 fn problem(seq: i64, read: &Reader<'_>) -> Result<Option<String>, Stop> {

@@ -50,6 +50,7 @@ impl Change for Hire {
         about: &[ResourceKind::Company, ResourceKind::Team],
         events: &[EventKind::ActorAdded, EventKind::ActorHired],
     };
+    const SAYS: &'static str = "hires[ {definition.metadata.name} as] an agent by its definition";
     type Input = Hiring;
     type Output = Hired;
 

@@ -74,6 +74,7 @@ impl Change for Read {
         about: &[ResourceKind::Actor],
         events: &[],
     };
+    const SAYS: &'static str = "marks {id} as read";
     type Input = OneItem;
     type Output = Item;
 

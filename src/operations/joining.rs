@@ -42,9 +42,11 @@ pub fn joining(team: Option<&ActorId>, read: &Reader<'_>) -> Target {
 #[derive(Deserialize, JsonSchema)]
 pub struct NewActor {
     /// The id for good; a team's begins with `team:`.
+    #[schemars(extend("x-new" = true))]
     pub id: ActorId,
     pub kind: ActorKind,
     /// A name for people to read; the id unless given.
+    #[schemars(extend("x-erasable" = true))]
     pub name: Option<String>,
     /// `member` for people unless given; agents have a role of their own.
     pub role: Option<Role>,

@@ -22,6 +22,7 @@ pub struct Switch {
     pub off: bool,
     /// Why; at most 1000 characters.
     #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
     pub reason: String,
 }
 
@@ -45,6 +46,7 @@ impl Change for Kill {
         about: &[ResourceKind::KillSwitch],
         events: &[EventKind::KillSwitch],
     };
+    const SAYS: &'static str = "{off?releases|engages} the kill switch {scope}";
     type Input = Switch;
     type Output = Switched;
 

@@ -19,6 +19,7 @@ pub const ALL: &[Entry] = &[Entry::change::<Offboard>()];
 pub struct Leaving {
     pub id: ActorId,
     /// Why; at most 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
     pub reason: String,
     /// The person who gets their agents, teams and webhooks; the lead of their team unless given.
     pub successor: Option<ActorId>,
@@ -66,6 +67,7 @@ impl Change for Offboard {
             EventKind::WebhookDisabled,
         ],
     };
+    const SAYS: &'static str = "offboards {id}[ and hands on to {successor}]";
     type Input = Leaving;
     type Output = Left;
 

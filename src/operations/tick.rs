@@ -57,6 +57,7 @@ impl Change for Tick {
             EventKind::CanaryAborted,
         ],
     };
+    const SAYS: &'static str = "advances the clock[ to {now}]";
     type Input = When;
     type Output = Ticked;
 

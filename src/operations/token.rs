@@ -130,6 +130,7 @@ impl Query for List {
 pub struct NewToken {
     /// What it is for, at most 100 characters.
     #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
     pub label: String,
     /// Days that it is valid: 1, 7, 30 or 90; 30 unless given.
     pub days: Option<u32>,
@@ -190,12 +191,17 @@ pub(super) fn issue(
 ) -> Result<IssuedToken, Stop> {
     let (id, plain) = (draft.new_id(Kind::Token), draft.new_token());
     let expires_at = draft.now().plus_ms(valid_ms);
+    // Whoever could have kept the caller's token could keep this one too.
+    let caller = draft.read().caller();
+    let another = Some(caller.actor()).filter(|actor| *actor != holder && *actor != ActorId::system());
+    let issuer = another.or_else(|| caller.issuer.clone()).filter(|issuer| *issuer != holder);
     draft.record(Event::TokenIssued {
         id: id.clone(),
         holder: holder.clone(),
         hash: plain.hash().to_string(),
         label: label.clone(),
         scopes: scopes.clone(),
+        issuer,
         expires_at,
     })?;
     let (token, access) = (plain.reveal().to_owned(), access(&scopes));
@@ -214,6 +220,7 @@ impl Change for Issue {
         about: &[ResourceKind::Actor],
         events: &[EventKind::TokenIssued],
     };
+    const SAYS: &'static str = "issues a token[ for {for}][ limited to {scopes}][ for {days} days][ for {ttl}]";
     type Input = NewToken;
     type Output = IssuedToken;
 
@@ -265,6 +272,7 @@ impl Change for RevokeAll {
         about: &[ResourceKind::Actor, ResourceKind::Team],
         events: &[EventKind::TokenRevoked],
     };
+    const SAYS: &'static str = "revokes all tokens of {actor}";
     type Input = Holder;
     type Output = Revoked;
 
@@ -303,6 +311,7 @@ impl Change for Revoke {
         about: &[ResourceKind::Token],
         events: &[EventKind::TokenRevoked],
     };
+    const SAYS: &'static str = "revokes the token {id}";
     type Input = OneToken;
     type Output = Revoked;
 
@@ -339,6 +348,7 @@ impl Change for Narrow {
         about: &[ResourceKind::Token],
         events: &[EventKind::TokenNarrowed],
     };
+    const SAYS: &'static str = "limits the token {id} to {scopes}";
     type Input = Narrower;
     type Output = ListedToken;
 

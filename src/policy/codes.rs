@@ -39,6 +39,7 @@ pub const APPROVALS: &str = "policy_approvals";
 pub const APPROVALS_FILE: &str = "approvals_invalid";
 pub const APPROVALS_UNUSED: &str = "approvals_unused";
 pub const LIMITS_FILE: &str = "limits_invalid";
+pub const APPROVALS_BLIND: &str = "approvals_blind";
 pub const APPROVALS_POOL: &str = "approvals_unreachable";
 pub const FORMAT: &str = "policy_format";
 pub const SHADOWED: &str = "policy_shadowed";
@@ -167,6 +168,12 @@ pub const ALL: &[Code] = &[
         "limits.yaml cannot be read",
         "The file is not YAML, has an unknown field or a value out of bounds, or names an operation that does not exist.",
         "Mend the line that is named.",
+    ),
+    warning(
+        APPROVALS_BLIND,
+        "Approvals are given blind",
+        "Somebody who may decide a request is refused the read that shows it, or the change that it would put into force.",
+        "Permit that read to `resource.approvers`, as the default policies do.",
     ),
     warning(
         APPROVALS_POOL,

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, parsed, to_json};
+use serde_json::{Map, Value};
+
+use super::{Position, json, json_or_null, parsed, to_json};
 use crate::types::approval::{ApprovalStatus, Notice, Verdict};
 use crate::types::caller::Channel;
 use crate::types::event::Event;
@@ -19,7 +21,12 @@ pub struct Approval {
     pub actor: ActorId,
     pub operation: String,
     pub target: String,
+    /// Whose call it is, as a sentence: `adds new2 as member to team:ops`.
+    pub summary: String,
+    /// What was asked, but for what can be erased.
     pub input: serde_json::Value,
+    /// What can be erased: shown to those concerned. None once it is erased.
+    pub erasable: Option<Map<String, Value>>,
     /// What it was about, as it was.
     pub resource: serde_json::Value,
     pub channel: Channel,
@@ -32,11 +39,24 @@ pub struct Approval {
     pub created_at: Time,
     pub expires_at: Time,
     pub ended_at: Option<Time>,
+    /// Why it went stale.
+    pub stale: Option<String>,
     /// The delegation that it was asked under, and on whose behalf.
     pub under: Option<String>,
     pub behalf: Vec<ActorId>,
     /// In the order in which they were made.
     pub decisions: Vec<Decided>,
+}
+
+impl Approval {
+    /// The whole input of the call; without what is erased.
+    pub fn whole_input(&self) -> Value {
+        let mut whole = self.input.clone();
+        if let (Some(fields), Some(more)) = (whole.as_object_mut(), &self.erasable) {
+            fields.extend(more.clone());
+        }
+        whole
+    }
 }
 
 /// One person's decision.
@@ -50,7 +70,7 @@ pub struct Decided {
 }
 
 const COLUMNS: &str = "id, actor, operation, target, input, resource, channel, kinds, digest, reason, status, \
-                       created_at, expires_at, ended_at, under, behalf";
+                       created_at, expires_at, ended_at, under, behalf, summary, erasable, stale";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
     Ok(Approval {
@@ -70,6 +90,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
         ended_at: row.get::<_, Option<i64>>(13)?.map(Time),
         under: row.get(14)?,
         behalf: json(row, 15)?,
+        summary: row.get(16)?,
+        erasable: json_or_null(row, 17)?,
+        stale: row.get(18)?,
         decisions: Vec::new(),
     })
 }
@@ -105,6 +128,27 @@ pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Opti
     ))?
     .query_row(params![digest, now.0], read)
     .optional()
+}
+
+/// Undecided approvals of calls about one thing.
+pub fn pending_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM approval WHERE target = ? AND status = 'pending' AND expires_at > ? ORDER BY id"
+    ))?
+    .query_map(params![target, now.0], read)?
+    .collect()
+}
+
+/// The newest approvals of an operation that came to an end by people, but for one.
+pub fn decided_like(conn: &Connection, operation: &str, but: &str, limit: usize) -> rusqlite::Result<Vec<Approval>> {
+    let rows: Vec<Approval> = conn
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM approval WHERE operation = ? AND id <> ? AND status IN ('used', 'approved', 'rejected') \
+             ORDER BY created_at DESC, id LIMIT ?"
+        ))?
+        .query_map(params![operation, but, limit as i64], read)?
+        .collect::<Result<_, _>>()?;
+    rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
 }
 
 /// The ids of an actor's own requests that are still open.
@@ -182,11 +226,12 @@ pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event
         expires_at,
         under,
         on_behalf_of,
+        summary,
         ..
     } = event
     {
         conn.prepare_cached(&format!(
-            "INSERT INTO approval ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?)"
+            "INSERT INTO approval ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?, ?, '{{}}', NULL)"
         ))?
         .execute(params![
             id.as_str(),
@@ -202,9 +247,28 @@ pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event
             at.0,
             expires_at.0,
             under.as_ref().map(|under| under.as_str()),
-            to_json(on_behalf_of)?
+            to_json(on_behalf_of)?,
+            summary
         ])?;
     }
+    Ok(())
+}
+
+/// What was asked for is no longer what would happen.
+pub(super) fn stale(conn: &Connection, at: Time, id: &str, why: &str) -> rusqlite::Result<()> {
+    became(conn, at, id, ApprovalStatus::Stale)?;
+    conn.prepare_cached("UPDATE approval SET stale = ? WHERE id = ?")?.execute([why, id])?;
+    Ok(())
+}
+
+pub(super) fn kept(conn: &Connection, id: &str, arguments: &Map<String, Value>) -> rusqlite::Result<()> {
+    let erasable = to_json(arguments)?;
+    conn.prepare_cached("UPDATE approval SET erasable = ? WHERE id = ?")?.execute(params![erasable, id])?;
+    Ok(())
+}
+
+pub(super) fn forgotten(conn: &Connection, id: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE approval SET erasable = NULL WHERE id = ?")?.execute([id])?;
     Ok(())
 }
 

@@ -67,6 +67,8 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             kills::switched(conn, &kill, *engaged).map(touched(Touched::Kills))
         }
         Event::ApprovalRequested { .. }
+        | Event::ArgumentsKept { .. }
+        | Event::ContextForgotten { .. }
         | Event::ApprovalDecided { .. }
         | Event::ApprovalReminded { .. }
         | Event::ApprovalEscalated { .. }
@@ -93,12 +95,11 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             let otherwise = outbox::fold(conn, at, event)?;
             Ok(if otherwise { Touched::Webhooks } else { Touched::Nothing })
         }
-        // These change no table: an answer is its own record, erasing is the log's business, and what a blueprint makes
+        // These change no table: an answer is its own record, and what a blueprint makes
         // or a test sends has events of its own.
         Event::Denied { .. }
         | Event::AccessDecided { .. }
         | Event::WebhookTested { .. }
-        | Event::ContextForgotten { .. }
         | Event::BlueprintInstalled { .. } => Ok(Touched::Nothing),
     }
 }
@@ -131,8 +132,9 @@ fn actor(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
 
 fn token(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
     match event {
-        Event::TokenIssued { id, holder, hash, label, scopes, expires_at } => {
-            tokens::issued(conn, at, &tokens::Issued { id, holder, hash, label, scopes, expires_at: *expires_at })
+        Event::TokenIssued { id, holder, hash, label, scopes, issuer, expires_at } => {
+            let (issuer, expires_at) = (issuer.as_ref(), *expires_at);
+            tokens::issued(conn, at, &tokens::Issued { id, holder, hash, label, scopes, issuer, expires_at })
         }
         Event::TokenRevoked { id, .. } => tokens::ended(conn, at, id.as_str(), "revoked"),
         Event::TokenExpired { id, .. } => tokens::ended(conn, at, id.as_str(), "expired"),
@@ -144,6 +146,10 @@ fn token(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
 fn approval(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
     match event {
         Event::ApprovalRequested { .. } => approvals::requested(conn, at, by, event),
+        Event::ArgumentsKept { id, arguments, .. } => approvals::kept(conn, id.as_str(), arguments),
+        Event::ContextForgotten { approvals: of, .. } => {
+            of.iter().try_for_each(|id| approvals::forgotten(conn, id.as_str()))
+        }
         Event::ApprovalDecided { id, kind, verdict, note, outcome, .. } => {
             let decided =
                 approvals::Decided { by: by.clone(), kind: kind.clone(), verdict: *verdict, note: note.clone(), at };
@@ -152,7 +158,7 @@ fn approval(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         Event::ApprovalReminded { id, kind, .. } => approvals::noticed(conn, at, id.as_str(), kind, Notice::Reminded),
         Event::ApprovalEscalated { id, kind, .. } => approvals::noticed(conn, at, id.as_str(), kind, Notice::Escalated),
         Event::ApprovalUsed { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Used),
-        Event::ApprovalStale { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Stale),
+        Event::ApprovalStale { id, reason, .. } => approvals::stale(conn, at, id.as_str(), reason),
         Event::ApprovalCancelled { id, .. } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Cancelled),
         Event::ApprovalExpired { id } => approvals::became(conn, at, id.as_str(), ApprovalStatus::Expired),
         _ => Ok(()),

@@ -10,7 +10,7 @@ use super::{Position, parsed};
 use crate::types::actor::KillScope;
 use crate::types::approval::ApprovalStatus;
 use crate::types::event::Event;
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::mention::mentions;
 use crate::types::time::Time;
@@ -144,26 +144,26 @@ fn mentioned(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqli
 /// What comes and goes with its subject.
 fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
     match event {
-        Event::ApprovalRequested { id, operation, target, approvers, .. } => {
-            let title = format!("{operation} of {target} waits for you");
+        Event::ApprovalRequested { id, summary, approvers, .. } => {
+            let title = format!("{by} {summary}: waits for you");
             approvers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Approval, id.as_str(), &title))
         }
-        Event::ApprovalReminded { id, operation, target, approvers, .. } => {
-            let title = format!("{operation} of {target} still waits for you");
+        Event::ApprovalReminded { id, requester, approvers, .. } => {
+            let title = format!("{requester} {}: still waits for you", summary(conn, id)?);
             approvers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Approval, id.as_str(), &title))
         }
-        Event::ApprovalEscalated { id, operation, target, approvers, .. } => {
-            let title = format!("{operation} of {target} has waited long and now waits for you too");
+        Event::ApprovalEscalated { id, requester, approvers, .. } => {
+            let title = format!("{requester} {}: has waited long and now waits for you too", summary(conn, id)?);
             approvers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Approval, id.as_str(), &title))
         }
         // Others are still needed: the request stays with everybody.
         Event::ApprovalDecided { outcome: ApprovalStatus::Pending, .. } => Ok(()),
         Event::ApprovalDecided { id, requester, outcome, .. } => {
             resolve(conn, at, id.as_str())?;
-            if *outcome == ApprovalStatus::Approved { Ok(()) } else { tell(conn, at, requester, id.as_str(), *outcome) }
+            if *outcome == ApprovalStatus::Approved { Ok(()) } else { tell(conn, at, requester, id, *outcome) }
         }
-        Event::ApprovalUsed { id, requester } => tell(conn, at, requester, id.as_str(), ApprovalStatus::Used),
-        Event::ApprovalStale { id, requester, .. } => tell(conn, at, requester, id.as_str(), ApprovalStatus::Stale),
+        Event::ApprovalUsed { id, requester } => tell(conn, at, requester, id, ApprovalStatus::Used),
+        Event::ApprovalStale { id, requester, .. } => tell(conn, at, requester, id, ApprovalStatus::Stale),
         Event::ApprovalCancelled { id, .. } | Event::ApprovalExpired { id } => resolve(conn, at, id.as_str()),
         Event::GlassBroken { id, reason, told, .. } => {
             let title = format!("{by} goes on without approval: {reason}");
@@ -182,6 +182,11 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
             let title = format!("your going on without approval was {verdict}");
             add(conn, at, holder, ItemKind::Decision, id.as_str(), &title)
         }
+        Event::TokenIssued { id, holder, issuer: Some(issuer), .. } => {
+            let title = format!("{issuer} issued a token for you");
+            add(conn, at, holder, ItemKind::Alert, id.as_str(), &title)
+        }
+        Event::TokenRevoked { id, .. } | Event::TokenExpired { id, .. } => resolve(conn, at, id.as_str()),
         Event::WebhookDisabled { id, host, reason, told, .. } => {
             let title = format!("nothing is sent to {host} any more: {reason}");
             told.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
@@ -202,9 +207,21 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
     }
 }
 
+/// What a call that waits would do.
+fn summary(conn: &Connection, approval: &Id) -> rusqlite::Result<String> {
+    conn.prepare_cached("SELECT summary FROM approval WHERE id = ?")?.query_row([approval.as_str()], |row| row.get(0))
+}
+
 /// Tells a requester what came of their request.
-fn tell(conn: &Connection, at: Time, actor: &ActorId, approval: &str, outcome: ApprovalStatus) -> rusqlite::Result<()> {
-    add(conn, at, actor, ItemKind::Decision, approval, &format!("what you asked for is {outcome}"))
+fn tell(conn: &Connection, at: Time, actor: &ActorId, approval: &Id, outcome: ApprovalStatus) -> rusqlite::Result<()> {
+    let came = match outcome {
+        ApprovalStatus::Used => "was carried out",
+        ApprovalStatus::Stale => "is stale and has to be made again",
+        ApprovalStatus::Rejected => "was rejected",
+        _ => "has ended",
+    };
+    let title = format!("your request {came}: {}", summary(conn, approval)?);
+    add(conn, at, actor, ItemKind::Decision, approval.as_str(), &title)
 }
 
 /// One item for one actor and subject and kind; engaged again, it is new again.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, parsed, to_json};
+use super::{Position, json, parsed, parsed_or_null, to_json};
 use crate::types::id::{ActorId, Id};
 use crate::types::scope::Scopes;
 use crate::types::time::Time;
@@ -14,6 +14,8 @@ pub struct Token {
     pub holder: ActorId,
     pub label: String,
     pub scopes: Scopes,
+    /// Who issued it, where that is not its holder: they could have kept it.
+    pub issuer: Option<ActorId>,
     pub created_at: Time,
     pub expires_at: Time,
     pub ended: bool,
@@ -25,7 +27,7 @@ impl Token {
     }
 }
 
-const COLUMNS: &str = "id, holder, label, scopes, created_at, expires_at, ended IS NOT NULL";
+const COLUMNS: &str = "id, holder, label, scopes, created_at, expires_at, ended IS NOT NULL, issuer";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
     Ok(Token {
@@ -36,6 +38,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
         created_at: Time(row.get(4)?),
         expires_at: Time(row.get(5)?),
         ended: row.get(6)?,
+        issuer: parsed_or_null(row, 7)?,
     })
 }
 
@@ -46,14 +49,14 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Token>> {
 /// The hash by which a token is found, and the token.
 pub fn with_hash(conn: &Connection, id: &str) -> rusqlite::Result<Option<(TokenHash, Token)>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS}, hash FROM token WHERE id = ?"))?
-        .query_row([id], |row| Ok((TokenHash(row.get(7)?), read(row)?)))
+        .query_row([id], |row| Ok((TokenHash(row.get(8)?), read(row)?)))
         .optional()
 }
 
 /// Every token that has not ended, for the directory in memory.
 pub fn all_live(conn: &Connection) -> rusqlite::Result<Vec<(TokenHash, Token)>> {
     conn.prepare(&format!("SELECT {COLUMNS}, hash FROM token WHERE ended IS NULL"))?
-        .query_map([], |row| Ok((TokenHash(row.get(7)?), read(row)?)))?
+        .query_map([], |row| Ok((TokenHash(row.get(8)?), read(row)?)))?
         .collect()
 }
 
@@ -99,13 +102,14 @@ pub(super) struct Issued<'a> {
     pub hash: &'a str,
     pub label: &'a str,
     pub scopes: &'a Scopes,
+    pub issuer: Option<&'a ActorId>,
     pub expires_at: Time,
 }
 
 pub(super) fn issued(conn: &Connection, at: Time, token: &Issued<'_>) -> rusqlite::Result<()> {
     let hash = hex::decode(token.hash).map_err(|error| super::unreadable(0, error))?;
     conn.prepare_cached(
-        "INSERT INTO token (id, holder, hash, label, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO token (id, holder, hash, label, scopes, issuer, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )?
     .execute(params![
         token.id.as_str(),
@@ -113,6 +117,7 @@ pub(super) fn issued(conn: &Connection, at: Time, token: &Issued<'_>) -> rusqlit
         hash,
         token.label,
         to_json(token.scopes)?,
+        token.issuer.map(ActorId::as_str),
         at.0,
         token.expires_at.0
     ])?;

@@ -52,6 +52,8 @@ pub struct Presented {
 pub struct Caller {
     pub who: Who,
     pub channel: Channel,
+    /// Who issued the caller's token, where that is not its holder: they could be calling.
+    pub issuer: Option<ActorId>,
     /// The delegation that the caller acts under.
     pub under: Option<Id>,
     /// The break-glass grant that lets this call go on without the approvals that it needs.
@@ -75,7 +77,7 @@ pub enum Who {
 
 impl Caller {
     pub fn new(who: Who, channel: Channel) -> Caller {
-        Caller { who, channel, under: None, glass: None }
+        Caller { who, channel, issuer: None, under: None, glass: None }
     }
 
     /// The id that goes into the log.

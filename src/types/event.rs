@@ -121,7 +121,8 @@ events! {
     LeadChanged = "lead_changed" { id: ActorId, lead: Option<ActorId>, }
     /// An API token was issued.
     TokenIssued = "token_issued" hides "hash" {
-        id: Id, holder: ActorId, hash: String, label: String, scopes: Scopes, expires_at: Time,
+        id: Id, holder: ActorId, hash: String, label: String, scopes: Scopes, issuer: Option<ActorId>,
+        expires_at: Time,
     }
     /// A token was revoked.
     TokenRevoked = "token_revoked" { id: Id, holder: ActorId, }
@@ -140,13 +141,17 @@ events! {
     }
     /// An operation waits for people.
     ApprovalRequested = "approval_requested" {
-        id: Id, operation: String, target: String, input: serde_json::Value, resource: serde_json::Value,
-        kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
+        id: Id, operation: String, target: String, summary: String, input: serde_json::Value,
+        resource: serde_json::Value, kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
         approvers: Vec<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         under: Option<Id>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on_behalf_of: Vec<ActorId>,
+    }
+    /// What a call that waits was given beside, in an entry of its own: it can be erased.
+    ArgumentsKept = "arguments_kept" hides "arguments" {
+        id: Id, requester: ActorId, arguments: serde_json::Map<String, serde_json::Value>,
     }
     /// Somebody approved or rejected.
     ApprovalDecided = "approval_decided" {
@@ -225,7 +230,11 @@ events! {
     /// Somebody wants a message sent once more.
     DeliveryRequeued = "delivery_requeued" { id: Id, webhook: Id, owner: ActorId, }
     /// The content of events was erased. The entry itself names them as `event:<seq>`.
-    ContextForgotten = "context_forgotten" { events: Vec<i64>, reason: String, }
+    ContextForgotten = "context_forgotten" {
+        events: Vec<i64>, reason: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        approvals: Vec<Id>,
+    }
 }
 
 impl Event {
@@ -275,6 +284,7 @@ impl Event {
             | Event::ApprovalEscalated { id, requester, .. }
             | Event::ApprovalCancelled { id, requester }
             | Event::ApprovalUsed { id, requester }
+            | Event::ArgumentsKept { id, requester, .. }
             | Event::ApprovalStale { id, requester, .. } => vec![id.to_string(), requester.to_string()],
             Event::DelegationGranted { id, to, parent, chain, .. } => {
                 let ids = [Some(id), parent.as_ref()].into_iter().flatten().map(Id::to_string);
@@ -326,6 +336,9 @@ impl EventKind {
                 | Kind::LeadChanged
                 | Kind::KillSwitch
                 | Kind::ApprovalRequested
+                | Kind::TokenIssued
+                | Kind::TokenRevoked
+                | Kind::TokenExpired
                 | Kind::ApprovalDecided
                 | Kind::ApprovalUsed
                 | Kind::ApprovalStale
@@ -350,6 +363,6 @@ impl EventKind {
 
     /// Whether the content can be erased without the tables losing anything.
     pub const fn is_forgettable(self) -> bool {
-        matches!(self, EventKind::Denied | EventKind::AccessDecided)
+        matches!(self, EventKind::Denied | EventKind::AccessDecided | EventKind::ArgumentsKept)
     }
 }

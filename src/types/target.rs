@@ -96,6 +96,9 @@ pub enum Target {
         /// On whose behalf it was proposed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         behalf: Vec<ActorId>,
+        /// Who may decide a request about it that waits.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        approvers: Vec<ActorId>,
     },
     Delegation {
         id: String,

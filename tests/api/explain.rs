@@ -96,8 +96,15 @@ async fn a_question_about_no_operation_or_no_target_is_refused() {
     assert_eq!(ask(json!({ "op": "fly" })).await.error(), "422 invalid op: there is no operation `fly`");
     let wrong = ask(json!({ "op": "tick", "target": "mars" })).await;
     assert_eq!(wrong.error(), "422 invalid target: tick is about Company, and `mars` is none");
-    let both = ask(json!({ "op": "tick", "target": "company", "input": {} })).await;
-    assert_eq!(both.error(), "422 invalid target: give either target or input");
+    for (input, error) in [
+        (json!({ "rule": "x" }), "422 invalid input: rule: there is no such field"),
+        (json!({ "role": 7 }), "422 invalid input: role: must be a string"),
+        (json!({ "skills": ["a", 1] }), "422 invalid input: skills: must be a list of a string"),
+        (json!([]), "422 invalid input: must be an object"),
+    ] {
+        let wrong = ask(json!({ "op": "actor.add", "target": "company", "input": input })).await;
+        assert_eq!(wrong.error(), error);
+    }
     let unnamed = ask(json!({ "op": "kill" })).await;
     assert_eq!(unnamed.error(), "422 invalid target: name what kill is about: KillSwitch");
     let bad = ask(json!({ "op": "kill", "input": { "scope": 1 } })).await;

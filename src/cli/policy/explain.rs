@@ -1,5 +1,7 @@
 //! `ok policy explain` and `ok policy who-can`: what the gate would answer, and why, as people read it.
 
+use std::str::FromStr;
+
 use serde_json::{Value, json};
 
 use super::super::exit::{Exit, Failure};
@@ -18,6 +20,9 @@ pub struct Explain {
     op: Option<String>,
     /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch [default: the company]
     target: Option<String>,
+    /// What the operation would be given, as JSON: {"role": "admin"}
+    #[arg(long, value_name = "JSON")]
+    input: Option<Json>,
     /// Who would do it [default: the acting actor]
     #[arg(long, value_name = "ID")]
     actor: Option<ActorId>,
@@ -32,11 +37,25 @@ pub struct Explain {
     at: Option<String>,
 }
 
+/// JSON on the command line.
+#[derive(Clone)]
+struct Json(Value);
+
+impl FromStr for Json {
+    type Err = serde_json::Error;
+
+    fn from_str(text: &str) -> Result<Json, serde_json::Error> {
+        serde_json::from_str(text).map(Json)
+    }
+}
+
 impl Explain {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let is_past = self.at.is_some();
         let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| json!(at), |event| json!(event)));
-        let input = json!({ "op": self.op, "target": self.target, "actor": self.actor, "under": self.under, "at": at });
+        let (op, target, given) = (self.op, self.target, self.input.map(|input| input.0));
+        let input =
+            json!({ "op": op, "target": target, "input": given, "actor": self.actor, "under": self.under, "at": at });
         let answer = client::call(context, "policy.explain", input).await?;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),

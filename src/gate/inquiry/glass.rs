@@ -32,7 +32,7 @@ impl Inquiry<'_> {
         };
         let with = |kinds: &[String], id: Id| {
             let caller = Caller { glass: Some(id), ..self.caller.clone() };
-            Asker::new(self.world, &caller, self.target, self.now).ask(self.operation, kinds)
+            Asker::of(self.world, &caller, self.call(), self.now).ask(self.operation, kinds)
         };
         if let Some(held) = self.world.glass_for(&self.caller, self.operation, self.now) {
             let ruling = kinds.map_or_else(|| ruling.clone(), |kinds| with(kinds, held.id.clone()));
@@ -43,12 +43,14 @@ impl Inquiry<'_> {
         (helps && self.may_open(&oneself)).then_some(Glass::Possible)
     }
 
+    fn opens(&self, oneself: &Target) -> bool {
+        let call = rule::Call { operation: "break_glass.open", target: oneself, input: None };
+        rule::decide(self.world, &self.caller, call, self.now).is_allowed()
+    }
+
     fn may_open(&self, oneself: &Target) -> bool {
         let reviewed = self.world.glass.iter().all(|glass| glass.holder != self.caller.actor());
         let is_another = !self.operation.starts_with("break_glass.");
-        self.caller.under.is_none()
-            && reviewed
-            && is_another
-            && rule::decide(self.world, &self.caller, "break_glass.open", oneself, self.now).is_allowed()
+        self.caller.under.is_none() && reviewed && is_another && self.opens(oneself)
     }
 }

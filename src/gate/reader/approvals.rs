@@ -28,6 +28,24 @@ impl Reader<'_> {
         Ok(approvals::after(self.conn()?, from, limit)?)
     }
 
+    /// Who may decide a request about a thing that waits. Where that cannot be read, nobody.
+    pub fn deciders_about(&self, target: &str) -> Vec<ActorId> {
+        let pending = self.conn().ok().and_then(|conn| approvals::pending_about(conn, target, self.now).ok());
+        let deciders = |approval: Approval| self.deciders(&approval);
+        let all: BTreeSet<ActorId> = pending.into_iter().flatten().flat_map(deciders).collect();
+        all.into_iter().collect()
+    }
+
+    /// Everybody who may decide a request now.
+    pub fn deciders(&self, approval: &Approval) -> BTreeSet<ActorId> {
+        approval.kinds.iter().flat_map(|kind| self.approvers(kind, approval)).collect()
+    }
+
+    /// Requests for the same operation that people have decided, newest first.
+    pub fn decided_like(&self, approval: &Approval, limit: usize) -> Result<Vec<Approval>, Fault> {
+        Ok(approvals::decided_like(self.conn()?, &approval.operation, &approval.id, limit)?)
+    }
+
     /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
     pub(in crate::gate) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
         let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };
@@ -86,8 +104,7 @@ impl Reader<'_> {
 
     /// An approval as the gate sees it.
     pub fn approval_target(&self, approval: &Approval) -> Target {
-        let approvers: BTreeSet<ActorId> =
-            approval.kinds.iter().flat_map(|kind| self.approvers(kind, approval)).collect();
+        let approvers = self.deciders(approval);
         Target::Approval {
             id: approval.id.clone(),
             requester: approval.actor.clone(),

@@ -49,8 +49,14 @@ impl Reader<'_> {
     }
 
     /// What other policies would answer, without doing or recording anything.
-    pub fn ruling_under(&self, policies: &Snapshot, caller: &Caller, operation: &str, target: &Target) -> Ruling {
-        rule::Asker::new(self.world, caller, target, self.now).ask_of(policies, operation)
+    pub fn ruling_under(
+        &self,
+        policies: &Snapshot,
+        caller: &Caller,
+        (operation, target, input): (&str, &Target, &serde_json::Value),
+    ) -> Ruling {
+        let call = rule::Call { operation, target, input: Some(input) };
+        rule::Asker::of(self.world, caller, call, self.now).ask_of(policies, operation)
     }
 
     /// The files in force.
@@ -128,6 +134,7 @@ impl Reader<'_> {
             reviewed: change.is_reviewed(),
             peers: self.peers_of(&change.author),
             behalf: change.behalf.clone(),
+            approvers: self.deciders_about(&change.id),
         }
     }
 

@@ -43,6 +43,10 @@ impl Inquiry<'_> {
                 let channel = Channel::from_str(name).ok().filter(|channel| *channel != Channel::Tick);
                 channel.map(Change::Channel).into_iter().collect()
             }
+            (["input", ..], to) => {
+                let path = path.iter().skip(1).map(|name| (*name).to_owned()).collect();
+                vec![Change::Input(path, to.clone())]
+            }
             (["kill", which], Scalar::Bool(false)) => self.engaged(which).into_iter().map(Change::Release).collect(),
             _ => Vec::new(),
         }

@@ -22,6 +22,7 @@ pub struct Decision {
     pub decision: Verdict,
     /// Why; at most 1000 characters.
     #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
     pub note: String,
     /// Which kind it counts for; the first that is still open unless given.
     pub kind: Option<String>,
@@ -39,6 +40,7 @@ impl Change for Decide {
         about: &[ResourceKind::Approval],
         events: &[EventKind::ApprovalDecided, EventKind::ApprovalUsed, EventKind::ApprovalStale],
     };
+    const SAYS: &'static str = "decides {id}: {decision}";
     type Input = Decision;
     type Output = ShownApproval;
 
@@ -50,7 +52,7 @@ impl Change for Decide {
     fn prepare(input: &Decision, read: &Reader<'_>) -> Result<(), Stop> {
         let approval = find(&input.id, read)?;
         let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
-        let call = entry.and_then(|entry| entry.prepare(approval.input.clone()).ok());
+        let call = entry.and_then(|entry| entry.prepare(approval.whole_input()).ok());
         let under = approval.under.as_deref().map(Id::stored);
         let requester = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
         match call.map(|call| call.make_ready(&read.acting_as(&requester))) {

@@ -4,28 +4,67 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::shown::{Needed, needed, now_is};
 use super::{OneApproval, find};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::operations;
+use crate::policy::{PolicyMeta, Ruling};
 use crate::store::approvals::Approval;
 use crate::types::approval::ApprovalStatus;
-use crate::types::id::ActorId;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+/// Requests like it that are shown, and that are looked at for them.
+const SIMILAR: usize = 5;
+const LOOKED_AT: usize = 50;
 
 /// Why an approval is needed, and what happens next.
 #[derive(Serialize, JsonSchema)]
 pub struct ExplainedApproval {
     pub id: String,
     pub status: ApprovalStatus,
-    /// Why approval is needed.
+    /// What would be done, as a sentence.
+    pub summary: String,
+    /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
+    pub decision: &'static str,
+    /// Why approval was needed.
     pub reason: String,
+    /// The policies that determine the answer now.
+    pub because: Vec<InTheWay>,
     pub who_may_decide: Vec<Needed>,
     pub what_happens: WhatHappens,
+    /// Requests for the same operation that people have decided, newest first; at most five.
+    pub similar: Vec<Similar>,
     /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale.
     pub diff: BTreeMap<String, Changed>,
+}
+
+/// A policy behind the answer.
+#[derive(Serialize, JsonSchema)]
+pub struct InTheWay {
+    pub policy: String,
+    /// Where it stands.
+    pub file: String,
+    pub line: usize,
+    pub reason: Option<String>,
+    /// Its text: to those who decide, and to those who may read the policies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// An earlier request for the same operation.
+#[derive(Serialize, JsonSchema)]
+pub struct Similar {
+    pub approval: String,
+    pub actor: ActorId,
+    pub summary: String,
+    pub decision: ApprovalStatus,
+    pub at: Option<Time>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -47,7 +86,7 @@ pub enum Explain {}
 impl Query for Explain {
     const SPEC: Spec = Spec {
         name: "approval.explain",
-        doc: "Explain an approval: why, who may decide, and what happens on each outcome.",
+        doc: "Explain an approval: what is asked, why, who may decide, and what happens on each outcome.",
         scope: Reach::READ,
         route: get("/approvals/{id}/explain"),
         about: &[ResourceKind::Approval],
@@ -64,32 +103,95 @@ impl Query for Explain {
         let approval = find(&input.id, read)?;
         let what_happens = WhatHappens {
             on_approve: format!(
-                "once everybody needed has agreed, {} of {} is decided again as it stands then, and carried out for {} if it is still the same",
-                approval.operation, approval.target, approval.actor
+                "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {} if it is still the same: {} {}",
+                approval.actor, approval.actor, approval.summary
             ),
             on_reject: "one rejection ends it; nothing is done".into(),
             on_expiry: format!("undecided by {}, it is rejected; nothing is done", approval.expires_at),
         };
+        let call = Call::of(&approval, read)?;
+        let ruling = call.ruling(&approval, read);
+        let decides = read.deciders(&approval).contains(&read.caller().actor());
+        let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
             status: now_is(&approval, read.now()),
+            summary: format!("{} {}", approval.actor, approval.summary),
+            decision: ruling.as_ref().map_or("deny", |ruling| ruling.decision().name()),
+            because: ruling.iter().flat_map(Ruling::because).map(|policy| InTheWay::of(policy, with_text)).collect(),
             who_may_decide: needed(&approval, read),
             what_happens,
-            diff: difference(&approval, read)?,
+            similar: similar(&approval, read)?,
+            diff: difference(&approval.resource, &call.state(read)?),
             id: approval.id,
             reason: approval.reason,
         })
     }
 }
 
-fn difference(approval: &Approval, read: &Reader<'_>) -> Result<BTreeMap<String, Changed>, Stop> {
-    let now = match approval.target.parse::<ActorId>() {
-        Ok(actor) if read.card(&actor).is_some() => read.state_of(&Target::Actor(actor))?,
-        _ if approval.target == "company" => read.state_of(&Target::Company)?,
-        _ => approval.resource.clone(),
+impl InTheWay {
+    fn of(policy: &PolicyMeta, with_text: bool) -> InTheWay {
+        InTheWay {
+            policy: policy.id.clone(),
+            file: policy.file.clone(),
+            line: policy.line,
+            reason: policy.reason.clone(),
+            text: with_text.then(|| policy.text.clone()),
+        }
+    }
+}
+
+/// The call that waits, as it would be made now.
+struct Call {
+    caller: Caller,
+    operation: &'static str,
+    /// None where what it was about is gone, or cannot be found any more.
+    target: Option<Target>,
+}
+
+impl Call {
+    fn of(approval: &Approval, read: &Reader<'_>) -> Result<Call, Stop> {
+        let under = approval.under.as_deref().map(Id::stored);
+        let caller = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
+        let entry = operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
+        let call = entry.and_then(|entry| entry.prepare(approval.whole_input()).ok());
+        let target = match call.map(|call| call.target(&read.acting_as(&caller))) {
+            Some(Ok(target)) => Some(target),
+            Some(Err(Stop::Failed(fault))) => return Err(fault.into()),
+            Some(Err(Stop::Refused(_))) | None => None,
+        };
+        Ok(Call { caller, operation: entry.map_or("", |entry| entry.spec.name), target })
+    }
+
+    fn ruling(&self, approval: &Approval, read: &Reader<'_>) -> Option<Ruling> {
+        let target = self.target.as_ref()?;
+        Some(read.ruling_on(&self.caller, self.operation, target, &approval.whole_input()))
+    }
+
+    /// How the thing stands that it is about.
+    fn state(&self, read: &Reader<'_>) -> Result<Value, Stop> {
+        Ok(self.target.as_ref().map_or(Ok(Value::Null), |target| read.state_of(target))?)
+    }
+}
+
+/// Requests for the same operation that the caller may see.
+fn similar(approval: &Approval, read: &Reader<'_>) -> Result<Vec<Similar>, Stop> {
+    let seen = read.decided_like(approval, LOOKED_AT)?.into_iter();
+    let seen = seen.filter(|other| read.sees(&read.approval_target(other)));
+    let shown = |other: Approval| Similar {
+        approval: other.id,
+        actor: other.actor,
+        summary: other.summary,
+        decision: other.status,
+        at: other.ended_at,
     };
-    let (Value::Object(was), Value::Object(is)) = (&approval.resource, &now) else { return Ok(BTreeMap::new()) };
-    let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
-    let field = |object: &serde_json::Map<String, Value>, name: &String| object.get(name).cloned().unwrap_or_default();
-    let changed = names.into_iter().map(|name| (name.clone(), Changed { was: field(was, name), is: field(is, name) }));
-    Ok(changed.filter(|(_, changed)| changed.was != changed.is).collect())
+    Ok(seen.map(shown).take(SIMILAR).collect())
+}
+
+fn difference(was: &Value, is: &Value) -> BTreeMap<String, Changed> {
+    let none = Map::new();
+    let (old, new) = (was.as_object().unwrap_or(&none), is.as_object().unwrap_or(&none));
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let field = |object: &Map<String, Value>, name: &String| object.get(name).cloned().unwrap_or_default();
+    let changed = names.into_iter().map(|name| (name.clone(), Changed { was: field(old, name), is: field(new, name) }));
+    changed.filter(|(_, changed)| changed.was != changed.is).collect()
 }

@@ -41,7 +41,7 @@ pub fn open_request(
         let open = matches!(now_is(&approval, read.now()), ApprovalStatus::Pending | ApprovalStatus::Approved);
         let same = approval.operation == inquiry.operation()
             && approval.target == target
-            && input.is_none_or(|input| *input == approval.input);
+            && input.is_none_or(|input| *input == approval.whole_input());
         let later = newest.as_ref().is_none_or(|newest| newest.created_at <= approval.created_at);
         if open && same && later && read.sees(&read.approval_target(&approval)) {
             newest = Some(approval);

@@ -29,8 +29,13 @@ pub struct ShownApproval {
     /// The delegation that it was asked under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
-    /// The input of the call.
+    /// What would be done, as a sentence: `lea adds new2 as admin to team:ops`.
+    pub summary: String,
+    /// The input of the call. What of it can be erased is shown to those who decide and to those who asked.
     pub args: Value,
+    /// The arguments that are not shown: to this caller, or to anybody since they were erased.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
     /// SHA-256 of exactly what was asked; an approval is good for nothing else.
     pub digest: String,
     /// Why approval is needed.
@@ -44,7 +49,7 @@ pub struct ShownApproval {
     /// Of a decision that completed it: the answer of the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Of a decision that found it stale: why.
+    /// Why it went stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
 }
@@ -95,6 +100,26 @@ pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
     approval.kinds.iter().map(needed).collect()
 }
 
+/// Whether the caller decides it, asked for it, or had it asked for.
+pub(super) fn reads_all(approval: &Approval, read: &Reader<'_>) -> bool {
+    let me = read.caller().actor();
+    let (asked, decided) = (approval.actor == me, approval.decisions.iter().any(|decided| decided.by == me));
+    asked || decided || approval.behalf.contains(&me) || read.deciders(approval).contains(&me)
+}
+
+/// The arguments that the caller is shown, and the names of the others.
+fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
+    let Some(erasable) = &approval.erasable else {
+        let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
+        let names = entry.into_iter().flat_map(|entry| entry.arguments().erasable()).map(str::to_owned);
+        return (approval.input.clone(), names.collect());
+    };
+    match reads_all(approval, read) {
+        true => (approval.whole_input(), Vec::new()),
+        false => (approval.input.clone(), erasable.keys().cloned().collect()),
+    }
+}
+
 pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
     let decisions = approval.decisions.iter().cloned().map(|decided| ShownDecision {
         by: decided.by,
@@ -103,6 +128,8 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         note: decided.note,
         at: decided.at,
     });
+    let summary = format!("{} {}", approval.actor, approval.summary);
+    let (args, withheld) = arguments(&approval, read);
     ShownApproval {
         approvers: needed(&approval, read),
         decisions: decisions.collect(),
@@ -113,14 +140,16 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         actor: approval.actor,
         on_behalf_of: approval.behalf,
         under: approval.under,
-        args: approval.input,
+        summary,
+        args,
+        withheld,
         digest: approval.digest,
         reason: approval.reason,
         created_at: approval.created_at,
         expires_at: approval.expires_at,
         ended_at: approval.ended_at,
         result: None,
-        stale: None,
+        stale: approval.stale,
     }
 }
 

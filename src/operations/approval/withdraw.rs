@@ -21,6 +21,7 @@ impl Change for Withdraw {
         about: &[ResourceKind::Approval],
         events: &[EventKind::ApprovalCancelled],
     };
+    const SAYS: &'static str = "withdraws {id}";
     type Input = OneApproval;
     type Output = ShownApproval;
 

@@ -46,6 +46,7 @@ impl Change for Install {
             EventKind::BlueprintInstalled,
         ],
     };
+    const SAYS: &'static str = "installs the blueprint[ {id}]";
     type Input = Asked;
     type Output = Installed;
 

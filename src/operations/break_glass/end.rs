@@ -19,6 +19,7 @@ impl Change for End {
         about: &[ResourceKind::Actor],
         events: &[EventKind::GlassEnded],
     };
+    const SAYS: &'static str = "ends the break-glass grant {id}";
     type Input = OneGrant;
     type Output = ShownGrant;
 

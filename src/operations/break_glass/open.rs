@@ -26,6 +26,7 @@ pub struct NewGrant {
     /// The operations that it is for, such as `actor.offboard`, `actor.*` or `change`.
     pub scope: Operations,
     /// Why it cannot wait; at most 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
     pub reason: String,
     /// How long, 1 to 240; 30 unless given.
     pub minutes: Option<u32>,
@@ -43,6 +44,7 @@ impl Change for Open {
         about: &[ResourceKind::Actor],
         events: &[EventKind::GlassBroken],
     };
+    const SAYS: &'static str = "breaks the glass for {scope}";
     type Input = NewGrant;
     type Output = ShownGrant;
 

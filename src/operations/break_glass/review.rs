@@ -18,6 +18,7 @@ pub struct NewReview {
     pub verdict: GlassVerdict,
     /// At most 1000 characters.
     #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
     pub note: String,
 }
 
@@ -33,6 +34,7 @@ impl Change for Review {
         about: &[ResourceKind::Actor],
         events: &[EventKind::GlassReviewed],
     };
+    const SAYS: &'static str = "reviews the break-glass grant {id}: {verdict}";
     type Input = NewReview;
     type Output = ShownGrant;
 

@@ -38,6 +38,7 @@ impl Change for Canary {
         about: &[ResourceKind::Change],
         events: &[EventKind::CanaryStarted],
     };
+    const SAYS: &'static str = "tries {id} on {percent} % of the decisions";
     type Input = Terms;
     type Output = ShownChange;
 

@@ -33,6 +33,7 @@ impl Change for Evals {
         about: &[ResourceKind::Change],
         events: &[EventKind::EvalsRun],
     };
+    const SAYS: &'static str = "runs the tests of {id}";
     type Input = OneChange;
     type Output = ShownChange;
 

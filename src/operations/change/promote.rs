@@ -23,6 +23,7 @@ impl Change for Promote {
         about: &[ResourceKind::Change],
         events: &[EventKind::ChangePromoted, EventKind::PolicyApplied],
     };
+    const SAYS: &'static str = "puts {id} into force";
     type Input = OneChange;
     type Output = ShownChange;
 

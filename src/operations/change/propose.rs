@@ -26,6 +26,7 @@ pub struct NewChange {
     pub target: ChangeTarget,
     pub content: Content,
     /// Why; 1 to 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
     pub reason: String,
     /// The version that it was made from; the one in force unless given.
     pub base_version: Option<i64>,
@@ -61,6 +62,7 @@ impl Change for Propose {
         about: &[ResourceKind::Company],
         events: &[EventKind::ChangeProposed],
     };
+    const SAYS: &'static str = "proposes a change of the target {target}";
     type Input = NewChange;
     type Output = ShownChange;
 

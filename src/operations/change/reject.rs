@@ -16,6 +16,7 @@ pub struct Rejection {
     pub id: String,
     /// Why; at most 1000 characters.
     #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
     pub reason: String,
 }
 
@@ -31,6 +32,7 @@ impl Change for Reject {
         about: &[ResourceKind::Change],
         events: &[EventKind::ChangeRejected],
     };
+    const SAYS: &'static str = "rejects {id}";
     type Input = Rejection;
     type Output = ShownChange;
 

@@ -19,6 +19,7 @@ pub struct Said {
     pub verdict: ReviewVerdict,
     /// Why; at most 1000 characters, and needed where changes are requested.
     #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
     pub note: String,
 }
 
@@ -34,6 +35,7 @@ impl Change for Review {
         about: &[ResourceKind::Change],
         events: &[EventKind::ChangeReviewed],
     };
+    const SAYS: &'static str = "reviews {id}: {verdict}";
     type Input = Said;
     type Output = ShownChange;
 

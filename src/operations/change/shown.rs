@@ -36,6 +36,9 @@ pub struct ShownChange {
     pub canary: Option<ShownCanary>,
     pub created_at: Time,
     pub updated_at: Time,
+    /// Of a rule from approvals, as it is proposed: calls like those that were approved which it lets through too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_allows: Vec<String>,
 }
 
 /// What one person said of it.
@@ -97,6 +100,7 @@ impl From<Change> for ShownChange {
             evals: ShownEvals { run, passed: run && passed, last: change.evals },
             created_at: change.created_at,
             updated_at: change.updated_at,
+            also_allows: Vec::new(),
         }
     }
 }

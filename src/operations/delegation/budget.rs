@@ -23,6 +23,7 @@ pub struct NewReservation {
     /// The most that it can come to.
     pub cents: i64,
     /// What for; 1 to 200 characters.
+    #[schemars(extend("x-erasable" = true))]
     pub purpose: String,
 }
 
@@ -46,6 +47,7 @@ impl Change for Reserve {
         about: &[ResourceKind::Delegation],
         events: &[EventKind::BudgetReserved],
     };
+    const SAYS: &'static str = "reserves {cents} cents of {id}";
     type Input = NewReservation;
     type Output = Reserved;
 
@@ -120,6 +122,7 @@ impl Change for Settle {
         about: &[ResourceKind::Delegation],
         events: &[EventKind::BudgetSettled],
     };
+    const SAYS: &'static str = "settles {reservation} of {id} at {cents} cents";
     type Input = Cost;
     type Output = Settled;
 

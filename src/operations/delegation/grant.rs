@@ -60,6 +60,7 @@ impl Change for Grant {
         about: &[ResourceKind::Actor],
         events: &[EventKind::DelegationGranted],
     };
+    const SAYS: &'static str = "lets {to} {authority} on their behalf[ for {scope}][ with {budget_cents} cents]";
     type Input = NewDelegation;
     type Output = ShownDelegation;
 

@@ -32,6 +32,7 @@ impl Change for Revoke {
         about: &[ResourceKind::Delegation],
         events: &[EventKind::DelegationRevoked],
     };
+    const SAYS: &'static str = "revokes {id}";
     type Input = OneDelegation;
     type Output = RevokedDelegations;
 

@@ -26,7 +26,8 @@ pub struct Question {
     pub op: Option<String>,
     /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
     pub target: Option<String>,
-    /// The input that it would be given, instead of `target`.
+    /// The input that it would be given. Without a `target` it must be whole, and what it is about is found by it; with
+    /// one, what it leaves out is blank.
     pub input: Option<Value>,
     /// The delegation that it would be done under; the one that the caller acts under, or none, unless given.
     pub under: Option<String>,
@@ -103,9 +104,8 @@ fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'
         Some(_) => return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into()),
     }
     let about = match (&input.input, &input.target) {
-        (Some(_), Some(_)) => return Err(Refusal::field("target", "give either target or input").into()),
         (Some(value), None) => About::Input(value),
-        (None, Some(id)) => About::Id(id),
+        (_, Some(id)) => About::Id(id),
         (None, None) => About::Nothing,
     };
     let under = under(actor, input.under.as_deref(), read)?;
@@ -116,9 +116,12 @@ fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'
         return Ok(Explanation::All(every(actor, &under, read, then)?));
     };
     let entry = entry(op)?;
+    if let Some(value) = &input.input {
+        entry.arguments().check(value).map_err(|what| Refusal::field("input", what))?;
+    }
     let caller = Caller { under, ..caller(actor, entry, read) };
     let target = target(about, entry, &caller, read, then)?;
-    let inquiry = read.inquire(then, caller, entry.spec.name, &target);
+    let inquiry = read.inquire(then, caller, entry.spec.name, &target, input.input.clone());
     Ok(Explanation::One(Box::new(one(actor, entry, &target, &inquiry, input.input.as_ref(), read)?)))
 }
 
@@ -182,7 +185,7 @@ fn row(caller: Caller, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'
         }
         Err(other) => return Err(other),
     };
-    let inquiry = read.inquire(then, caller, entry.spec.name, &target);
+    let inquiry = read.inquire(then, caller, entry.spec.name, &target, None);
     let (decision, ruling, hidden) = answer(&inquiry);
     let reason = hidden.unwrap_or_else(|| ruling.reason().to_owned());
     Ok(BrieflyExplained { operation: entry.spec.name, decision, reason })

@@ -198,7 +198,7 @@ impl ShownGlass {
 /// One change of the company, or of the call.
 #[derive(Serialize, JsonSchema)]
 pub struct ShownChange {
-    /// `approval`, `channel`, `kill`, `time`, `trust`, `owner`, `lead`, `team` or `role`.
+    /// `approval`, `channel`, `kill`, `time`, `input`, `trust`, `owner`, `lead`, `team` or `role`.
     pub change: &'static str,
     /// Whose; none where it is the call that changes.
     pub of: Option<String>,
@@ -239,6 +239,12 @@ impl ShownChange {
                     format!("the call had come before {}", to.plus_ms(1))
                 };
                 call("time", json!(inquiry.now()), json!(to), text)
+            }
+            Alteration::Input(path, to) => {
+                let from = inquiry.given(path).cloned().unwrap_or_default();
+                let to = to.json();
+                let text = format!("`{}` is {to}", path.join("."));
+                call("input", from, to, text)
             }
             Alteration::Trust(id, to) => {
                 let from = json!(row(id).map(|row| row.trust));

@@ -1,9 +1,12 @@
 //! From approvals to a rule: the policies in force, with the narrowest exceptions that would have let the approved calls
 //! go on, and a test of them. It is a proposal like any other; nothing comes into force by it.
 //!
-//! Always true: what is drafted was tried. Every call that it was made from is allowed by it, and needed approval before.
+//! Always true: what is drafted was tried. Every call that it was made from is allowed by it, and needed approval before; what
+//! those calls were given is in it; calls beside them that it lets through too are named.
 
 mod call;
+mod given;
+mod neighbours;
 mod stage;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +25,15 @@ use crate::types::refusal::{Refusal, Stop};
 /// The most approvals that one rule is made from.
 const MOST: usize = 20;
 
+/// Policies in force with an exception more, and what else that lets through.
+pub struct Drafted {
+    pub bundle: Bundle,
+    /// Calls like the approved ones that nobody approved: `lou actor.add with another id`.
+    pub also_allows: Vec<String>,
+}
+
 /// The drafted bundle. It is made before the proposal has its turn and kept in the workshop.
-pub fn draft(ids: &[String], read: &Reader<'_>) -> Result<Arc<Bundle>, Stop> {
+pub fn draft(ids: &[String], read: &Reader<'_>) -> Result<Arc<Drafted>, Stop> {
     let ids: BTreeSet<&String> = ids.iter().collect();
     if ids.is_empty() || ids.len() > MOST {
         return Err(invalid(format!("name 1 to {MOST} approvals")).into());
@@ -36,7 +46,7 @@ pub fn draft(ids: &[String], read: &Reader<'_>) -> Result<Arc<Bundle>, Stop> {
     })
 }
 
-fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Bundle, Stop> {
+fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Drafted, Stop> {
     let mut in_the_way: BTreeMap<String, (Because, Vec<&Call>)> = BTreeMap::new();
     for call in calls {
         for policy in call.held_up_by(read)? {
@@ -48,43 +58,46 @@ fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Bundle, Stop> {
     let mut bundle = before.clone();
     for (policy, held) in in_the_way.values() {
         let missing = || invalid(format!("`{}` cannot be given an exception", policy.id));
-        bundle = exempt(&bundle, policy, &clause(held, read)).ok_or_else(missing)?;
+        bundle = exempt(&bundle, policy, &clause(held, read)?).ok_or_else(missing)?;
     }
     let mut bundle = formatted(bundle, &before);
     let candidate = compiled(&bundle, read)?;
     for call in calls {
-        let ruling = read.ruling_under(&candidate, &call.caller, call.operation, &call.target);
+        let ruling = call.answer(&candidate, &call.caller, &call.input, read);
         if let Ruling::NeedsApproval { .. } | Ruling::Deny { .. } = ruling {
             let message = format!("no exception would let {} go on: {}", call.approval, ruling.reason());
             return Err(invalid(message).into());
         }
     }
+    let also_allows = neighbours::let_through(calls, &candidate, read);
     let (path, test) = stage::test(calls, &candidate, read);
-    bundle.files.insert(path, test);
-    Ok(bundle)
+    let told: String = also_allows.iter().map(|one| format!("# also allowed: {one}\n")).collect();
+    bundle.files.insert(path, told + &test);
+    Ok(Drafted { bundle, also_allows })
 }
 
 /// What each requester's calls have in common, operation by operation, and nothing wider.
-fn clause(calls: &[&Call], read: &Reader<'_>) -> String {
+fn clause(calls: &[&Call], read: &Reader<'_>) -> Result<String, Refusal> {
     let mut alike: BTreeMap<(&str, ActorId), Vec<&Call>> = BTreeMap::new();
-    calls.iter().for_each(|call| alike.entry((call.operation, call.caller.actor())).or_default().push(call));
-    let clauses: Vec<String> = alike
-        .into_iter()
-        .map(|((operation, caller), calls)| {
-            let targets: BTreeSet<String> = calls.iter().map(|call| entity(&call.target)).collect();
-            let common = (targets.len() > 1).then(|| common_team(&calls, read)).flatten();
-            let resource = match common {
-                Some(team) => format!("resource in {}", entity(&Target::Actor(team))),
-                None => is_one_of("resource", targets),
-            };
-            let principal = entity(&Target::Actor(caller));
-            format!("action == Ok::Action::\"{operation}\" && principal == {principal} && {resource}")
-        })
-        .collect();
-    match clauses.as_slice() {
+    calls.iter().for_each(|call| alike.entry((call.operation(), call.caller.actor())).or_default().push(call));
+    let clauses = alike.into_iter().map(|((operation, caller), calls)| {
+        let targets: BTreeSet<String> = calls.iter().map(|call| entity(&call.target)).collect();
+        let common = (targets.len() > 1).then(|| common_team(&calls, read)).flatten();
+        let resource = match common {
+            Some(team) => format!("resource in {}", entity(&Target::Actor(team))),
+            None => is_one_of("resource", targets),
+        };
+        let principal = entity(&Target::Actor(caller));
+        let mut parts =
+            vec![format!("action == Ok::Action::\"{operation}\""), format!("principal == {principal}"), resource];
+        parts.extend(given::conditions(&calls)?);
+        Ok(parts.join(" && "))
+    });
+    let clauses = clauses.collect::<Result<Vec<String>, Refusal>>()?;
+    Ok(match clauses.as_slice() {
         [one] => one.clone(),
         several => several.iter().map(|clause| format!("({clause})")).collect::<Vec<_>>().join(" || "),
-    }
+    })
 }
 
 fn is_one_of(what: &str, entities: BTreeSet<String>) -> String {

@@ -27,6 +27,7 @@ pub struct NewPolicies {
     /// let the approved calls go on. 1 to 20.
     pub from_approvals: Option<Vec<String>>,
     /// Why; 1 to 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
     pub reason: String,
     /// The version that it was made from; the one in force unless given.
     pub base_version: Option<i64>,
@@ -46,6 +47,8 @@ impl Change for Propose {
         about: &[ResourceKind::Company],
         events: &[EventKind::ChangeProposed, EventKind::EvalsRun, EventKind::ChangePromoted, EventKind::PolicyApplied],
     };
+    const SAYS: &'static str =
+        "proposes policies[ of the commit {commit}][, those of version {version}][, a rule from {from_approvals}]";
     type Input = NewPolicies;
     type Output = ShownChange;
 
@@ -54,13 +57,13 @@ impl Change for Propose {
     }
 
     fn prepare(input: &NewPolicies, read: &Reader<'_>) -> Result<(), Stop> {
-        let bundle = bundle(input, read)?;
+        let (bundle, _) = bundle(input, read)?;
         compiled(&bundle, read)?;
         if by_itself(input, read)? { prepare_evals(&bundle, read) } else { Ok(()) }
     }
 
     fn run(permit: Permit<Self>, input: NewPolicies, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
-        let (bundle, goes_on) = (bundle(&input, draft.read())?, by_itself(&input, draft.read())?);
+        let ((bundle, also_allows), goes_on) = (bundle(&input, draft.read())?, by_itself(&input, draft.read())?);
         let NewPolicies { version, reason, base_version, commit, .. } = input;
         let proposal = Proposal { bundle, reason, base_version, commit, rolls_back: version };
         let mut change = propose(&proposal, permit.actor(), draft)?;
@@ -71,7 +74,7 @@ impl Change for Propose {
                 change = promote(change, proposal.bundle, draft)?;
             }
         }
-        Ok(change.into())
+        Ok(ShownChange { also_allows, ..change.into() })
     }
 }
 
@@ -82,14 +85,18 @@ fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
     Ok(source.is_some() && input.commit.is_some() && input.from_approvals.is_none())
 }
 
-fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<Bundle, Stop> {
+/// The files that are proposed, and what a rule from approvals lets through that nobody approved.
+fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<(Bundle, Vec<String>), Stop> {
     match (&input.files, input.version, &input.from_approvals) {
-        (Some(files), None, None) => Ok(Bundle::sent(files.clone())),
+        (Some(files), None, None) => Ok((Bundle::sent(files.clone()), Vec::new())),
         (None, Some(version), None) => {
             let unknown = || Refusal::field("version", format!("there was no version {version}"));
-            Ok(read.bundle_of(version)?.ok_or_else(unknown)?)
+            Ok((read.bundle_of(version)?.ok_or_else(unknown)?, Vec::new()))
         }
-        (None, None, Some(ids)) => Ok((*from_approvals::draft(ids, read)?).clone()),
+        (None, None, Some(ids)) => {
+            let drafted = from_approvals::draft(ids, read)?;
+            Ok((drafted.bundle.clone(), drafted.also_allows.clone()))
+        }
         (None, None, None) => {
             Err(Refusal::field("files", "give the files, the version to go back to, or approvals").into())
         }

@@ -37,6 +37,7 @@ impl Change for SetSource {
         about: &[ResourceKind::Company],
         events: &[EventKind::PolicySourceChanged],
     };
+    const SAYS: &'static str = "sets the source of the policies to {kind}";
     type Input = NewSource;
     type Output = Source;
 

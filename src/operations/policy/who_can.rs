@@ -103,7 +103,7 @@ fn able(actor: &Actor, entry: &Entry, target: &Target, read: &Reader<'_>) -> Opt
     if !read.sees(&whom) || !read.may("policy.explain", &whom) {
         return None;
     }
-    let inquiry = read.inquire(read, caller(&actor.id, entry, read), entry.spec.name, target);
+    let inquiry = read.inquire(read, caller(&actor.id, entry, read), entry.spec.name, target, None);
     let (decision, ruling, _) = answer(&inquiry);
     let approvals = match &ruling {
         Ruling::Allow { .. } => Vec::new(),

@@ -22,6 +22,7 @@ pub struct NewWebhook {
     pub events: Vec<Topic>,
     /// What it is for; at most 256 characters.
     #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
     pub description: String,
     /// Only of what these agents do; at most 100. Of everybody's unless given.
     #[serde(default)]
@@ -60,6 +61,7 @@ impl Change for Create {
         about: &[ResourceKind::Webhook],
         events: &[EventKind::WebhookCreated],
     };
+    const SAYS: &'static str = "creates a webhook for {events}";
     type Input = NewWebhook;
     type Output = CreatedWebhook;
 

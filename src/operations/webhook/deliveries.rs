@@ -42,6 +42,7 @@ impl Change for Test {
         about: &[ResourceKind::Webhook],
         events: &[EventKind::WebhookTested],
     };
+    const SAYS: &'static str = "tests the webhook {id}";
     type Input = OneWebhook;
     type Output = TestedWebhook;
 
@@ -115,6 +116,7 @@ impl Change for Redeliver {
         about: &[ResourceKind::Webhook],
         events: &[EventKind::DeliveryRequeued],
     };
+    const SAYS: &'static str = "redelivers {message} of the webhook {id}";
     type Input = OneDelivery;
     type Output = ShownDelivery;
 

@@ -57,6 +57,7 @@ impl Change for Settle {
         about: &[ResourceKind::Company],
         events: &[EventKind::DeliveryAttempted, EventKind::WebhookDisabled],
     };
+    const SAYS: &'static str = "records what came of {id}";
     type Input = Attempt;
     type Output = Settled;
 

@@ -26,6 +26,7 @@ pub struct Changes {
     /// What it is told of.
     pub events: Option<Vec<Topic>>,
     /// At most 256 characters.
+    #[schemars(extend("x-erasable" = true))]
     pub description: Option<String>,
     /// Only of what these agents do; an empty list for everybody's.
     pub agents: Option<Vec<ActorId>>,
@@ -53,6 +54,7 @@ impl Change for Update {
         about: &[ResourceKind::Webhook],
         events: &[EventKind::WebhookUpdated],
     };
+    const SAYS: &'static str = "changes the webhook {id}";
     type Input = Changes;
     type Output = ShownWebhook;
 
@@ -109,6 +111,7 @@ impl Change for Delete {
         about: &[ResourceKind::Webhook],
         events: &[EventKind::WebhookDeleted],
     };
+    const SAYS: &'static str = "deletes the webhook {id}";
     type Input = OneWebhook;
     type Output = DeletedWebhook;
 
@@ -145,6 +148,7 @@ impl Change for Rotate {
         about: &[ResourceKind::Webhook],
         events: &[EventKind::WebhookRotated],
     };
+    const SAYS: &'static str = "rotates the secret of the webhook {id}";
     type Input = OneWebhook;
     type Output = RotatedWebhook;
 

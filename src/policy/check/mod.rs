@@ -3,6 +3,7 @@
 //! Always true: nothing is printed or written here; a report holds every finding, in the order of file and line; what a
 //! report calls fine loads.
 
+mod blind;
 pub mod format;
 mod pools;
 
@@ -97,7 +98,9 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             let text = bundle.files.get(approvals::FILE).map(String::as_str).unwrap_or_default();
             findings.extend(pools::unused(&of_schema(schema), &snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
-            tested(bundle, Arc::new(snapshot), stage, options, findings)
+            let snapshot = Arc::new(snapshot);
+            findings.extend(blind::findings(&snapshot, stage, text));
+            tested(bundle, snapshot, stage, options, findings)
         }
     };
     report.findings.sort_unstable();

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
+use serde_json::Value;
+
 use crate::policy::engine::{Looks, Named};
 use crate::policy::testing::{Approval, Around, Change, Event, Fixture, Member, Team, Token, Way, Webhook, parse};
 use crate::types::actor::{KillScope, Role};
@@ -131,17 +133,23 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
     }
 }
 
-/// Changes of everybody, as they can stand.
+/// Changes of everybody, as they can stand; and one that each could decide a request about.
 fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
     use ChangeState::{Approved, Canary, Promoted, Proposed};
+    for who in everybody {
+        let Ok(author) = if who.as_str() == "max" { "ana" } else { "max" }.parse() else { continue };
+        let (id, behalf, approvers) = (format!("chg_for.{who}"), Vec::new(), vec![who.clone()]);
+        let (target, state) = (None, Some(Proposed));
+        fixture.changes.push(Change { id, author, target, state, reviewed: false, peers: 2, behalf, approvers });
+    }
     let stands = [(Proposed, false), (Proposed, true), (Approved, true), (Canary, true), (Promoted, true)];
     for author in everybody {
         for (number, (state, reviewed)) in stands.into_iter().enumerate() {
             for peers in [0, 2] {
                 let id = format!("chg_{number}_{peers}.{author}");
                 let state = Some(state);
-                let (author, behalf) = (author.clone(), Vec::new());
-                fixture.changes.push(Change { id, author, target: None, state, reviewed, peers, behalf });
+                let (author, behalf, approvers) = (author.clone(), Vec::new(), Vec::new());
+                fixture.changes.push(Change { id, author, target: None, state, reviewed, peers, behalf, approvers });
             }
         }
     }
@@ -187,7 +195,7 @@ impl Scene {
 }
 
 /// What can be the case around a question, as far as the policies look at it; the plainest first.
-pub(super) fn arounds(looks: &Looks, named: &Named, switch: bool) -> Vec<Around> {
+pub(super) fn arounds(looks: &Looks, named: &Named, inputs: &[Value], switch: bool) -> Vec<Around> {
     let plain = Around::default();
     let mut all = vec![plain.clone()];
     if switch {
@@ -197,6 +205,7 @@ pub(super) fn arounds(looks: &Looks, named: &Named, switch: bool) -> Vec<Around>
         all.push(Around { granted: looks.kinds.iter().cloned().collect(), ..plain.clone() });
     }
     all.extend(looks.kinds.iter().map(|kind| Around { granted: vec![kind.clone()], ..plain.clone() }));
+    all.extend(inputs.iter().map(|input| Around { input: Some(input.clone()), ..plain.clone() }));
     let reads = |attribute: &str| looks.context.contains(attribute);
     if reads("break_glass") {
         all.push(Around { granted: looks.kinds.iter().cloned().collect(), broken: true, ..plain.clone() });
@@ -207,6 +216,8 @@ pub(super) fn arounds(looks: &Looks, named: &Named, switch: bool) -> Vec<Around>
     if reads("token") {
         let scopes = [Scope::Read, Scope::Policy].map(|scope| Around { scopes: [scope].into(), ..plain.clone() });
         all.extend(scopes);
+        let issuers = ["ana", "max"].into_iter().filter_map(|id| id.parse().ok());
+        all.extend(issuers.map(|issuer| Around { issuer: Some(issuer), ..plain.clone() }));
     }
     if reads("now") {
         all.extend(instants(named).into_iter().map(|now| Around { now: Some(now), ..plain.clone() }));

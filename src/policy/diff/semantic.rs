@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::cast::{Scene, arounds, scenes};
 use super::witness::{Witness, kind_of};
@@ -95,6 +96,8 @@ struct Asking {
     resources: BTreeSet<String>,
     looks: Looks,
     named: Named,
+    /// What it could be given, as far as the policies look at that.
+    inputs: Vec<Value>,
 }
 
 impl Asking {
@@ -111,11 +114,14 @@ impl Asking {
         let looks = asked().map(|operation| before.looks(operation).and(after.looks(operation)));
         let named =
             asked().map(|operation| before.named_unlike(after, operation).and(after.named_unlike(before, operation)));
+        let named = named.reduce(Named::and).unwrap_or_default();
+        let knows = if after.action_names().contains(operation) { after } else { before };
         Some(Asking {
+            inputs: knows.inputs(operation, &before.looks(operation).and(after.looks(operation)), &named),
+            named,
             operation: operation.to_owned(),
             principals: ends(Snapshot::principals_of),
             looks: looks.reduce(Looks::and).unwrap_or_default(),
-            named: named.reduce(Named::and).unwrap_or_default(),
             resources,
         })
     }
@@ -169,7 +175,7 @@ impl Search<'_> {
         let asking = self.asking;
         let switch = asking.resources.contains("Ok::KillSwitch");
         let askers: Vec<String> = scene.askers().into_iter().filter(|asker| asking.is_principal(asker)).collect();
-        for around in arounds(&asking.looks, &asking.named, switch) {
+        for around in arounds(&asking.looks, &asking.named, &asking.inputs, switch) {
             let mut cases = Vec::new();
             for asker in &askers {
                 for kind in &asking.resources {

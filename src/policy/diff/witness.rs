@@ -61,6 +61,8 @@ fn given(around: &Around) -> Vec<String> {
     told.extend(around.channel.filter(|way| *way == Way::Cli).map(|_| "on the command line".to_owned()));
     told.extend(around.now.map(|now| format!("at {now}")));
     told.extend(around.under.iter().map(|id| format!("under the delegation {id}")));
+    told.extend(around.issuer.iter().map(|id| format!("with a token that {id} issued")));
+    told.extend(around.input.iter().map(|input| format!("given {input}")));
     told
 }
 
@@ -107,6 +109,9 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
         if !row.behalf.is_empty() {
             put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
         }
+        if !row.approvers.is_empty() {
+            put(&mut told, "approvers", format!("[{}]", joined(&row.approvers)));
+        }
         told
     });
     list(&mut text, "changes", change.collect());
@@ -128,7 +133,7 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, broken, kill, release, scopes, channel, now, under } = &case.around;
+    let Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
@@ -150,6 +155,9 @@ fn line(case: &Case, after: &Answer) -> String {
     channel.iter().for_each(|way| add("channel", if *way == Way::Cli { "cli" } else { "http" }.into()));
     now.iter().for_each(|now| add("now", now.to_string()));
     under.iter().for_each(|id| add("under", quoted(id)));
+    issuer.iter().for_each(|id| add("issuer", quoted(id.as_str())));
+    // JSON is YAML.
+    input.iter().for_each(|input| add("input", input.to_string()));
     add("expect", after.decision.name().into());
     if after.decision == Decision::NeedsApproval {
         add("approvals", format!("[{}]", after.approvals.join(", ")));
@@ -227,6 +235,7 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     name(&case.actor);
     case.target.iter().for_each(|target| name(target));
     case.around.kill.iter().for_each(|scope| name(&scope.to_string()));
+    case.around.issuer.iter().for_each(|issuer| name(issuer.as_str()));
     let is_target = |id: &str| case.target.as_deref() == Some(id);
     next.extend(fixture.tokens.iter().filter(|row| is_target(&row.id)).map(|row| row.holder.clone()));
     next.extend(fixture.webhooks.iter().filter(|row| is_target(&row.id)).map(|row| row.owner.clone()));
@@ -237,7 +246,7 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
         next.extend(row.approvers.iter().chain(&row.behalf).cloned().chain([row.requester.clone()]));
     }
     let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
-    next.extend(changes.flat_map(|row| row.behalf.iter().chain([&row.author])).cloned());
+    next.extend(changes.flat_map(|row| row.behalf.iter().chain(&row.approvers).chain([&row.author])).cloned());
     next.extend(chain(fixture, case).into_iter().flat_map(|row| [row.from.clone(), row.to.clone()]));
     let mut found = BTreeSet::new();
     while let Some(id) = next.pop() {

@@ -7,10 +7,14 @@ use std::collections::BTreeSet;
 
 use cedar_policy_core::ast::{Entity, Expr, ExprKind, Literal, PatternElem};
 
+use super::approvals::is_context;
+use super::input::ATTRIBUTE as INPUT;
 use super::snapshot::{Rule, Snapshot, covers};
 
 /// The most literals of one sort that are told.
 const MOST: usize = 64;
+/// The input as a whole.
+const WHOLE: &str = "*";
 
 /// The constants that some policies name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +33,24 @@ pub struct Looks {
     pub kinds: BTreeSet<String>,
     /// The attributes of the context that any of them reads.
     pub context: BTreeSet<String>,
+    /// The fields of `context.input`; `*` where it is read as a whole.
+    pub input: BTreeSet<String>,
+}
+
+/// The attributes, one in the other, that an expression reads or asks for, and of what.
+fn read(part: &Expr) -> Option<(&Expr, Box<dyn Iterator<Item = &str> + '_>)> {
+    match part.expr_kind() {
+        ExprKind::GetAttr { expr, attr } | ExprKind::HasAttr { expr, attr } => {
+            Some((expr, Box::new(std::iter::once(attr.as_str()))))
+        }
+        ExprKind::ExtHasAttr { expr, attrs } => Some((expr, Box::new(attrs.iter().map(|attr| attr.as_str())))),
+        _ => None,
+    }
+}
+
+/// `context.input`
+fn is_input(part: &Expr) -> bool {
+    matches!(part.expr_kind(), ExprKind::GetAttr { expr, attr } if is_context(expr) && attr == INPUT)
 }
 
 impl Snapshot {
@@ -74,18 +96,15 @@ impl Snapshot {
 
     /// What all the policies of an action look at.
     pub fn looks(&self, action: &str) -> Looks {
+        let found = self.actions.iter().find(|(uid, _)| AsRef::<str>::as_ref(uid.eid()) == action);
+        found.map(|(_, action)| self.looks_of(action).clone()).unwrap_or_default()
+    }
+
+    pub(super) fn look(&self, action: &Entity) -> Looks {
         let mut looks = Looks::default();
-        for rule in self.named_action(action).into_iter().flat_map(|entity| self.covering(entity)) {
+        for rule in self.covering(action) {
             looks.kinds.extend(rule.meta.kinds.iter().cloned());
-            let read = rule.condition.subexpressions().filter_map(|part| match part.expr_kind() {
-                ExprKind::GetAttr { expr, attr } | ExprKind::HasAttr { expr, attr }
-                    if super::approvals::is_context(expr) =>
-                {
-                    Some(attr.to_string())
-                }
-                _ => None,
-            });
-            looks.context.extend(read);
+            looks.note(&rule.condition);
         }
         looks
     }
@@ -149,10 +168,39 @@ impl Named {
 }
 
 impl Looks {
+    fn note(&mut self, condition: &Expr) {
+        let (mut whole, mut opened) = (0_usize, 0_usize);
+        for part in condition.subexpressions() {
+            whole += usize::from(is_input(part));
+            let Some((of, path)) = read(part) else { continue };
+            let path: Vec<&str> = path.collect();
+            match path.as_slice() {
+                [first, rest @ ..] if is_context(of) => {
+                    self.context.insert((*first).to_owned());
+                    self.input.extend(rest.first().filter(|_| *first == INPUT).map(|field| (*field).to_owned()));
+                }
+                [first, ..] if is_input(of) => {
+                    opened += 1;
+                    self.input.insert((*first).to_owned());
+                }
+                _ => {}
+            }
+        }
+        if whole > opened {
+            self.input.insert(WHOLE.to_owned());
+        }
+    }
+
+    /// Whether any of them reads a field of the input.
+    pub fn reads_input(&self, field: &str) -> bool {
+        self.input.contains(field) || self.input.contains(WHOLE)
+    }
+
     #[must_use]
     pub fn and(mut self, other: Looks) -> Looks {
         self.kinds.extend(other.kinds);
         self.context.extend(other.context);
+        self.input.extend(other.input);
         self
     }
 }

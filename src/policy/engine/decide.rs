@@ -17,6 +17,7 @@ use cedar_policy_core::validator::RequestValidationError;
 
 use super::approvals::ATTRIBUTE;
 use super::index::{Met, Position, Positions};
+use super::input::{self, Input};
 use super::ruling::{Because, Ruling};
 use super::shape;
 use super::snapshot::{Action, Snapshot};
@@ -30,8 +31,10 @@ pub struct Question<'a> {
     pub action: &'a EntityUid,
     pub resource: &'a EntityUid,
     pub entities: &'a Slice,
-    /// The context without approvals.
+    /// The context without approvals and input.
     pub facts: &'a Facts,
+    /// What the operation is given; none where that is not known, or does not matter.
+    pub input: Option<&'a serde_json::Value>,
     /// The kinds truly granted for this very request.
     pub approvals: &'a [String],
 }
@@ -158,14 +161,31 @@ impl Snapshot {
             let kinds = question.approvals.iter().chain(more).filter_map(|kind| self.kinds.get(kind).cloned());
             facts = facts.with(ATTRIBUTE, Value::set(kinds, None));
         }
+        if let Some((action, input)) = action.and_then(|action| Some((action, action.input.as_ref()?))) {
+            let given = self.given(question, action, input);
+            facts = facts.with(input::ATTRIBUTE, given.unwrap_or_else(|_| input.blank()));
+        }
         let context: Context = facts.context();
         let (principal, resource) = (entry(question.principal), entry(question.resource));
         let action = action.map_or_else(|| entry(question.action), |action| action.entry.clone());
         Request::new_unchecked(principal, action, resource, Some(context))
     }
 
-    /// Principal, resource and context are as the schema says for the action. The context is checked by its shape.
+    /// The input of the question; blank where no policy of the action looks at it.
+    fn given(&self, question: &Question<'_>, action: &Action, input: &Input) -> Result<Value, String> {
+        match question.input {
+            Some(json) if self.looks_of(action).context.contains(input::ATTRIBUTE) => input.value(json),
+            _ => Ok(input.blank()),
+        }
+    }
+
+    /// Principal, resource and context are as the schema says for the action. The context is checked by its shape; the
+    /// input is built by the schema.
     fn fits(&self, question: &Question<'_>, action: &Action, request: &Request) -> Result<(), String> {
+        if let Some(input) = &action.input {
+            self.given(question, action, input)
+                .map_err(|what| format!("the question does not fit the schema: {what}"))?;
+        }
         let shape = shape::of(question.facts, &|uid| self.is_enumerated(uid));
         if action.fitting.knows(shape) {
             return self.ends_fit(question, action);

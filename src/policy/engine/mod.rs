@@ -10,6 +10,7 @@ mod compare;
 mod decide;
 mod explain;
 mod index;
+mod input;
 mod load;
 mod mutant;
 mod parts;

@@ -17,8 +17,10 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::approvals::{ATTRIBUTE, KIND_TYPE};
+use super::compare::Looks;
 use super::decide::Question;
 use super::index::{self, Index, Position};
+use super::input::{self, Input};
 use super::load;
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
@@ -80,8 +82,10 @@ pub(super) struct Action {
     pub index: Index,
     /// The facts that were found to fit its context.
     pub fitting: Fitting,
-    /// Whether any of its policies reads the time, once somebody has asked.
-    pub timed: OnceLock<bool>,
+    /// Its input, where its context has one.
+    pub input: Option<Input>,
+    /// What its policies look at, once somebody has asked.
+    pub looks: OnceLock<Looks>,
     /// Its context holds approvals: always so for the product's own.
     pub takes_approvals: bool,
 }
@@ -223,10 +227,18 @@ impl Snapshot {
         self.actions.get(action.as_ref()).is_some_and(|action| action.fitting.knows_ends(one, other))
     }
 
-    /// Whether any policy of an operation reads the time.
-    pub fn reads_time(&self, operation: &str) -> bool {
+    /// Whether any policy of an operation reads what differs from one call of it to the next: the time, or the input.
+    pub fn reads_the_call(&self, operation: &str) -> bool {
         let action = self.actions.iter().find(|(uid, _)| AsRef::<str>::as_ref(uid.eid()) == operation);
-        action.is_none_or(|(_, action)| *action.timed.get_or_init(|| self.looks(operation).context.contains("now")))
+        action.is_none_or(|(_, action)| {
+            let looks = self.looks_of(action);
+            looks.context.contains("now") || looks.context.contains(input::ATTRIBUTE)
+        })
+    }
+
+    /// What the policies of an action look at.
+    pub(super) fn looks_of<'a>(&'a self, action: &'a Action) -> &'a Looks {
+        action.looks.get_or_init(|| action.family.first().map(|action| self.look(action.entity())).unwrap_or_default())
     }
 
     /// Ids of enumerated types are known from the schema: they need no entity.
@@ -288,8 +300,9 @@ fn actions(schema: &Schema, rules: &[Rule]) -> IndexMap<EntityUID, Action, Rando
         let takes_approvals = takes_approvals(schema, entity.uid());
         let index = index(entity, rules);
         let entry = EntityUIDEntry::known(entity.uid().clone(), None);
-        let (fitting, timed) = (Fitting::default(), OnceLock::new());
-        (entity.uid().clone(), Action { entry, family, index, fitting, timed, takes_approvals })
+        let input = Input::of(schema, entity.uid());
+        let (fitting, looks) = (Fitting::default(), OnceLock::new());
+        (entity.uid().clone(), Action { entry, family, index, fitting, input, looks, takes_approvals })
     };
     let mut actions: IndexMap<EntityUID, Action, RandomState> = entities.iter().map(action).collect();
     actions.sort_unstable_keys();

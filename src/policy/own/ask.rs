@@ -64,6 +64,7 @@ impl<'a> Asker<'a> {
             resource: &resource.uid,
             entities: &slice,
             facts: &circumstances.facts,
+            input: None,
             approvals: &[],
         }))
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::own::{self, Evaluation, Records};
 use super::rows::{Approval, Change, Delegation, Event, Member, Team, Token, Webhook};
@@ -11,6 +12,7 @@ use crate::policy::Finding;
 use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
 use crate::types::actor::KillScope;
+use crate::types::id::ActorId;
 use crate::types::impact::Decision;
 use crate::types::scope::Scopes;
 use crate::types::time::Time;
@@ -89,6 +91,10 @@ pub struct Around {
     pub now: Option<Time>,
     /// The delegation that the actor acts under.
     pub under: Option<String>,
+    /// What the operation is given; what it leaves out is blank.
+    pub input: Option<Value>,
+    /// Who issued the token, where that is not the actor.
+    pub issuer: Option<ActorId>,
 }
 
 /// One case as it is written. (serde cannot flatten a struct that refuses unknown fields.)
@@ -114,6 +120,8 @@ struct Line {
     channel: Option<Way>,
     now: Option<Time>,
     under: Option<String>,
+    input: Option<Value>,
+    issuer: Option<ActorId>,
 }
 
 /// Every one of these actors with every one of these operations.
@@ -137,6 +145,8 @@ struct Matrix {
     channel: Option<Way>,
     now: Option<Time>,
     under: Option<String>,
+    input: Option<Value>,
+    issuer: Option<ActorId>,
 }
 
 /// Which fields of a matrix have an answer: `rest`, or names of actors, of operations, or both as `actor op`.
@@ -259,11 +269,11 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
 impl Line {
     fn read(self, line: usize) -> Result<Case, YamlError> {
         let Line { actor, op, target, expect, because, approvals, .. } = self;
-        let Line { granted, broken, kill, release, scopes, channel, now, under, .. } = self;
+        let Line { granted, broken, kill, release, scopes, channel, now, under, input, issuer, .. } = self;
         if approvals.is_some() && expect != Decision::NeedsApproval {
             return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
         }
-        let around = Around { granted, broken, kill, release, scopes, channel, now, under };
+        let around = Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer };
         let set = |list: Vec<String>| list.into_iter().collect();
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
     }
@@ -337,6 +347,8 @@ impl Matrix {
                 channel: self.channel,
                 now: self.now,
                 under: self.under.clone(),
+                input: self.input.clone(),
+                issuer: self.issuer.clone(),
             },
             expect,
             because: None,

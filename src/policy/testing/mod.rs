@@ -11,6 +11,7 @@ mod run;
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
+use serde_json::Value;
 
 pub use file::{Around, Case, Fixture, TestFile, Way, parse};
 pub use own::{Evaluation, Records};
@@ -37,6 +38,8 @@ pub struct Asked {
     pub resource: EntityUid,
     pub entities: Vec<Closed>,
     pub facts: Record,
+    /// What the operation is given.
+    pub input: Option<Value>,
     pub granted: Vec<String>,
     /// On whose behalf it is asked, nearest first.
     pub givers: Vec<Giver>,
@@ -70,7 +73,9 @@ impl Asked {
 
     fn question<'a>(&'a self, entities: &'a Slice, action: &'a EntityUid, approvals: &'a [String]) -> Question<'a> {
         let Asked { principal, resource, facts, .. } = self;
-        Question { principal, action, resource, entities, facts, approvals }
+        // What shows the resource is asked without it.
+        let input = self.input.as_ref().filter(|_| *action == self.action);
+        Question { principal, action, resource, entities, facts, input, approvals }
     }
 
     pub(super) fn put<T>(

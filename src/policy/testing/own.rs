@@ -114,6 +114,7 @@ impl Evaluation {
             resource: resource.uid,
             entities: entities.into_vec(),
             facts,
+            input: None,
             givers: Vec::new(),
             granted: said.granted.clone(),
             sight: None,

@@ -89,6 +89,9 @@ pub struct Change {
     /// On whose behalf it was proposed.
     #[serde(default)]
     pub behalf: Vec<ActorId>,
+    /// Who may decide a request about it that waits.
+    #[serde(default)]
+    pub approvers: Vec<ActorId>,
 }
 
 /// What somebody lets another do on their behalf.

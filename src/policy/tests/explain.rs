@@ -96,7 +96,15 @@ impl Changing for Company<'_> {
         let teams = TEAMS.map(|name| Closed::new(&team_uid(name), [], &Record::new()));
         let slice = Slice::new(self.snapshot, &action, people.iter().map(Person::closed).chain(teams));
         let (principal, action, resource) = (&principal, &action, &resource);
-        let question = Question { principal, action, resource, entities: &slice, facts: &facts, approvals: &approvals };
+        let question = Question {
+            principal,
+            action,
+            resource,
+            entities: &slice,
+            facts: &facts,
+            input: None,
+            approvals: &approvals,
+        };
         Some(ask(&question, &[]))
     }
 }

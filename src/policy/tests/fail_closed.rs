@@ -109,8 +109,15 @@ fn entities_gathered_for_another_action_are_a_fault() {
     let (issue, offboard) = (action("token.issue"), action("actor.offboard"));
     let slice = Slice::new(&snapshot, &offboard, company());
     let (mia, facts) = (actor_uid("mia"), facts());
-    let question =
-        Question { principal: &mia, action: &issue, resource: &mia, entities: &slice, facts: &facts, approvals: &[] };
+    let question = Question {
+        principal: &mia,
+        action: &issue,
+        resource: &mia,
+        entities: &slice,
+        facts: &facts,
+        input: None,
+        approvals: &[],
+    };
     assert!(fault(&snapshot.decide(&question)).contains("another action"));
 }
 
@@ -133,6 +140,7 @@ fn members_of_a_set_cannot_be_opened_so_they_need_not_be_there() {
             resource: &event,
             entities: &slice,
             facts: &facts,
+            input: None,
             approvals: &[],
         };
         snapshot.decide(&ends)
@@ -155,6 +163,7 @@ fn a_visitor_is_an_entity_too() {
         resource: &bob,
         entities: &slice,
         facts: &facts,
+        input: None,
         approvals: &[],
     };
     assert!(snapshot.decide(&question).is_allowed());

@@ -124,6 +124,7 @@ impl Ask<'_> {
                 resource: &resource,
                 entities: &slice,
                 facts: &self.facts,
+                input: None,
                 approvals: &approvals,
             },
         )

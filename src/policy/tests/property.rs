@@ -131,6 +131,7 @@ fn asked<T>(
         resource: &resource,
         entities: &slice,
         facts: &facts(),
+        input: None,
         approvals,
     };
     answer(snapshot, &question)

@@ -90,6 +90,7 @@ CREATE TABLE token (
   hash       BLOB NOT NULL UNIQUE,
   label      TEXT NOT NULL,
   scopes     TEXT NOT NULL,        -- JSON
+  issuer     TEXT,                 -- who could know it, where that is not the holder
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   ended      TEXT,                 -- NULL, revoked, expired
@@ -109,7 +110,9 @@ CREATE TABLE approval (
   actor      TEXT NOT NULL,
   operation  TEXT NOT NULL,
   target     TEXT NOT NULL,
-  input      TEXT NOT NULL,        -- JSON
+  summary    TEXT NOT NULL,
+  input      TEXT NOT NULL,        -- JSON, but for what can be erased
+  erasable   TEXT,                 -- JSON; NULL once it is erased
   resource   TEXT NOT NULL,        -- JSON: what it was about, as it was
   channel    TEXT NOT NULL,
   kinds      TEXT NOT NULL,        -- JSON
@@ -119,11 +122,14 @@ CREATE TABLE approval (
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   ended_at   INTEGER,
+  stale      TEXT,                 -- why it went stale
   under      TEXT,                 -- the delegation that it was asked under
   behalf     TEXT NOT NULL         -- JSON: on whose behalf
 ) STRICT;
 CREATE INDEX approval_by_age ON approval (created_at DESC, id);
 CREATE INDEX approval_open ON approval (expires_at) WHERE status IN ('pending', 'approved');
+CREATE INDEX approval_about ON approval (target) WHERE status = 'pending';
+CREATE INDEX approval_of_kind ON approval (operation, created_at DESC, id);
 CREATE INDEX approval_by_digest ON approval (digest) WHERE status IN ('pending', 'approved');
 CREATE TABLE approval_decision (
   approval TEXT NOT NULL,

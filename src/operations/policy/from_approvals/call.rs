@@ -1,9 +1,11 @@
 //! A call that was approved, as it would be asked about today.
 
+use serde_json::Value;
+
 use super::invalid;
-use crate::gate::{Reader, Target};
+use crate::gate::{Entry, Reader, Target};
 use crate::operations::policy::question;
-use crate::policy::{Because, Ruling};
+use crate::policy::{Because, Ruling, Snapshot};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
 use crate::types::refusal::{Refusal, Stop};
@@ -12,8 +14,9 @@ pub struct Call {
     /// The approval's id.
     pub approval: String,
     pub caller: Caller,
-    pub operation: &'static str,
+    pub entry: &'static Entry,
     pub target: Target,
+    pub input: Value,
 }
 
 impl Call {
@@ -34,16 +37,26 @@ impl Call {
         }
         let entry = question::entry(&approval.operation)?;
         let caller = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
-        let call = entry.prepare(approval.input).map_err(|bad| invalid(format!("{id}: {bad}")))?;
+        let input = approval.whole_input();
+        let call = entry.prepare(input.clone()).map_err(|bad| invalid(format!("{id}: {bad}")))?;
         let gone = |_| invalid(format!("{id}: what it was about is not there any more"));
         let target = call.target(&read.acting_as(&caller)).map_err(gone)?;
-        Ok(Call { approval: id.to_owned(), caller, operation: entry.spec.name, target })
+        Ok(Call { approval: id.to_owned(), caller, entry, target, input })
+    }
+
+    pub fn operation(&self) -> &'static str {
+        self.entry.spec.name
+    }
+
+    /// What policies answer to the same call by somebody, about something, with an input.
+    pub fn answer(&self, policies: &Snapshot, caller: &Caller, input: &Value, read: &Reader<'_>) -> Ruling {
+        read.ruling_under(policies, caller, (self.operation(), &self.target, input))
     }
 
     /// The policies that make it wait.
     pub fn held_up_by(&self, read: &Reader<'_>) -> Result<Vec<Because>, Refusal> {
         let id = &self.approval;
-        match read.ruling(&self.caller, self.operation, &self.target) {
+        match read.ruling_on(&self.caller, self.operation(), &self.target, &self.input) {
             Ruling::NeedsApproval { because, .. } => Ok(because),
             Ruling::Allow { .. } => Err(invalid(format!("{id}: such a call needs no approval any more"))),
             ruling @ Ruling::Deny { .. } => {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::call::Call;
 use crate::gate::{Reader, Target};
 use crate::policy::diff::{Answer, test_file};
@@ -23,7 +25,7 @@ pub fn test(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> (String,
         let others = others(call, candidate, read);
         let these = [(call.caller.clone(), answer(call, &call.caller, candidate, read))].into_iter().chain(others);
         for (caller, answer) in these {
-            if seen.insert((caller.actor(), call.operation, call.target.id())) {
+            if seen.insert((caller.actor(), call.operation(), call.target.id(), call.input.to_string())) {
                 asked.push((case(call, &caller, answer.decision), answer));
             }
         }
@@ -50,7 +52,7 @@ fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Calle
 }
 
 fn answer(call: &Call, caller: &Caller, candidate: &Snapshot, read: &Reader<'_>) -> Answer {
-    let ruling: Ruling = read.ruling_under(candidate, caller, call.operation, &call.target);
+    let ruling: Ruling = call.answer(candidate, caller, &call.input, read);
     let hidden = !read.acting_as(caller).sees(&call.target);
     Answer::of(&Answered { ruling, hidden })
 }
@@ -60,13 +62,22 @@ fn case(call: &Call, caller: &Caller, expect: Decision) -> Case {
     Case {
         line: 0,
         actor: caller.actor().to_string(),
-        op: call.operation.to_owned(),
+        op: call.operation().to_owned(),
         target: (call.target != Target::Company).then(|| call.target.id()),
-        around: Around { channel, release: releases(&call.target), ..Around::default() },
+        around: Around { channel, release: releases(&call.target), input: given(call), ..Around::default() },
         expect,
         because: None,
         approvals: None,
     }
+}
+
+/// What the call was given, as far as policies see it.
+fn given(call: &Call) -> Option<Value> {
+    let mut given = call.entry.arguments().kept(&call.input)?;
+    if let Some(fields) = given.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    Some(given)
 }
 
 fn releases(target: &Target) -> bool {
@@ -127,9 +138,9 @@ fn thing(target: &Target, fixture: &mut Fixture) {
         Target::Approval { id, requester, operation, approvers, behalf } => {
             fixture.approvals.push(Approval { id, requester, operation, approvers, behalf });
         }
-        Target::Change { id, author, to, state, reviewed, peers, behalf } => {
+        Target::Change { id, author, to, state, reviewed, peers, behalf, approvers } => {
             let (target, state) = (Some(to), Some(state));
-            fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf });
+            fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf, approvers });
         }
         Target::Webhook { id, owner, host, .. } => fixture.webhooks.push(Webhook { id, owner, host }),
         // Each link of the chain with the next, as rows before the one that it is about.

@@ -60,6 +60,18 @@ pub enum Scalar {
     Entity(EntityUid),
 }
 
+impl Scalar {
+    /// The value as JSON; an entity by its name.
+    pub fn json(&self) -> serde_json::Value {
+        match self {
+            Scalar::Bool(value) => (*value).into(),
+            Scalar::Long(value) => (*value).into(),
+            Scalar::Text(value) => value.as_str().into(),
+            Scalar::Entity(uid) => uid.to_string().into(),
+        }
+    }
+}
+
 /// How far a question is from yes, and what would bring it nearer.
 pub(super) struct Situation {
     pub wants: Vec<Want>,

@@ -1,0 +1,87 @@
+//! What a call would do, as a sentence that people read: from the words of the operation's declaration and its input.
+//!
+//! A declaration says `adds {id} as {role|kind}[ to {team}]`. `{name}` is a field of the input, or the first of several that is
+//! given; `{off?releases|engages}` chooses by a flag; what stands in brackets is left out where a field in it is not given.
+//! Fields that can be erased do not belong in it: a sentence is kept for good.
+
+use serde_json::Value;
+
+/// The most characters of one value.
+const LONGEST: usize = 120;
+
+/// The sentence, without its subject.
+pub fn told(words: &str, input: &Value) -> String {
+    let mut text = String::new();
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once('[') {
+        text.push_str(&filled(before, input).unwrap_or_default());
+        let Some((optional, after)) = after.split_once(']') else { break };
+        text.push_str(&filled(optional, input).unwrap_or_default());
+        rest = after;
+    }
+    text + &filled(rest, input).unwrap_or_default()
+}
+
+/// Words with their fields; None where one is not given.
+fn filled(words: &str, input: &Value) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (field, after) = after.split_once('}')?;
+        text.push_str(before);
+        text.push_str(&value(field, input)?);
+        rest = after;
+    }
+    Some(text + rest)
+}
+
+fn value(field: &str, input: &Value) -> Option<String> {
+    if let Some((flag, (yes, no))) =
+        field.split_once('?').and_then(|(flag, words)| Some((flag, words.split_once('|')?)))
+    {
+        let is_set = found(flag, input).and_then(Value::as_bool).unwrap_or_default();
+        return Some(if is_set { yes } else { no }.to_owned());
+    }
+    field.split('|').find_map(|name| found(name, input)).map(|value| shown(value).chars().take(LONGEST).collect())
+}
+
+/// A field by its path, unless it is empty.
+fn found<'a>(path: &str, input: &'a Value) -> Option<&'a Value> {
+    let value = path.split('.').try_fold(input, |value, name| value.get(name))?;
+    let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_str() == Some("");
+    (!is_empty).then_some(value)
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::told;
+
+    #[test]
+    fn fields_that_are_not_given_leave_no_gap() {
+        let words = "adds {id} as {role|kind}[ to {team}]";
+        let whole = json!({ "id": "new2", "kind": "person", "role": "admin", "team": "team:ops" });
+        assert_eq!(told(words, &whole), "adds new2 as admin to team:ops");
+        assert_eq!(
+            told(words, &json!({ "id": "new2", "kind": "agent", "role": null, "team": "" })),
+            "adds new2 as agent"
+        );
+        assert_eq!(
+            told("issues a token[ limited to {scopes}]", &json!({ "scopes": ["read", "policy"] })),
+            "issues a token limited to read, policy"
+        );
+        assert_eq!(told("issues a token[ limited to {scopes}]", &json!({ "scopes": [] })), "issues a token");
+        let switch = "{off?releases|engages} the kill switch {scope}";
+        assert_eq!(told(switch, &json!({ "scope": "global", "off": true })), "releases the kill switch global");
+        assert_eq!(told(switch, &json!({ "scope": "global" })), "engages the kill switch global");
+    }
+}

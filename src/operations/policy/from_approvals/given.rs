@@ -1,0 +1,105 @@
+//! What approved calls were given, as conditions of a rule.
+//!
+//! Always true: the conditions hold for the calls that they were made from. They leave open the name of what a call makes,
+//! what only says why, and what a call that is about the same thing says of that thing again.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::call::Call;
+use super::invalid;
+use crate::gate::arguments::{Field, Shape};
+use crate::types::refusal::Refusal;
+
+/// Whether a rule leaves a field open.
+pub fn is_open(field: &Field, call: &Call) -> bool {
+    let says_the_target = call.input.get(&field.name).and_then(Value::as_str) == Some(&call.target.id());
+    field.is_erasable || field.is_new || says_the_target
+}
+
+/// The conditions on the input that these calls of one operation have in common.
+pub fn conditions(calls: &[&Call]) -> Result<Vec<String>, Refusal> {
+    let Some(first) = calls.first() else { return Ok(Vec::new()) };
+    let arguments = first.entry.arguments();
+    for call in calls {
+        let given = |name: &str| call.input.get(name).is_some_and(|value| !value.is_null());
+        let unseen = arguments.left_out.iter().find(|(name, _)| given(name));
+        if let Some((name, why)) = unseen {
+            let message = format!("{}: a policy cannot look at `{name}` of {}: {why}", call.approval, call.operation());
+            return Err(invalid(message));
+        }
+    }
+    let closed = arguments.fields.iter().filter(|field| !calls.iter().all(|call| is_open(field, call)));
+    closed.map(|field| one_of(field, calls)).collect()
+}
+
+/// The field has a value that one of the calls gave it.
+fn one_of(field: &Field, calls: &[&Call]) -> Result<String, Refusal> {
+    let path = format!("context.input.{}", field.name);
+    let absent = || format!("!(context.input has {})", field.name);
+    let mut ways = BTreeSet::new();
+    for call in calls {
+        let way = match call.input.get(&field.name).filter(|value| !value.is_null()) {
+            None => absent(),
+            Some(value) => {
+                let equal = equals(&path, &field.shape, value);
+                let equal = equal.ok_or_else(|| {
+                    let message = format!("{}: a policy cannot compare `{}`", call.approval, field.name);
+                    invalid(message)
+                })?;
+                if field.is_required { equal } else { format!("context.input has {} && {equal}", field.name) }
+            }
+        };
+        ways.insert(way);
+    }
+    let ways: Vec<String> = ways.into_iter().collect();
+    Ok(match ways.as_slice() {
+        [one] => one.clone(),
+        several => format!("({})", several.iter().map(|way| format!("({way})")).collect::<Vec<_>>().join(" || ")),
+    })
+}
+
+/// A Cedar expression that holds for this value alone. None for what can only be looked at in part.
+fn equals(path: &str, shape: &Shape, value: &Value) -> Option<String> {
+    match (shape, value) {
+        (Shape::Bool, Value::Bool(true)) => Some(path.to_owned()),
+        (Shape::Bool, Value::Bool(false)) => Some(format!("!{path}")),
+        (Shape::Set(_), Value::Array(items)) if items.is_empty() => Some(format!("{path}.isEmpty()")),
+        (Shape::Set(element), Value::Array(items)) => {
+            let items = items.iter().map(|item| literal(element, item)).collect::<Option<Vec<_>>>()?;
+            Some(format!("{path} == [{}]", items.join(", ")))
+        }
+        (Shape::Record(fields), Value::Object(given)) => {
+            let part = |field: &Field| {
+                let (inner, name) = (format!("{path}.{}", field.name), &field.name);
+                match given.get(name).filter(|value| !value.is_null()) {
+                    Some(value) if field.is_required => equals(&inner, &field.shape, value),
+                    Some(value) => equals(&inner, &field.shape, value).map(|is| format!("{path} has {name} && {is}")),
+                    None => Some(format!("!({path} has {name})")),
+                }
+            };
+            Some(fields.iter().map(part).collect::<Option<Vec<_>>>()?.join(" && "))
+        }
+        (shape, value) => Some(format!("{path} == {}", literal(shape, value)?)),
+    }
+}
+
+fn literal(shape: &Shape, value: &Value) -> Option<String> {
+    match shape {
+        Shape::Text => Some(quoted(value.as_str()?)),
+        Shape::Long => Some(value.as_i64()?.to_string()),
+        Shape::Bool => Some(value.as_bool()?.to_string()),
+        Shape::Length | Shape::Set(_) | Shape::Record(_) => None,
+    }
+}
+
+/// A text as Cedar writes it.
+fn quoted(text: &str) -> String {
+    let escaped = text.chars().flat_map(|c| match c {
+        '"' | '\\' => vec!['\\', c],
+        c if c.is_control() => format!("\\u{{{:x}}}", u32::from(c)).chars().collect(),
+        c => vec![c],
+    });
+    format!("\"{}\"", escaped.collect::<String>())
+}

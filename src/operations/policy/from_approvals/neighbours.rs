@@ -1,0 +1,112 @@
+//! Calls beside those that were approved: with something else in a field, about something else, at another time, another way.
+//! Each is tried; what a drafted rule lets through, and the policies in force do not, is told.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::call::Call;
+use crate::gate::arguments::{Field, Shape};
+use crate::gate::{Reader, Target};
+use crate::policy::Snapshot;
+use crate::types::caller::{Caller, Channel};
+use crate::types::time::DAY;
+
+/// As many others of the same kind are tried in place of what a call is about.
+const OTHERS: usize = 50;
+
+/// What goes through now, in words, each once.
+pub fn let_through(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> {
+    let told: BTreeSet<String> = calls.iter().flat_map(|call| passing(call, candidate, read)).collect();
+    told.into_iter().collect()
+}
+
+fn passing(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> {
+    let who = format!("{} {}", call.caller.actor(), call.operation());
+    let in_force = read.serving();
+    let passes = |read: &Reader<'_>, caller: &Caller, target: &Target, input: &Value| {
+        let asked = (call.operation(), target, input);
+        read.ruling_under(candidate, caller, asked).is_allowed()
+            && !read.ruling_under(&in_force, caller, asked).is_allowed()
+    };
+    let mut told = Vec::new();
+    for field in &call.entry.arguments().fields {
+        let given = call.input.get(&field.name).unwrap_or(&Value::Null);
+        let other = |value: Value| {
+            let mut input = call.input.clone();
+            if let Some(fields) = input.as_object_mut() {
+                fields.insert(field.name.clone(), value);
+            }
+            passes(read, &call.caller, &call.target, &input)
+        };
+        // What an operation is about hangs on a field that says it again: that is tried below.
+        let is_said_again = given.as_str() == Some(&call.target.id());
+        if !is_said_again && others(field, given).into_iter().any(other) {
+            told.push(format!("{who} with another `{}`", field.name));
+        }
+    }
+    told.extend(
+        targets(call, read)
+            .into_iter()
+            .filter(|target| passes(read, &call.caller, target, &call.input))
+            .map(|target| format!("{who} about {}", target.id())),
+    );
+    let later = read.at(read.now().plus_ms(DAY / 2));
+    if passes(&later, &call.caller, &call.target, &call.input) {
+        told.push(format!("{who} at another time"));
+    }
+    let channel = if call.caller.channel == Channel::Cli { Channel::Http } else { Channel::Cli };
+    if passes(read, &Caller { channel, ..call.caller.clone() }, &call.target, &call.input) {
+        told.push(format!("{who} by {channel}"));
+    }
+    told
+}
+
+/// Other values of a field: near ones, and none at all.
+fn others(field: &Field, given: &Value) -> Vec<Value> {
+    let mut values = of_shape(&field.shape, given);
+    if !field.is_required {
+        values.push(Value::Null);
+    }
+    values.retain(|value| value != given);
+    values
+}
+
+fn of_shape(shape: &Shape, given: &Value) -> Vec<Value> {
+    match shape {
+        Shape::Bool => vec![json!(true), json!(false)],
+        Shape::Long => {
+            let number = given.as_i64().unwrap_or_default();
+            [-1, 1].iter().map(|step| json!(number.saturating_add(*step))).chain([json!(i64::MAX), json!(0)]).collect()
+        }
+        Shape::Text | Shape::Length => {
+            let text = given.as_str().unwrap_or_default();
+            vec![json!(format!("{text}x")), json!("admin"), json!("")]
+        }
+        Shape::Set(element) => {
+            let all = given.as_array().cloned().unwrap_or_default();
+            let more =
+                of_shape(element, &Value::Null).into_iter().map(|one| all.iter().cloned().chain([one]).collect());
+            more.chain([Value::Array(Vec::new())]).collect()
+        }
+        Shape::Record(fields) => {
+            let mut records = Vec::new();
+            for field in fields {
+                for value in others(field, given.get(&field.name).unwrap_or(&Value::Null)) {
+                    let mut record = given.as_object().cloned().unwrap_or_default();
+                    record.insert(field.name.clone(), value);
+                    records.push(Value::Object(record));
+                }
+            }
+            records
+        }
+    }
+}
+
+/// Others whom the proposer may see, in place of the person, the agent or the team that a call is about.
+fn targets(call: &Call, read: &Reader<'_>) -> Vec<Target> {
+    let Target::Actor(id) = &call.target else { return Vec::new() };
+    let others = read.cards().map(|card| card.actor.id.clone());
+    let others = others.filter(|other| other != id && other.is_team() == id.is_team()).map(Target::Actor);
+    others.filter(|target| read.sees(target)).take(OTHERS).collect()
+}

@@ -1,0 +1,109 @@
+//! Whether those who approve something may read what they approve: each pool of `approvals.yaml` is asked about, as somebody
+//! who is in it and in nothing else.
+
+use std::sync::Arc;
+
+use crate::policy::approvals::{FILE, Pool, Whose};
+use crate::policy::engine::Effect;
+use crate::policy::finding::code;
+use crate::policy::testing::{Approval, Around, Case, Change, Fixture, Member, Stage, Team, parse};
+use crate::policy::{Finding, Snapshot, yaml};
+use crate::types::actor::{ActorKind, Role};
+use crate::types::id::ActorId;
+use crate::types::impact::Decision;
+
+/// A finding for each kind of approval and each read that is refused to somebody who may give it.
+pub(super) fn findings(snapshot: &Arc<Snapshot>, stage: &dyn Stage, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for kind in snapshot.kinds() {
+        let operations = asking(snapshot, kind);
+        let about_changes = operations.iter().any(|operation| snapshot.resources_of(operation).contains("Ok::Change"));
+        let rule = snapshot.approvals().rule(kind);
+        let later = rule.escalate.iter().flat_map(|more| &more.to);
+        for pool in rule.eligible.iter().chain(later).filter(|_| !operations.is_empty()) {
+            // Who may not decide either approves nothing.
+            let decides = |fixture: &Fixture| !refuses(snapshot, stage, fixture, "approval.decide", "apr_1");
+            let Some(fixture) = scene(pool).filter(decides) else { continue };
+            let reads = [("approval.read", "apr_1"), ("approval.explain", "apr_1"), ("change.read", "chg_1")];
+            let reads = reads.iter().filter(|(read, _)| about_changes || !read.starts_with("change."));
+            for (read, target) in reads {
+                if refuses(snapshot, stage, &fixture, read, target) {
+                    let what = if *target == "chg_1" { "the change" } else { "the request" };
+                    let message = format!(
+                        "who approves `{kind}` because of {} may not read {what}: `{read}` is refused to them",
+                        described(pool)
+                    );
+                    let line = yaml::line_of(text, &["kinds", kind]);
+                    findings.push(Finding::new(code::APPROVALS_BLIND, FILE, line, (0, 0), message));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// The operations of which a policy asks for this kind of approval.
+fn asking<'a>(snapshot: &'a Snapshot, kind: &str) -> Vec<&'a str> {
+    let names =
+        snapshot.policies().any(|policy| policy.effect == Effect::Forbid && policy.kinds.iter().any(|one| one == kind));
+    let asks = |operation: &&str| names && snapshot.looks(operation).kinds.contains(kind);
+    snapshot.action_names().into_iter().filter(asks).collect()
+}
+
+/// Somebody in a pool, a request that they may decide, and a change that it is about.
+fn scene(pool: &Pool) -> Option<Fixture> {
+    let id = |text: &str| text.parse::<ActorId>().ok();
+    let (approver, author) = (id("approver")?, id("author")?);
+    let mut fixture = parse("scene.yaml", "now: 2026-01-05T12:00:00Z\n").ok()?.fixture;
+    let leads = pool.lead == Some(Whose::Requester);
+    let home = id("team:home")?;
+    let team = pool.team.clone();
+    fixture.teams.push(Team { id: home.clone(), lead: leads.then(|| approver.clone()), team: None });
+    fixture.teams.extend(team.iter().filter(|team| **team != home).map(|team| Team {
+        id: team.clone(),
+        lead: None,
+        team: None,
+    }));
+    let member = |id: ActorId, role, team| {
+        let (kind, owner, trust, offboarded) = (ActorKind::Person, None, None, false);
+        Member { id, kind, role: Some(role), team, owner, trust, offboarded }
+    };
+    let usual = if leads { Role::Lead } else { Role::Member };
+    fixture.actors.push(member(approver.clone(), pool.role.unwrap_or(usual), team));
+    fixture.actors.push(member(author.clone(), Role::Steward, Some(home)));
+    let (operation, approvers, behalf) = ("change.promote".to_owned(), vec![approver], Vec::new());
+    fixture.approvals.push(Approval {
+        id: "apr_1".into(),
+        requester: author.clone(),
+        operation,
+        approvers: approvers.clone(),
+        behalf: behalf.clone(),
+    });
+    let (target, state, reviewed, peers) = (None, None, true, 2);
+    fixture.changes.push(Change { id: "chg_1".into(), author, target, state, reviewed, peers, behalf, approvers });
+    Some(fixture)
+}
+
+fn refuses(snapshot: &Arc<Snapshot>, stage: &dyn Stage, fixture: &Fixture, read: &str, target: &str) -> bool {
+    let case = Case {
+        line: 0,
+        actor: "approver".into(),
+        op: read.to_owned(),
+        target: Some(target.to_owned()),
+        around: Around::default(),
+        expect: Decision::Allow,
+        because: None,
+        approvals: None,
+    };
+    let asked = stage.questions(snapshot, fixture, &[case]).pop();
+    // A read that these policies do not know cannot be refused.
+    asked.is_some_and(|asked| asked.is_ok_and(|asked| !asked.answer(snapshot).ruling.is_allowed()))
+}
+
+/// `the team team:security`
+fn described(pool: &Pool) -> String {
+    let role = pool.role.map(|role| format!("the role {role}"));
+    let team = pool.team.as_ref().map(|team| format!("the team {team}"));
+    let lead = pool.lead.map(|_| "leading the requester's team".to_owned());
+    [role, team, lead].into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
