@@ -27,7 +27,7 @@ release:
 bench:
 	cargo bench
 
-# Writes docs/reference and policies/schema.cedarschema anew.
+# Writes docs/reference and policies/ok.cedarschema anew.
 reference:
 	OK_UPDATE_REFERENCE=1 UPDATE_REFERENCE=1 cargo test --test main reference
 

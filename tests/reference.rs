@@ -20,7 +20,7 @@ const REFERENCES: &[Reference] = &[
     ("docs/reference/operations.md", operations),
     ("docs/reference/events.md", events),
     ("docs/reference/errors.md", errors),
-    ("policies/schema.cedarschema", schema),
+    ("policies/ok.cedarschema", schema),
 ];
 
 #[test]

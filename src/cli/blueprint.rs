@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
-use crate::policy::Bundle;
+use crate::policy::Folder;
 use crate::types::definition::MAX_BYTES;
 
 /// List and install starting companies
@@ -89,6 +89,6 @@ pub fn asked(blueprint: &str, values: Values) -> Result<Value, Failure> {
 /// The policies, approvals, limits and tests beside a blueprint.yaml.
 fn beside(path: &Path) -> Result<Value, Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let bundle = Bundle::from_dir(folder).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(json!(bundle.files))
+    let read = Folder::read(folder).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(json!(read.bundle.files))
 }

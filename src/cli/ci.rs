@@ -13,16 +13,17 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
-use super::policy::budgets;
 use super::policy::check::Checked;
 use super::policy::check::Measures;
+use super::policy::{budgets, folder};
 use super::policy::{human, machine};
 use super::show::{self, Format};
 use super::{Context, ci::company::Company};
 use crate::config;
 use crate::gate::fixture;
 use crate::operations;
-use crate::policy::Bundle;
+use crate::policy::Folder;
+use crate::policy::check::Options;
 use crate::types::impact::Budgets;
 use reports::Reports;
 use steps::{Status, Step};
@@ -98,8 +99,8 @@ impl Ci {
         if self.reports.github && context.format == Format::Json {
             return Err(Failure::Usage("give either --github or --format json: both go to stdout".into()));
         }
-        let bundle = Bundle::from_dir(&self.dir).map_err(|error| Failure::new(error.to_string()))?;
-        let options = self.measures.options();
+        let Folder { bundle, unread } = folder(&self.dir)?;
+        let options = Options { must_test: true, unread: &unread, ..self.measures.options() };
         let report = fixture::check(&operations::ALL, &bundle, &options);
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
         let mut steps = steps::of(&checked, &options);

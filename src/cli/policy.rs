@@ -13,11 +13,14 @@ pub mod machine;
 mod rollout;
 mod tree;
 
+use std::path::Path;
+
 use clap::Subcommand;
 
-use super::Context;
 use super::exit::{Exit, Failure};
+use super::{Context, show};
 use crate::config;
+use crate::policy::{Bundle, Folder};
 pub use diff::budgets;
 
 /// Check policies, bring them into force, and ask the gate why
@@ -46,6 +49,20 @@ pub enum Command {
     Drift(export::Drift),
     Source(export::Source),
     BreakGlass(glass::BreakGlass),
+}
+
+/// The bundle in a folder. What in it nothing reads is told.
+fn read(dir: &Path) -> Result<Bundle, Failure> {
+    let folder = folder(dir)?;
+    for path in &folder.unread {
+        show::note(&format!("{} is not read; `ok policy check` says why", dir.join(path).display()));
+    }
+    Ok(folder.bundle)
+}
+
+/// A folder of policies.
+pub fn folder(dir: &Path) -> Result<Folder, Failure> {
+    Folder::of_policies(dir).map_err(|error| Failure::new(error.to_string()))
 }
 
 impl Policy {

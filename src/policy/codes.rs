@@ -47,6 +47,9 @@ pub const ALLOWS_ALL: &str = "policy_allows_everything";
 pub const TEST_INVALID: &str = "test_invalid";
 pub const TEST_FAILED: &str = "test_failed";
 pub const NO_TESTS: &str = "no_tests_run";
+pub const UNTESTED: &str = "policies_untested";
+pub const NO_POLICIES: &str = "no_policies";
+pub const UNREAD: &str = "file_not_read";
 pub const COVERAGE: &str = "coverage_too_low";
 pub const MUTATION: &str = "mutation_too_low";
 pub const NOT_COVERED: &str = "part_not_covered";
@@ -215,8 +218,27 @@ pub const ALL: &[Code] = &[
     error(
         NO_TESTS,
         "No test was run",
-        "There are test files, or a coverage is asked for, and not one case was run.",
+        "Not one case was run, although there are test files, a coverage is asked for, or the command is `ok ci`.",
         "Write cases into `tests/*.yaml`.",
+    ),
+    warning(
+        UNTESTED,
+        "The policies have no tests",
+        "There are no files `tests/*.yaml`, so nothing says what the policies are meant to answer.",
+        "Write cases into `tests/*.yaml`. `ok ci` fails without them.",
+    ),
+    error(
+        NO_POLICIES,
+        "There are no policies",
+        "No file of the bundle holds a policy, so everything would be denied.",
+        "Check the folder that you named. `ok policy export` writes the policies in force.",
+    ),
+    warning(
+        UNREAD,
+        "A file is not read",
+        "Nothing reads this file, because of its name or the folder that it lies in: it changes no answer.",
+        "Rename it, move it, or take it out. Policies are `*.cedar` in any folder, tests `*.yaml` below `tests`; \
+         `approvals.yaml`, `limits.yaml` and `schema.cedarschema` lie in the folder itself. Documentation (`*.md`) and hidden files may lie anywhere.",
     ),
     error(
         COVERAGE,

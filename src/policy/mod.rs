@@ -14,6 +14,7 @@ pub mod engine;
 pub mod entities;
 pub mod exempt;
 pub mod finding;
+pub mod folder;
 pub mod kinds;
 mod lexer;
 pub mod limits;
@@ -27,10 +28,11 @@ pub mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use bundle::{Bundle, BundleError, Hash};
+pub use bundle::{Bundle, Hash};
 pub use engine::{Answered, Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot};
 pub use engine::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
 pub use engine::{For, Giver};
 pub use entities::{Closed, Slice};
 pub use finding::{Finding, Severity};
+pub use folder::{Folder, FolderError};
 pub use record::{Facts, Record};

@@ -109,7 +109,7 @@ fn policy(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite:
         Event::PolicyApplied { version, hash, source, change, files } => {
             let change = change.as_ref().map(Id::to_string);
             let (version, hash, source) = (*version, hash.clone(), source.clone());
-            policies::apply(conn, &Applied { version, hash, source, change, by: by.clone(), at }, files)
+            policies::apply(conn, &Applied { version, hash, source, change, commit: None, by: by.clone(), at }, files)
         }
         Event::PolicySourceChanged { kind, url, r#ref, path, auto } => {
             let (kind, url, r#ref, path) = (*kind, url.clone(), r#ref.clone(), path.clone());

@@ -16,6 +16,8 @@ pub struct Applied {
     pub source: String,
     /// The change that brought it, if one did.
     pub change: Option<String>,
+    /// The commit that the change came from.
+    pub commit: Option<String>,
     pub by: ActorId,
     pub at: Time,
 }
@@ -55,11 +57,12 @@ pub fn applied(conn: &Connection) -> rusqlite::Result<Option<Applied>> {
 /// The versions before this one, newest first.
 pub fn before(conn: &Connection, version: i64, limit: usize) -> rusqlite::Result<Vec<Applied>> {
     conn.prepare_cached(
-        "SELECT version, hash, source, change, by, applied_at FROM policy WHERE version < ? ORDER BY version DESC LIMIT ?",
+        "SELECT policy.version, policy.hash, source, change, by, applied_at, commit_id FROM policy \
+         LEFT JOIN change ON change.id = policy.change WHERE policy.version < ? ORDER BY policy.version DESC LIMIT ?",
     )?
     .query_map(params![version, limit as i64], |row| {
         let (version, hash, source, change) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-        Ok(Applied { version, hash, source, change, by: parsed(row, 4)?, at: Time(row.get(5)?) })
+        Ok(Applied { version, hash, source, change, commit: row.get(6)?, by: parsed(row, 4)?, at: Time(row.get(5)?) })
     })?
     .collect()
 }

@@ -10,13 +10,13 @@ const POLICY: &str = "@id(\"ticks\")\npermit (\n  principal in Ok::Role::\"admin
 const CASES: &str = "actors:\n  - {id: ana, role: admin}\n  - {id: max}\ncases:\n  - {actor: ana, op: tick, expect: allow}\n  - {actor: ana, op: health.read, expect: deny}\n  - {actor: max, op: tick, expect: deny}\n";
 const TIGHTER: &str = "@id(\"no-adding\")\n@reason(\"nobody is added for now\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"actor.add\",\n  resource is Ok::Company\n);\n";
 
-fn put(place: &Place, path: &str, text: &str) {
+pub fn put(place: &Place, path: &str, text: &str) {
     let path = place.path().join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-fn read(place: &Place, path: &str) -> String {
+pub fn read(place: &Place, path: &str) -> String {
     fs::read_to_string(place.path().join(path)).unwrap()
 }
 

@@ -7,6 +7,7 @@ mod behaviours;
 mod ci;
 mod commands;
 mod damage;
+mod gitops;
 mod policy;
 mod reference;
 mod server;

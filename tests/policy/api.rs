@@ -74,7 +74,8 @@ async fn a_threshold_that_the_company_cannot_meet_is_told() {
     let test = Test::new().await;
     let policy = "@id(\"a\")\n@reason(\"two must agree\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"tick\",\n  resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n";
     let approvals = "kinds:\n  admin:\n    eligible:\n      - role: admin\n    threshold: 2\n";
-    let files = json!({ "files": { "a.cedar": policy, "approvals.yaml": approvals } });
+    let cases = "cases: [{actor: server, op: tick, expect: deny}]";
+    let files = json!({ "files": { "a.cedar": policy, "approvals.yaml": approvals, "tests/a.yaml": cases } });
     let checked = test.post("/policy/check", &test.admin, files.clone()).await.json();
     assert_eq!(
         checked["problems"][0]["message"],

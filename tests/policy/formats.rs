@@ -86,7 +86,8 @@ fn the_exit_code_tells_findings_from_tests() {
     assert_eq!(code(&[("a.cedar", &ticks), ("tests/a.yaml", fine)], "policy check --min-coverage 100"), 3);
     assert_eq!(code(&[("a.cedar", &ticks), ("tests/a.yaml", TESTS)], "policy check"), 3);
     assert_eq!(code(&[("a.cedar", &ticks), ("tests/a.yaml", "cases: []\n")], "policy check"), 3);
-    assert_eq!(code(&[("a.cedar", &ticks)], "policy check"), 0);
+    assert_eq!(code(&[("a.cedar", &ticks)], "policy check"), 2);
+    assert_eq!(code(&[("a.cedar", &ticks)], "ci"), 3);
     assert_eq!(code(&[("a.cedar", &ticks)], "policy check --min-coverage 1"), 3);
     assert_eq!(code(&[("a.cedar", &ticks.replace("tick\"", "tock\""))], "policy check"), 2);
     assert_eq!(code(&[("a.cedar", &ticks)], "policy check nowhere"), 1);
@@ -96,7 +97,10 @@ fn the_exit_code_tells_findings_from_tests() {
 
 #[test]
 fn nobody_and_no_state_file_is_needed() {
-    let place = place(&[("a.cedar", &permit("a", "tick"))]);
+    let place = place(&[
+        ("a.cedar", &permit("a", "tick")),
+        ("tests/a.yaml", "cases: [{actor: server, op: tick, expect: deny}]"),
+    ]);
     let mut command = place.command(&["policy", "check"]);
     assert!(command.env_remove("LOGNAME").status().unwrap().success());
     assert!(!place.path().join(".ok").exists());
@@ -131,5 +135,23 @@ fn what_steers_a_terminal_is_not_passed_on() {
     for format in ["human", "junit", "github"] {
         let ran = place.ok(&format!("policy check --format {format}"));
         assert!(!ran.stdout.contains('\u{1b}'), "{format}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_file_that_nothing_reads_is_found_whatever_the_format_and_a_folder_without_policies_is_refused() {
+    let tested = TESTS.replace("{actor: max, op: tick, expect: allow}", "{actor: max, op: tick, expect: deny}");
+    let files = [("a.cedar", permit("ticks", "tick")), ("tests/a.yaml", tested), ("sub/approvals.yml", String::new())];
+    let place = place(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
+    for format in ["human", "json", "junit", "sarif", "github"] {
+        let ran = place.ok(&format!("policy check --format {format}"));
+        assert_eq!((ran.code, ran.stdout.contains("sub/approvals.yml")), (2, true), "{ran}");
+    }
+    let empty = Place::new();
+    fs::create_dir(empty.path().join("policies")).unwrap();
+    for command in ["policy check", "policy diff", "policy apply", "policy propose", "ci"] {
+        let ran = empty.ok(command);
+        assert_eq!(ran.code, 1, "{ran}");
+        assert!(ran.stderr.contains("`policies` holds no policies"), "{ran}");
     }
 }

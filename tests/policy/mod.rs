@@ -13,25 +13,30 @@ mod pack;
 mod testing;
 
 use ok::gate::fixture;
-use ok::policy::Bundle;
 use ok::policy::check::{Options, Report};
+use ok::policy::{Bundle, Finding, codes};
 
 /// Checks a bundle with the product's operations.
 pub fn check(bundle: &Bundle) -> Report {
     fixture::check(&ok::operations::ALL, bundle, &Options::default())
 }
 
-/// Each finding of a bundle as `file:line code`.
-pub fn found(files: &[(&str, &str)]) -> Vec<String> {
+/// The findings of a few files, but for those that a bundle without policies or tests has anyway.
+fn findings(files: &[(&str, &str)]) -> Vec<Finding> {
     let report = check(&Bundle::new(files.iter().copied()));
-    let all = report.findings.iter().chain(report.tests());
-    all.map(|finding| format!("{}:{} {}", finding.file, finding.line, finding.code)).collect()
+    let partial = |finding: &&Finding| matches!(finding.code, codes::UNTESTED | codes::NO_POLICIES);
+    report.findings.iter().chain(report.tests()).filter(|finding| !partial(finding)).cloned().collect()
+}
+
+/// Each finding as `file:line code`.
+pub fn found(files: &[(&str, &str)]) -> Vec<String> {
+    let told = |finding: &Finding| format!("{}:{} {}", finding.file, finding.line, finding.code);
+    findings(files).iter().map(told).collect()
 }
 
 /// The messages instead.
 pub fn messages(files: &[(&str, &str)]) -> Vec<String> {
-    let report = check(&Bundle::new(files.iter().copied()));
-    report.findings.iter().chain(report.tests()).map(|finding| finding.message.clone()).collect()
+    findings(files).into_iter().map(|finding| finding.message).collect()
 }
 
 /// A formatted policy that permits an operation.

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use ok::gate::fixture;
-use ok::policy::Bundle;
 use ok::policy::check::Options;
+use ok::policy::{Bundle, Folder};
 
 fn pack() -> Bundle {
-    Bundle::from_dir(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/policies"))).unwrap()
+    let folder = Folder::of_policies(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/policies"))).unwrap();
+    assert_eq!(folder.unread, Vec::<String>::new());
+    folder.bundle
 }
 
 #[test]

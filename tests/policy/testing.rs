@@ -107,7 +107,25 @@ fn tests_that_match_nothing_are_no_success() {
     assert_eq!(found(&empty), ["tests/a.yaml:1 no_tests_run"]);
     let options = Options { min_coverage: Some(0), ..Options::default() };
     let report = fixture::check(&ok::operations::ALL, &Bundle::new([("a.cedar", policy.as_str())]), &options);
-    assert!(!report.is_tested() && report.is_clean());
+    assert!(!report.is_tested());
+    assert!(report.findings.iter().all(|finding| finding.code == "policies_untested"));
+}
+
+#[test]
+fn a_bundle_without_tests_or_without_policies_is_told_so() {
+    let told = |files: &[(&str, &str)], must_test: bool| {
+        let options = Options { must_test, ..Options::default() };
+        let report = fixture::check(&ok::operations::ALL, &Bundle::new(files.iter().copied()), &options);
+        report.findings.iter().chain(report.tests()).map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let policy = permit("ticks", "tick");
+    let untested = [("a.cedar", policy.as_str())];
+    assert_eq!(told(&untested, false), ["a.cedar:1: the policies have no tests [policies_untested]"]);
+    let none = "tests:1: no test was run: there is no case in tests/*.yaml [no_tests_run]";
+    assert_eq!(told(&untested, true), [none]);
+    assert_eq!(told(&[], false), ["*.cedar:1: there are no policies [no_policies]"]);
+    let comment = [("a.cedar", "// nothing yet\n")];
+    assert_eq!(told(&comment, false), ["a.cedar:1: there are no policies [no_policies]"]);
 }
 
 #[test]

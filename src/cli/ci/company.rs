@@ -10,6 +10,7 @@ use super::super::client::Session;
 use super::super::exit::Failure;
 use super::super::policy::check::Checked;
 use super::super::policy::compared::{number, rows, word};
+use super::super::policy::lock::PolicyLock;
 use super::Ci;
 use super::steps::{Status, Step, UNLOADED};
 use crate::types::impact::grouped;
@@ -24,13 +25,16 @@ pub struct Company {
     pub drift: Option<Value>,
     no_diff: Option<Step>,
     no_drift: Option<Step>,
+    /// Whether the folder was made from what is in force, by hand or not.
+    taken_over: bool,
 }
 
 impl Company {
     /// Nothing was asked; `bad` where it should have been.
     fn absent(why: &str, bad: bool) -> Company {
         let diff = if bad { Step::new("diff", Status::Broken, why) } else { Step::skipped("diff", why) };
-        Company { diff: None, drift: None, no_diff: Some(diff), no_drift: Some(Step::skipped("drift", why)) }
+        let drift = Step::skipped("drift", why);
+        Company { diff: None, drift: None, no_diff: Some(diff), no_drift: Some(drift), taken_over: false }
     }
 
     pub fn steps(&self, ci: &Ci) -> Vec<Step> {
@@ -43,7 +47,8 @@ impl Company {
             }
             (None, None) => {}
         }
-        steps.extend(self.drift.as_ref().map(drift).or_else(|| self.no_drift.clone()));
+        steps
+            .extend(self.drift.as_ref().map(|answer| drift(answer, self.taken_over)).or_else(|| self.no_drift.clone()));
         steps
     }
 }
@@ -88,7 +93,14 @@ impl Ci {
             Ok(Err(refused)) => (None, Some(Step::new("drift", Status::Broken, problems(&refused)))),
             Err(failure) => (None, Some(Step::new("drift", Status::Broken, said(failure)))),
         };
-        Company { diff, drift, no_diff, no_drift }
+        let taken_over = drift.as_ref().is_some_and(|drift| self.is_from(word(drift, "/applied_hash"), checked));
+        Company { diff, drift, no_diff, no_drift, taken_over }
+    }
+
+    /// Whether the folder holds what has this hash, or was exported when that was in force.
+    fn is_from(&self, hash: &str, checked: &Checked<'_>) -> bool {
+        let lock = PolicyLock::read(&self.dir).ok().flatten();
+        checked.bundle.hash().as_str() == hash || lock.is_some_and(|lock| lock.hash == hash)
     }
 }
 
@@ -165,11 +177,14 @@ fn impact(answer: &Value) -> Step {
 }
 
 /// `in sync`
-fn drift(answer: &Value) -> Step {
+fn drift(answer: &Value, taken_over: bool) -> Step {
     let status = word(answer, "/status").replace('_', " ");
     if answer.get("drifted") != Some(&Value::Bool(true)) {
         return Step::new("drift", Status::Passed, status);
     }
     let (version, change) = (number(answer, "/applied_version"), word(answer, "/declared_change"));
+    if taken_over {
+        return Step::new("drift", Status::Differs, format!("{status}: version {version} was taken over here"));
+    }
     Step::new("drift", Status::Findings, format!("{status}: version {version} is not what {change} declares"))
 }

@@ -63,7 +63,7 @@ const ORDER: [&str; 5] = ["format", "lint", "schema", "validation", "approvals"]
 fn step_of(finding: &Finding) -> &'static str {
     match finding.code {
         codes::FORMAT => "format",
-        codes::SHADOWED | codes::ALLOWS_ALL => "lint",
+        codes::SHADOWED | codes::ALLOWS_ALL | codes::UNREAD => "lint",
         codes::SCHEMA | codes::REDEFINED => "schema",
         codes::APPROVALS | codes::APPROVALS_FILE | codes::APPROVALS_POOL => "approvals",
         _ => "validation",
@@ -109,7 +109,6 @@ fn tests(checked: &Checked<'_>) -> Step {
     let none = checked.report.too_little.iter().find(|finding| finding.code == codes::NO_TESTS);
     match none {
         Some(finding) => Step::new("tests", Status::Failed, finding.message.as_str()),
-        None if run.files == 0 => Step::skipped("tests", "there are none"),
         None => {
             let status = if said.len() > 1 { Status::Failed } else { Status::Passed };
             Step::new("tests", status, said.join(", "))

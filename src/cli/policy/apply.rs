@@ -11,8 +11,10 @@ use super::super::save::write;
 use super::super::{Context, show};
 use super::compared;
 use super::lock::PolicyLock;
+use super::read;
 use super::rollout::{Outcome, Rollout};
 use crate::policy::Bundle;
+use crate::policy::folder::PROPOSALS;
 use crate::policy::plan::Plan;
 use crate::types::refusal::Code;
 
@@ -80,12 +82,19 @@ struct How {
 /// What a folder or a plan would put into force.
 struct Wanted {
     bundle: Bundle,
-    /// The version that it was made from.
-    base: Option<i64>,
-    /// The log of the company that a plan was made for.
-    company: Option<String>,
+    /// The plan that holds it.
+    plan: Option<Plan>,
+    /// What was in force when the folder was applied or exported last.
+    lock: Option<PolicyLock>,
     /// Where the lock stands.
     dir: Option<PathBuf>,
+}
+
+/// Why what is in force is not what this was made from.
+struct Moved {
+    /// The last version that is known here, to tell what came after it.
+    from: Option<i64>,
+    why: String,
 }
 
 impl Wanted {
@@ -94,49 +103,87 @@ impl Wanted {
         if from.is_file() {
             let plan = std::fs::read_to_string(from).map_err(|error| told(&error))?;
             let plan = Plan::parse(&plan).map_err(|error| told(&error))?;
-            return Ok(Wanted {
-                bundle: plan.bundle(),
-                base: Some(plan.base.version),
-                company: Some(plan.company),
-                dir: None,
-            });
+            return Ok(Wanted { bundle: plan.bundle(), plan: Some(plan), lock: None, dir: None });
         }
-        let bundle = Bundle::from_dir(from).map_err(|error| Failure::new(error.to_string()))?;
-        let base = PolicyLock::read(from)?.map(|lock| lock.version);
-        Ok(Wanted { bundle, base, company: None, dir: Some(from.to_owned()) })
+        let (bundle, lock) = (read(from)?, PolicyLock::read(from)?);
+        Ok(Wanted { bundle, plan: None, lock, dir: Some(from.to_owned()) })
     }
 
-    fn proposal(&self, how: &How) -> Value {
+    /// The input of `policy.propose`: made from what is in force, which it fits.
+    fn proposal(&self, how: &How, applied: &Value) -> Value {
         json!({
-            "files": self.bundle.files, "reason": how.reason, "commit": how.commit, "base_version": self.base,
+            "files": self.bundle.files, "reason": how.reason, "commit": how.commit,
+            "base_version": applied.get("version"),
         })
     }
 
-    /// What is in force. A plan is for one company, and what was made from another version is told what came between.
-    async fn fits(&self, session: &mut Session, context: &Context) -> Result<Value, Failure> {
-        let applied = session.call(context, "policy.applied", json!({})).await??;
+    fn is(&self, applied: &Value) -> bool {
+        applied.get("hash").and_then(Value::as_str) == Some(self.bundle.hash().as_str())
+    }
+
+    /// What is in force. A plan is for one company, and what was made from something else is told what came between.
+    async fn fits(&self, how: &How, session: &mut Session, context: &Context) -> Result<Value, Failure> {
+        let mut applied = session.call(context, "policy.applied", json!({ "limit": EARLIER })).await??;
         let text = |field: &str| applied.get(field).and_then(Value::as_str).unwrap_or_default();
-        if let Some(company) = self.company.as_deref().filter(|company| *company != text("company")) {
-            let message = format!("the plan was made for the company {company}; this is {}", text("company"));
+        let plan = self.plan.as_ref().filter(|plan| plan.company != text("company"));
+        if let Some(plan) = plan {
+            let message = format!("the plan was made for the company {}; this is {}", plan.company, text("company"));
             return Err(Failure::new(message));
         }
-        let version = applied.get("version").and_then(Value::as_i64);
-        let other = self.base.filter(|base| Some(*base) != version && self.bundle.hash().as_str() != text("hash"));
-        let Some(base) = other else { return Ok(applied) };
-        let input = json!({ "from": base, "impact": false });
-        if let Ok(between) = session.call(context, "policy.diff", input).await? {
-            show::note(&format!("what came between version {base} and {}:", show::cell(applied.get("version"))));
-            show::note(&compared::text(&between));
+        let Some(moved) = self.moved(how, &applied).filter(|_| !self.is(&applied)) else {
+            client::set(&mut applied, "earlier", json!([]));
+            return Ok(applied);
+        };
+        if let Some(from) = moved.from {
+            let input = json!({ "from": from, "impact": false });
+            if let Ok(between) = session.call(context, "policy.diff", input).await? {
+                show::note(&format!("what came between version {from} and {}:", show::cell(applied.get("version"))));
+                show::note(&compared::text(&between));
+            }
         }
-        let with = applied.get("change").and_then(Value::as_str).map(|change| format!(" with {change}"));
-        Err(Failure::new(format!(
-            "{} was made from version {base}; version {} is in force, applied by {}{}. Take it over with `ok policy export`, then apply again",
-            self.dir.as_ref().map_or("the plan".into(), |dir| dir.display().to_string()),
-            show::cell(applied.get("version")),
-            text("by"),
-            with.unwrap_or_default(),
-        )))
+        Err(Failure::new(format!("{}. Take it over with `ok policy export`, then apply again", moved.why)))
     }
+
+    fn moved(&self, how: &How, applied: &Value) -> Option<Moved> {
+        let in_force = in_force(applied);
+        let made_from = |what: &str, base: i64| Moved {
+            from: Some(base),
+            why: format!("{what} was made from version {base}; {in_force}"),
+        };
+        match (&self.plan, &self.lock, &how.commit) {
+            (Some(plan), ..) => {
+                let other = applied.get("version").and_then(Value::as_i64) != Some(plan.base.version);
+                other.then(|| made_from("the plan", plan.base.version))
+            }
+            (None, Some(lock), _) if lock.is_of(applied) => None,
+            (None, lock, Some(_)) => unknown_to_git(lock.is_some(), applied, &in_force),
+            (None, Some(lock), None) => {
+                let dir = self.dir.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default();
+                Some(made_from(&dir, lock.version))
+            }
+            (None, None, None) => None,
+        }
+    }
+}
+
+/// How many earlier versions are asked for, to find the last one that came with a commit.
+const EARLIER: u32 = 200;
+
+/// What came with a commit is an ancestor of the next one: that is git's business. What somebody brought into force by hand
+/// is in no commit, unless none ever came before.
+fn unknown_to_git(has_lock: bool, applied: &Value, in_force: &str) -> Option<Moved> {
+    let has_commit = |version: &Value| version.get("commit").is_some_and(Value::is_string);
+    let earlier = applied.get("earlier").and_then(Value::as_array).into_iter().flatten();
+    let last = earlier.filter(|version| has_commit(version)).find_map(|version| version.get("version")?.as_i64());
+    let known = has_commit(applied) || (last.is_none() && !has_lock);
+    (!known).then(|| Moved { from: last, why: format!("{in_force}, and no commit brought it") })
+}
+
+/// `version 3 is in force, applied by ana with chg_…`
+fn in_force(applied: &Value) -> String {
+    let with = applied.get("change").and_then(Value::as_str).map(|change| format!(" with {change}"));
+    let [version, by] = ["version", "by"].map(|field| show::cell(applied.get(field)));
+    format!("version {version} is in force, applied by {by}{}", with.unwrap_or_default())
 }
 
 impl Apply {
@@ -146,35 +193,59 @@ impl Apply {
         let outcome = self.walk(&wanted, &mut session, context).await;
         session.close().await;
         let outcome = outcome?;
-        if let (Outcome::Applied(applied) | Outcome::Same(applied), Some(dir)) = (&outcome, &wanted.dir) {
-            PolicyLock::new(applied, &wanted.bundle).write(dir)?;
+        if let Some(dir) = &wanted.dir {
+            match (&outcome, &wanted.lock) {
+                (Outcome::Applied(applied) | Outcome::Same(applied), _) => {
+                    PolicyLock::new(applied, &wanted.bundle).write(dir)?;
+                }
+                (Outcome::Waits { change, .. }, Some(lock)) => {
+                    PolicyLock { proposed: Some(change.clone()), ..lock.clone() }.write(dir)?;
+                }
+                (Outcome::Waits { .. }, None) => {}
+            }
         }
         told(context, &outcome)
     }
 
     async fn walk(&self, wanted: &Wanted, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
-        let applied = wanted.fits(session, context).await?;
-        if applied.get("hash").and_then(Value::as_str) == Some(wanted.bundle.hash().as_str()) {
+        let applied = wanted.fits(&self.how, session, context).await?;
+        if wanted.is(&applied) {
             return Ok(Outcome::Same(applied));
         }
-        let rollout = Rollout { proposal: wanted.proposal(&self.how), wait: Duration::from_secs(self.wait) };
+        let rollout = Rollout { proposal: wanted.proposal(&self.how, &applied), wait: Duration::from_secs(self.wait) };
         rollout.walk(session, context).await
     }
 }
 
 impl Propose {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let proposed = if self.from_approvals.is_empty() {
-            Wanted::read(&self.dir)?.proposal(&self.how)
-        } else {
-            json!({ "from_approvals": self.from_approvals, "reason": self.how.reason, "commit": self.how.commit })
-        };
-        let change = client::call(context, "policy.propose", proposed).await?;
+        let wanted = if self.from_approvals.is_empty() { Some(Wanted::read(&self.dir)?) } else { None };
+        let mut session = Session::open(context).await?;
+        let proposed = self.propose(wanted.as_ref(), &mut session, context).await;
+        session.close().await;
+        let change = proposed?;
         let id = show::cell(change.get("id"));
-        let path = self.dir.join("proposals").join(format!("{id}.yaml"));
+        let path = self.dir.join(PROPOSALS).join(format!("{id}.yaml"));
         write(&path, &proposal(&change)?)?;
         show::note(&format!("wrote {}", path.display()));
         context.show(&change, || show::fields(&["id", "state", "base_version", "hash", "reason"], &change))
+    }
+}
+
+impl Propose {
+    async fn propose(
+        &self,
+        wanted: Option<&Wanted>,
+        session: &mut Session,
+        context: &Context,
+    ) -> Result<Value, Failure> {
+        let input = match wanted {
+            Some(wanted) => wanted.proposal(&self.how, &wanted.fits(&self.how, session, context).await?),
+            None => {
+                json!({ "from_approvals": self.from_approvals, "reason": self.how.reason, "commit": self.how.commit })
+            }
+        };
+        Ok(session.call(context, "policy.propose", input).await??)
     }
 }
 

@@ -8,11 +8,11 @@ use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::show::{self, Format};
 use super::super::{Context, client};
-use super::{human, machine};
+use super::{folder, human, machine};
 use crate::gate::fixture;
 use crate::operations;
-use crate::policy::check::{Options, Report, formatted};
-use crate::policy::{Bundle, Finding};
+use crate::policy::check::{self, Options, Report, formatted};
+use crate::policy::{Bundle, Finding, Folder};
 
 /// Check a folder of policies, and run its tests
 ///
@@ -90,10 +90,17 @@ impl Check {
             let flags = "--fix, --mutate, --min-coverage and --min-mutation";
             return Err(Failure::Usage(format!("{flags} work without a server")));
         }
-        let bundle = Bundle::from_dir(&self.dir).map_err(|error| Failure::new(error.to_string()))?;
-        let answer = client::call(context, "policy.check", json!({ "files": bundle.files })).await?;
+        let Folder { bundle, unread } = folder(&self.dir)?;
+        let mut answer = client::call(context, "policy.check", json!({ "files": bundle.files })).await?;
+        if let Some(problems) = answer.get_mut("problems").and_then(Value::as_array_mut) {
+            // The server does not see them.
+            problems.extend(unread.iter().map(|file| machine::problem(&check::unread(file))));
+        }
         let rows = |pointer: &str| answer.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
         let (problems, failed) = (rows("/problems"), rows("/tests/failed"));
+        if !problems.is_empty() {
+            client::set(&mut answer, "ok", false);
+        }
         context.show(&answer, || {
             show::table(&["file", "line", "code", "message"], &problems)?;
             show::table(&["file", "line", "code", "message"], &failed)?;
@@ -107,12 +114,11 @@ impl Check {
     }
 
     pub fn run(&self, format: Format) -> Result<Exit, Failure> {
-        let told = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
-        let mut bundle = Bundle::from_dir(&self.dir).map_err(|error| told(&error))?;
+        let Folder { mut bundle, unread } = folder(&self.dir)?;
         if self.fix {
             fix(&self.dir, &mut bundle)?;
         }
-        let report = fixture::check(&operations::ALL, &bundle, &self.measures.options());
+        let report = fixture::check(&operations::ALL, &bundle, &Options { unread: &unread, ..self.measures.options() });
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
         match format {
             Format::Human => human::show(&checked)?,

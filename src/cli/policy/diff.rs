@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, client};
-use super::compared;
+use super::{compared, read};
 use crate::policy::Bundle;
 use crate::policy::plan::{Base, Plan};
 use crate::types::impact::Budgets;
@@ -40,7 +40,7 @@ pub struct Diff {
 
 impl Diff {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let bundle = Bundle::from_dir(&self.dir).map_err(|error| Failure::new(error.to_string()))?;
+        let bundle = read(&self.dir)?;
         let input = json!({
             "files": bundle.files,
             "since": self.since,

@@ -11,7 +11,8 @@ use super::super::save::write;
 use super::super::{Context, show};
 use super::explain::list;
 use super::lock::PolicyLock;
-use crate::policy::Bundle;
+use crate::policy::folder::PRODUCT_SCHEMA;
+use crate::policy::{Bundle, Folder};
 
 /// Export the policies in force
 ///
@@ -62,15 +63,13 @@ fn printed(exported: &Value) -> String {
 
 /// Writes the files; what else lies in the folder is left there, and told.
 fn save(dir: &Path, bundle: &Bundle, exported: &Value) -> Result<(), Failure> {
-    let before = if dir.is_dir() { Bundle::from_dir(dir).ok() } else { None };
+    let before = if dir.is_dir() { Folder::read(dir).ok() } else { None };
     for (path, text) in &bundle.files {
         write(&dir.join(path), text)?;
     }
-    if !bundle.files.contains_key("schema.cedarschema") {
-        write(&dir.join("schema.cedarschema"), exported.get("schema").and_then(Value::as_str).unwrap_or_default())?;
-    }
-    let left = before.into_iter().flat_map(|before| before.files.into_keys());
-    for path in left.filter(|path| !bundle.files.contains_key(path) && path != "schema.cedarschema") {
+    write(&dir.join(PRODUCT_SCHEMA), exported.get("schema").and_then(Value::as_str).unwrap_or_default())?;
+    let left = before.into_iter().flat_map(|before| before.bundle.files.into_keys());
+    for path in left.filter(|path| !bundle.files.contains_key(path)) {
         show::note(&format!("{} is not in force; remove it, or apply it", dir.join(path).display()));
     }
     Ok(())

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use crate::cli::exit::Failure;
 use crate::cli::save::write;
 use crate::policy::Bundle;
+use crate::policy::folder::LOCK;
 
-const NAME: &str = "policy.lock";
 const HEAD: &str = "# What was in force last. Written by `ok policy apply` and `ok policy export`; do not edit.\n";
 
 /// What stands in the file.
@@ -26,6 +26,9 @@ pub struct PolicyLock {
     pub change: Option<String>,
     /// Its position in the log.
     pub event: i64,
+    /// The change that was proposed from this folder since, and waits for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<String>,
     /// The SHA-256 of each file, hex, by path.
     pub files: BTreeMap<String, String>,
 }
@@ -40,13 +43,14 @@ impl PolicyLock {
             hash: bundle.hash().to_string(),
             change: applied.get("change").and_then(Value::as_str).map(str::to_owned),
             event: number("event"),
+            proposed: None,
             files: bundle.files.iter().map(sum).collect(),
         }
     }
 
     /// The lock of a folder; none if it was never applied.
     pub fn read(dir: &Path) -> Result<Option<PolicyLock>, Failure> {
-        let path = dir.join(NAME);
+        let path = dir.join(LOCK);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -56,8 +60,14 @@ impl PolicyLock {
         serde_yaml::from_str(&text).map(Some).map_err(wrong)
     }
 
+    /// Whether what is in force is what this folder was made from: the same content, or the change that was proposed from it.
+    pub fn is_of(&self, applied: &Value) -> bool {
+        let is = |field: &str, known: &str| applied.get(field).and_then(Value::as_str) == Some(known);
+        is("hash", &self.hash) || self.proposed.as_deref().is_some_and(|change| is("change", change))
+    }
+
     pub fn write(&self, dir: &Path) -> Result<(), Failure> {
         let text = serde_yaml::to_string(self).map_err(|error| Failure::new(error.to_string()))?;
-        write(&dir.join(NAME), &format!("{HEAD}{text}"))
+        write(&dir.join(LOCK), &format!("{HEAD}{text}"))
     }
 }

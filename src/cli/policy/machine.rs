@@ -8,7 +8,7 @@ use super::check::Checked;
 use crate::policy::codes::{self, Code};
 use crate::policy::{Finding, Severity};
 
-fn problem(finding: &Finding) -> Value {
+pub fn problem(finding: &Finding) -> Value {
     json!({
         "file": finding.file, "line": finding.line, "span": finding.span, "code": finding.code,
         "severity": finding.severity, "message": finding.message, "help": finding.help,

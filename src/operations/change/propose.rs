@@ -71,12 +71,12 @@ impl Change for Propose {
     }
 
     fn prepare(input: &NewChange, read: &Reader<'_>) -> Result<(), Stop> {
-        compiled(&Bundle::sent(input.content.files.clone()), read).map(drop)
+        compiled(&Bundle { files: input.content.files.clone() }, read).map(drop)
     }
 
     fn run(permit: Permit<Self>, input: NewChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let NewChange { target: ChangeTarget::Policy, content, reason, base_version } = input;
-        let bundle = Bundle::sent(content.files);
+        let bundle = Bundle { files: content.files };
         let proposal = Proposal { bundle, reason, base_version, commit: None, rolls_back: None };
         Ok(propose(&proposal, permit.actor(), draft)?.into())
     }

@@ -97,7 +97,7 @@ impl Query for Check {
         }
         let directory = directory(read);
         let options = Options { directory: Some(&directory), most: Some(MOST), ..Options::default() };
-        let report = fixture::check(&crate::operations::ALL, &Bundle::sent(input.files), &options);
+        let report = fixture::check(&crate::operations::ALL, &Bundle { files: input.files }, &options);
         Ok(Checked {
             ok: report.is_clean() && report.is_tested(),
             policies: report.policies,

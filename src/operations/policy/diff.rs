@@ -88,7 +88,7 @@ impl Query for Diff {
             return Err(Refusal::conflict(format!("version {version} is in force, not {base}")).into());
         }
         let candidate = match input.files {
-            Some(files) => Bundle::sent(files),
+            Some(files) => Bundle { files },
             None => bundle.clone(),
         };
         let (base, bundle) = match input.from {

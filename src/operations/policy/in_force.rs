@@ -165,12 +165,14 @@ pub struct AppliedVersion {
     pub at: Time,
     /// The change that brought it, if one did.
     pub change: Option<String>,
+    /// The commit that the change came from.
+    pub commit: Option<String>,
 }
 
 impl From<store::Applied> for AppliedVersion {
     fn from(applied: store::Applied) -> AppliedVersion {
-        let store::Applied { version, hash, by, at, change, .. } = applied;
-        AppliedVersion { version, hash, by, at, change }
+        let store::Applied { version, hash, by, at, change, commit, .. } = applied;
+        AppliedVersion { version, hash, by, at, change, commit }
     }
 }
 

@@ -88,7 +88,7 @@ fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
 /// The files that are proposed, and what a rule from approvals lets through that nobody approved.
 fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<(Bundle, Vec<String>), Stop> {
     match (&input.files, input.version, &input.from_approvals) {
-        (Some(files), None, None) => Ok((Bundle::sent(files.clone()), Vec::new())),
+        (Some(files), None, None) => Ok((Bundle { files: files.clone() }, Vec::new())),
         (None, Some(version), None) => {
             let unknown = || Refusal::field("version", format!("there was no version {version}"));
             Ok((read.bundle_of(version)?.ok_or_else(unknown)?, Vec::new()))

@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub use format::formatted;
 pub use pools::{Directory, Person};
 
+use super::bundle::{is_policy, is_test};
 use super::codes::Severity;
 use super::finding::code;
 use super::kinds::of_schema;
@@ -31,8 +32,23 @@ pub struct Options<'a> {
     pub min_mutation: Option<u8>,
     /// The company's people, for the thresholds of approvals.
     pub directory: Option<&'a Directory>,
+    /// Whether it is a failure that there are no tests; else it is a warning.
+    pub must_test: bool,
+    /// Files of the folder that nothing reads.
+    pub unread: &'a [String],
     /// The most evaluations that the tests may cost: cases times policies. No bound unless given.
     pub most: Option<usize>,
+}
+
+impl Options<'_> {
+    fn mutates(&self) -> bool {
+        self.mutate || self.min_mutation.is_some()
+    }
+
+    /// Whether something is asked that only tests can answer.
+    fn measures(&self) -> bool {
+        self.mutates() || self.min_coverage.is_some()
+    }
 }
 
 /// What was found.
@@ -81,6 +97,7 @@ pub fn check(schema: &str, bundle: &Bundle, stage: &(dyn Stage + Sync), options:
 
 fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) -> Report {
     let mut findings = format::findings(bundle);
+    findings.extend(options.unread.iter().map(|file| unread(file)));
     let mut report = match Snapshot::load(schema, bundle) {
         Err(errors) => {
             findings.extend(errors);
@@ -95,6 +112,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
         }
         Ok(snapshot) => {
             findings.extend(snapshot.lint());
+            findings.extend(emptiness(bundle, &snapshot, options));
             let text = bundle.files.get(approvals::FILE).map(String::as_str).unwrap_or_default();
             findings.extend(pools::unused(&of_schema(schema), &snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
@@ -108,6 +126,23 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
     report
 }
 
+/// That nothing reads a file of the folder.
+pub fn unread(file: &str) -> Finding {
+    Finding::new(code::UNREAD, file, 1, (0, 0), "the file is not read")
+}
+
+/// What a bundle lacks altogether.
+fn emptiness(bundle: &Bundle, snapshot: &Snapshot, options: &Options<'_>) -> Option<Finding> {
+    let Some((file, _)) = bundle.files.iter().find(|(file, _)| is_policy(file)) else {
+        return Some(Finding::new(code::NO_POLICIES, "*.cedar", 1, (0, 0), "there are no policies"));
+    };
+    if snapshot.policies().next().is_none() {
+        return Some(Finding::new(code::NO_POLICIES, file, 1, (0, 0), "there are no policies"));
+    }
+    let untested = !options.must_test && !options.measures() && !bundle.files.keys().any(|file| is_test(file));
+    untested.then(|| Finding::new(code::UNTESTED, file, 1, (0, 0), "the policies have no tests"))
+}
+
 fn tested(
     bundle: &Bundle,
     snapshot: Arc<Snapshot>,
@@ -118,13 +153,13 @@ fn tested(
     let policies = snapshot.policies().count();
     let cases = options.most.map_or(usize::MAX, |most| most / policies.max(1));
     let run = testing::run(bundle, &snapshot, stage, cases);
-    let mutate = options.mutate || options.min_mutation.is_some();
-    let asked_for = run.files > 0 || options.min_coverage.is_some() || mutate;
-    let coverage = asked_for.then(|| testing::cover(&run, &snapshot));
+    let mutate = options.mutates();
+    let measured = run.files > 0 || options.measures();
+    let coverage = measured.then(|| testing::cover(&run, &snapshot));
     let mutation = mutate.then(|| testing::mutate(&run, &snapshot));
     let mut too_little = Vec::new();
-    let file = bundle.files.keys().find(|file| super::bundle::is_test(file)).map_or("tests", String::as_str);
-    if run.asked.is_empty() && run.invalid.is_empty() && asked_for {
+    let file = bundle.files.keys().find(|file| is_test(file)).map_or("tests", String::as_str);
+    if run.asked.is_empty() && run.invalid.is_empty() && (measured || options.must_test) {
         too_little.push(Finding::new(
             code::NO_TESTS,
             file,

@@ -14,10 +14,13 @@ use cedar_policy_core::validator::json_schema::Fragment;
 use cedar_policy_core::validator::{RawName, ValidatorEntityTypeKind};
 
 use super::approvals::KIND_TYPE;
-use crate::policy::bundle::GENERATED;
 use crate::policy::finding::{SCHEMA_FILE, Source, code};
+use crate::policy::folder::PRODUCT_SCHEMA;
 use crate::policy::lexer::{Tokens, out_of_bounds};
 use crate::policy::{Bundle, Finding, kinds};
+
+/// How the product's own schema begins.
+const GENERATED: &str = "// The company as policies see it. The actions below are generated from the operations.\n";
 
 /// Each approval kind with its value.
 pub(super) type Kinds = BTreeMap<String, Value>;
@@ -33,9 +36,7 @@ pub(super) struct Known {
 pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> Result<Known, Finding> {
     let ours = &kinds::schema_for(ours, bundle);
     let known = product(ours)?;
-    // An exported schema is the product's own, if perhaps of another version.
-    let own = |theirs: &&String| !theirs.starts_with(GENERATED);
-    let Some(theirs) = bundle.files.get(SCHEMA_FILE).filter(own) else { return Ok(known) };
+    let Some(theirs) = bundle.files.get(SCHEMA_FILE) else { return Ok(known) };
     match extended(ours, theirs) {
         Ok(schema) => Ok(Known { schema, ..known }),
         Err(mut found) => {
@@ -68,6 +69,11 @@ fn extended(ours: &str, theirs: &str) -> Result<Schema, Vec<Finding>> {
     let told = |error: &dyn miette::Diagnostic| vec![source.diagnostic(code::SCHEMA, error, (0, 0))];
     if let Some((at, what)) = out_of_bounds(theirs) {
         return Err(vec![source.finding(code::SCHEMA, (at, 1), what)]);
+    }
+    if theirs.starts_with(GENERATED) {
+        let what = format!("this begins with the product's own schema, which is exported as `{PRODUCT_SCHEMA}`");
+        let finding = source.finding(code::REDEFINED, (0, GENERATED.len()), what);
+        return Err(vec![finding.helped("keep what you declare yourself, and take the rest out")]);
     }
     let parse = |text| {
         let parsed = Fragment::<RawName>::from_cedarschema_str(text, Extensions::all_available());

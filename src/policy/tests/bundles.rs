@@ -2,17 +2,60 @@
 
 use std::fs;
 
-use crate::policy::{Bundle, BundleError};
+use crate::policy::{Bundle, Folder, FolderError};
+
+fn folder(files: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for path in files {
+        let at = folder.path().join(path);
+        fs::create_dir_all(at.parent().expect("a folder")).expect("a folder");
+        fs::write(at, format!("// {path}")).expect("a file");
+    }
+    folder
+}
 
 #[test]
 fn a_folder_gives_its_policy_files_by_relative_path() {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::create_dir(folder.path().join("base")).expect("a folder");
-    for (path, text) in [("base/tokens.cedar", "// t"), ("a.cedar", "// a"), ("readme.md", "no"), (".b.cedar", "no")] {
-        fs::write(folder.path().join(path), text).expect("a file");
+    let folder =
+        folder(&["base/tokens.cedar", "a.cedar", "schema.cedarschema", "readme.md", ".b.cedar", ".git/c.cedar"]);
+    let read = Folder::of_policies(folder.path()).expect("a bundle");
+    let files = ["a.cedar", "base/tokens.cedar", "schema.cedarschema"].map(|path| (path, format!("// {path}")));
+    assert_eq!(read, Folder { bundle: Bundle::new(files), unread: Vec::new() });
+}
+
+#[test]
+fn every_file_is_read_known_or_told() {
+    let beside = ["ok.cedarschema", "policy.lock", "proposals/chg_1.yaml", "docs/why.md"];
+    let unread = [
+        "a.Cedar",
+        "a.cedar~",
+        "approvals.yml",
+        "limit.yaml",
+        "notes.txt",
+        "proposals/a.yml",
+        "sub/approvals.yaml",
+        "sub/limits.yaml",
+        "sub/ok.cedarschema",
+        "sub/policy.lock",
+        "sub/schema.cedarschema",
+        "sub/tests/a.yaml",
+        "tests/deep/a.yml",
+        "tests/notes",
+    ];
+    let read = ["a.cedar", "approvals.yaml", "limits.yaml", "sub/b.cedar", "tests/a.yaml", "tests/deep/a.yaml"];
+    let folder = folder(&[beside.as_slice(), &unread, &read].concat());
+    let found = Folder::read(folder.path()).expect("a bundle");
+    assert_eq!(found.unread, unread);
+    assert_eq!(found.bundle.files.keys().collect::<Vec<_>>(), read);
+}
+
+#[test]
+fn a_folder_without_policies_is_no_folder_of_policies() {
+    for files in [&[][..], &["tests/a.yaml", "approvals.yaml", "a.Cedar"][..]] {
+        let folder = folder(files);
+        let error = Folder::of_policies(folder.path()).expect_err("no policies");
+        assert!(error.to_string().ends_with("holds no policies: no file in it ends with .cedar"), "{error}");
     }
-    let bundle = Bundle::from_dir(folder.path()).expect("a bundle");
-    assert_eq!(bundle, Bundle::new([("a.cedar", "// a"), ("base/tokens.cedar", "// t")]));
 }
 
 #[test]
@@ -20,12 +63,12 @@ fn links_and_large_files_are_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a.cedar");
     fs::write(&file, vec![b' '; (1 << 20) + 1]).expect("a file");
-    let error = Bundle::from_dir(folder.path()).expect_err("too large");
-    assert!(matches!(&error, BundleError::TooLarge(_)) && error.to_string().contains("a.cedar"));
+    let error = Folder::read(folder.path()).expect_err("too large");
+    assert!(matches!(&error, FolderError::TooLarge(_)) && error.to_string().contains("a.cedar"));
     fs::remove_file(&file).expect("removed");
     std::os::unix::fs::symlink("/etc/hostname", &file).expect("a link");
-    assert!(matches!(Bundle::from_dir(folder.path()), Err(BundleError::NotPlain(path)) if path == file));
-    assert!(matches!(Bundle::from_dir(&folder.path().join("none")), Err(BundleError::Read { .. })));
+    assert!(matches!(Folder::read(folder.path()), Err(FolderError::NotPlain(path)) if path == file));
+    assert!(matches!(Folder::read(&folder.path().join("none")), Err(FolderError::Read { .. })));
 }
 
 #[test]
