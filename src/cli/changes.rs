@@ -14,8 +14,8 @@ pub enum Changes {
     /// List changes, newest first
     List {
         /// Only in this state: proposed, in_review, approved, canary, promoted, rolled_back, rejected, superseded, withdrawn
-        #[arg(long, value_name = "STATE")]
-        state: Option<String>,
+        #[arg(long = "in", value_name = "STATE")]
+        in_state: Option<String>,
         /// Only the acting actor's own
         #[arg(long)]
         mine: bool,
@@ -86,8 +86,9 @@ pub struct Verdict {
 impl Changes {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let (operation, input) = match self {
-            Changes::List { state, mine, limit } => {
-                let rows = client::list(context, "change.list", json!({ "state": state, "mine": mine }), limit).await?;
+            Changes::List { in_state, mine, limit } => {
+                let rows =
+                    client::list(context, "change.list", json!({ "state": in_state, "mine": mine }), limit).await?;
                 let columns = ["id", "target", "state", "author", "reason", "base_version", "created_at"];
                 return context.show(&rows.clone().into(), || show::table(&columns, &rows));
             }

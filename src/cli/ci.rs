@@ -109,10 +109,10 @@ impl Ci {
         let done = Done { checked, company, steps };
         match context.format {
             Format::Json => show::json(&done.json())?,
-            _ => show::raw(done.human().as_bytes())?,
+            _ => show::painted(&done.human())?,
         }
         if annotates {
-            show::raw(reports::annotations(&done).as_bytes())?;
+            show::whole(&reports::annotations(&done))?;
         }
         self.reports.write(&done)?;
         Ok(done.exit())

@@ -19,7 +19,7 @@ impl Completions {
     pub fn run(self) -> Result<Exit, Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "ok", &mut script);
-        show::raw(&script)?;
+        show::whole(&String::from_utf8_lossy(&script))?;
         Ok(Exit::Done)
     }
 }

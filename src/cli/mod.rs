@@ -31,6 +31,8 @@ mod save;
 mod serve;
 mod show;
 mod socket;
+#[cfg(test)]
+mod tests;
 mod tick;
 mod token;
 mod webhooks;
@@ -250,6 +252,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     // A server knows its caller by the token, and most of `ok ci` is about files alone.
     let anybody = server.is_some() || matches!(cli.command, Command::Ci(_) | Command::Schemas(_));
     let context = Context { server, ..cli.global.context(anybody)? };
+    cli.command.tells_its_file(&context, names_a_file)?;
     show::trace()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -260,6 +263,23 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
 }
 
 impl Command {
+    /// Whoever has set OK_SERVER means that server, unless they hear otherwise; what stops a company must not guess.
+    fn tells_its_file(&self, context: &Context, names_a_file: bool) -> Result<(), Failure> {
+        let elsewhere = context.server.is_none().then(|| config::SERVER.value()).flatten();
+        let (Some(server), variable) = (elsewhere, config::SERVER.variable) else { return Ok(()) };
+        let file = context.state.display();
+        match self {
+            Command::Doctor(_) | Command::Schemas(_) | Command::Completions(_) => Ok(()),
+            Command::Kill(_) if !names_a_file => Err(Failure::Usage(format!(
+                "`ok kill` works on a state file, and {variable} is set ({server}): give --state to stop the company in {file}"
+            ))),
+            _ => {
+                show::note(&format!("works on the state file {file}, not on {variable} ({server})"));
+                Ok(())
+            }
+        }
+    }
+
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         match self {
             Command::Init(command) => command.run(context).await,
@@ -304,27 +324,5 @@ fn told(failure: Failure) -> Exit {
             show::clap(&Cli::command().error(ErrorKind::ArgumentConflict, message));
             Exit::Usage
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_flags_are_those_of_the_settings() {
-        let command = Cli::command();
-        let serve = command.find_subcommand("serve").expect("serve").clone();
-        for setting in config::ALL {
-            let Some(flag) = setting.flag else { continue };
-            let mut args = command.get_arguments().chain(serve.get_arguments());
-            let arg = args.find(|arg| arg.get_long() == Some(flag)).expect(flag);
-            assert_eq!(arg.get_help().map(ToString::to_string), Some(help(setting)));
-        }
-    }
-
-    #[test]
-    fn the_arguments_are_sound() {
-        Cli::command().debug_assert();
     }
 }

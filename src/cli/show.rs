@@ -1,5 +1,5 @@
 //! The only place that prints. Answers go to stdout, everything about them to stderr. What people or agents wrote may
-//! hold anything: control characters are shown, not obeyed, where a terminal reads.
+//! hold anything: whatever the command and the format, characters that steer are written out, never passed on.
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::exit::Failure;
 use crate::config;
+use crate::types::visible as types;
+pub use crate::types::visible::visible;
 
 /// What a person reads, or what a program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -34,12 +36,17 @@ fn out(bytes: &[u8]) -> Result<(), Failure> {
 
 /// A line, or several.
 pub fn text(text: &str) -> Result<(), Failure> {
-    out(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
+    whole(&format!("{}\n", text.trim_end_matches('\n')))
 }
 
-/// Bytes as they are, for a file or a shell.
-pub fn raw(bytes: &[u8]) -> Result<(), Failure> {
-    out(bytes)
+/// A text to its last character.
+pub fn whole(text: &str) -> Result<(), Failure> {
+    out(types::visible(text).as_bytes())
+}
+
+/// A text with colours of ours on a terminal: what was put between them must be visible already.
+pub fn painted(text: &str) -> Result<(), Failure> {
+    if is_coloured() { out(text.as_bytes()) } else { whole(text) }
 }
 
 /// Whether stdout shows colour.
@@ -49,7 +56,7 @@ pub fn is_coloured() -> bool {
 
 /// JSON on one line.
 pub fn json(value: &Value) -> Result<(), Failure> {
-    text(&value.to_string())
+    out(format!("{}\n", types::visible_json(&value.to_string())).as_bytes())
 }
 
 /// A remark beside the answer.
@@ -65,7 +72,13 @@ pub fn error(message: &str) {
 
 /// What clap has to say: help, the version, or what was not understood.
 pub fn clap(told: &clap::Error) {
-    let _ = told.print();
+    let text = told.render().to_string();
+    let steers = text.chars().any(types::steers);
+    let _ = match (steers, told.use_stderr()) {
+        (false, _) => told.print(),
+        (true, true) => writeln!(io::stderr(), "{}", types::visible(text.trim_end())),
+        (true, false) => writeln!(io::stdout(), "{}", types::visible(text.trim_end())),
+    };
 }
 
 /// Rows as an aligned table; a column is a field of the rows.
@@ -110,14 +123,7 @@ pub fn cell(value: Option<&Value>) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    visible(text).replace('\n', "\\n")
-}
-
-/// Text in which nothing steers a terminal or hides the order of the characters.
-pub fn visible(text: &str) -> String {
-    let steers =
-        |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().flat_map(|c| if steers(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    visible(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// Lets the program tell about itself on stderr.

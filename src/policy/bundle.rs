@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::approvals::FILE;
 use super::finding::SCHEMA_FILE;
 use super::limits;
+use crate::types::visible::steers;
 
 /// The most policy files that one bundle may hold.
 pub const MAX_FILES: usize = 20_000;
@@ -68,7 +69,7 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
     match path {
         _ if path.len() > 512 => Some("is longer than 512 bytes"),
         _ if path.starts_with('/') => Some("must be relative to the bundle"),
-        _ if path.contains('\\') || path.contains(|c: char| c.is_control()) => {
+        _ if path.contains('\\') || path.contains(|c: char| c.is_control() || steers(c)) => {
             Some("must be written with `/`, without backslashes and control characters")
         }
         _ if path.split('/').any(odd) => Some("must not hold `..`, hidden or empty parts"),

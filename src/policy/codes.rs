@@ -50,6 +50,7 @@ pub const NO_TESTS: &str = "no_tests_run";
 pub const UNTESTED: &str = "policies_untested";
 pub const NO_POLICIES: &str = "no_policies";
 pub const UNREAD: &str = "file_not_read";
+pub const HIDDEN: &str = "hidden_characters";
 pub const COVERAGE: &str = "coverage_too_low";
 pub const MUTATION: &str = "mutation_too_low";
 pub const NOT_COVERED: &str = "part_not_covered";
@@ -239,6 +240,12 @@ pub const ALL: &[Code] = &[
         "Nothing reads this file, because of its name or the folder that it lies in: it changes no answer.",
         "Rename it, move it, or take it out. Policies are `*.cedar` in any folder, tests `*.yaml` below `tests`; \
          `approvals.yaml`, `limits.yaml` and `schema.cedarschema` lie in the folder itself. Documentation (`*.md`) and hidden files may lie anywhere.",
+    ),
+    warning(
+        HIDDEN,
+        "A file holds characters that are not seen",
+        "A control character, or one that changes the order of the letters on a line: what a reviewer sees is not what is read.",
+        "Take it out. Inside a Cedar string write it as `\\u{202e}`.",
     ),
     error(
         COVERAGE,

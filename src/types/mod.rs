@@ -24,4 +24,5 @@ pub mod scope;
 pub mod target;
 pub mod time;
 pub mod token;
+pub mod visible;
 pub mod webhook;

@@ -7,10 +7,12 @@ mod behaviours;
 mod ci;
 mod commands;
 mod damage;
+mod elsewhere;
 mod gitops;
 mod policy;
 mod reference;
 mod server;
+mod steering;
 mod usage;
 mod webhooks;
 

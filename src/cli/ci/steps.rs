@@ -63,7 +63,7 @@ const ORDER: [&str; 5] = ["format", "lint", "schema", "validation", "approvals"]
 fn step_of(finding: &Finding) -> &'static str {
     match finding.code {
         codes::FORMAT => "format",
-        codes::SHADOWED | codes::ALLOWS_ALL | codes::UNREAD => "lint",
+        codes::SHADOWED | codes::ALLOWS_ALL | codes::UNREAD | codes::HIDDEN => "lint",
         codes::SCHEMA | codes::REDEFINED => "schema",
         codes::APPROVALS | codes::APPROVALS_FILE | codes::APPROVALS_POOL => "approvals",
         _ => "validation",

@@ -10,7 +10,7 @@ use super::super::show;
 pub const DECISIONS: [&str; 3] = ["allow", "needs_approval", "deny"];
 
 pub(super) fn show(answer: &Value) -> Result<(), Failure> {
-    show::raw(show::visible(&text(answer)).as_bytes())
+    show::whole(&text(answer))
 }
 
 pub fn text(answer: &Value) -> String {

@@ -59,7 +59,7 @@ impl Explain {
         let answer = client::call(context, "policy.explain", input).await?;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
-            None if self.tree => show::text(&tree::drawn(&answer, is_past, show::is_coloured())),
+            None if self.tree => show::painted(&tree::drawn(&answer, is_past, show::is_coloured())),
             None => told(&answer, is_past),
         })
     }

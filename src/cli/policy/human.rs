@@ -7,12 +7,13 @@ use super::super::show;
 use super::check::Checked;
 use crate::policy::codes;
 use crate::policy::{Finding, Severity as Weight};
+use crate::types::visible::steers;
 
 /// More findings than this are counted, not shown.
 const MOST: usize = 100;
 
 pub(super) fn show(checked: &Checked<'_>) -> Result<(), Failure> {
-    show::raw(format!("{}{}\n", findings(checked), summary(checked)).as_bytes())
+    show::painted(&format!("{}{}\n", findings(checked), summary(checked)))
 }
 
 /// What keeps the command from ending with 0, and what the tests leave open.
@@ -47,7 +48,7 @@ fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Findin
     if let Some(help) = help {
         told = told.with_help(show::visible(&help));
     }
-    let path = checked.path(&finding.file);
+    let path = show::visible(&checked.path(&finding.file));
     let text = harmless(checked.text(&finding.file));
     let (start, length) = finding.span;
     // Long spans show their first line only: the place is what matters.
@@ -68,9 +69,7 @@ fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Findin
 
 /// The text with every control character replaced by as many bytes.
 fn harmless(text: &str) -> String {
-    let shown = |c: char| show::visible(c.encode_utf8(&mut [0; 4])).chars().eq([c]);
-    let keep = |c: char| matches!(c, '\n' | '\t' | '\r') || shown(c);
-    text.chars().map(|c| if keep(c) { c.to_string() } else { "?".repeat(c.len_utf8()) }).collect()
+    text.chars().map(|c| if steers(c) { "?".repeat(c.len_utf8()) } else { c.to_string() }).collect()
 }
 
 /// `12 policies, 64 tests, coverage 100 %`

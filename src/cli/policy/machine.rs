@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::check::Checked;
 use crate::policy::codes::{self, Code};
 use crate::policy::{Finding, Severity};
+use crate::types::visible::steers;
 
 pub fn problem(finding: &Finding) -> Value {
     json!({
@@ -201,7 +202,8 @@ fn xml(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\n' | '\t' => escaped.push(' '),
-            _ if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('?'),
+            _ if matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('?'),
+            _ if steers(c) => escaped.extend(c.escape_default()),
             _ => escaped.push(c),
         }
     }

@@ -5,6 +5,7 @@
 
 mod blind;
 pub mod format;
+mod hidden;
 mod pools;
 
 use std::sync::Arc;
@@ -97,6 +98,7 @@ pub fn check(schema: &str, bundle: &Bundle, stage: &(dyn Stage + Sync), options:
 
 fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) -> Report {
     let mut findings = format::findings(bundle);
+    findings.extend(hidden::findings(bundle));
     findings.extend(options.unread.iter().map(|file| unread(file)));
     let mut report = match Snapshot::load(schema, bundle) {
         Err(errors) => {

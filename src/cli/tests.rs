@@ -1,0 +1,89 @@
+//! The arguments of every command: sound, and taken wherever they stand.
+
+use super::*;
+
+#[test]
+fn the_flags_are_those_of_the_settings() {
+    let command = Cli::command();
+    let serve = command.find_subcommand("serve").expect("serve").clone();
+    for setting in config::ALL {
+        let Some(flag) = setting.flag else { continue };
+        let mut args = command.get_arguments().chain(serve.get_arguments());
+        let arg = args.find(|arg| arg.get_long() == Some(flag)).expect(flag);
+        assert_eq!(arg.get_help().map(ToString::to_string), Some(help(setting)));
+    }
+}
+
+/// What a value could be, by trial.
+const SAMPLES: [&str; 8] = ["ana", "1", "team:ops", "global", "read", "never", "https://example.org", "bash"];
+
+/// Every command that does something, with its words.
+fn leaves(command: &clap::Command, words: &[String], into: &mut Vec<(Vec<String>, clap::Command)>) {
+    if !command.has_subcommands() {
+        into.push((words.to_vec(), command.clone()));
+    }
+    for below in command.get_subcommands() {
+        leaves(below, &[words, &[below.get_name().to_owned()]].concat(), into);
+    }
+}
+
+/// The arguments that a command cannot do without, each with what it could be.
+fn required(command: &clap::Command) -> Vec<Vec<Vec<String>>> {
+    let groups = command.get_groups().filter(|group| group.is_required_set());
+    let first: Vec<&clap::Id> = groups.filter_map(|group| group.get_args().next()).collect();
+    let wanted = |arg: &&clap::Arg| !arg.is_global_set() && (arg.is_required_set() || first.contains(&arg.get_id()));
+    let forms = |arg: &clap::Arg| {
+        let flag = arg.get_long().map(|flag| format!("--{flag}"));
+        let known: Vec<String> = arg.get_possible_values().iter().map(|one| one.get_name().to_owned()).collect();
+        let values = if known.is_empty() { SAMPLES.map(str::to_owned).to_vec() } else { known };
+        match (flag, arg.get_action().takes_values()) {
+            (Some(flag), true) => values.into_iter().map(|value| vec![flag.clone(), value]).collect(),
+            (Some(flag), false) => vec![vec![flag]],
+            (None, _) => values.into_iter().map(|value| vec![value]).collect::<Vec<_>>(),
+        }
+    };
+    command.get_arguments().filter(wanted).map(forms).collect()
+}
+
+/// Arguments with which the command is understood.
+fn understood(words: &[String], required: &[Vec<Vec<String>>]) -> Vec<String> {
+    let count: usize = required.iter().map(Vec::len).product();
+    let line = |mut at: usize| {
+        let mut args = Vec::new();
+        for forms in required {
+            args.extend(forms[at % forms.len()].clone());
+            at /= forms.len();
+        }
+        args
+    };
+    let whole = |args: &Vec<String>| [&["ok".to_owned()], words, args.as_slice()].concat();
+    (0..count).map(line).find(|args| Cli::try_parse_from(whole(args)).is_ok()).expect("arguments that are understood")
+}
+
+#[test]
+fn every_command_takes_every_global_flag_in_every_position() {
+    let flags = "--state s.db --as eva --delegation d --tenant t --tenants-dir f --dev-echo-tools --format json";
+    let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
+    let mut commands = Vec::new();
+    leaves(&Cli::command(), &[], &mut commands);
+    assert!(commands.len() > 70);
+    for (words, command) in commands {
+        let args = understood(&words, &required(&command));
+        let whole = [words.as_slice(), &args].concat();
+        for at in (0..=words.len()).chain([whole.len()]) {
+            let (before, after) = whole.split_at(at);
+            let line = [&["ok".to_owned()], before, &flags, after].concat();
+            let global = Cli::try_parse_from(&line).unwrap_or_else(|error| panic!("{line:?}: {error}")).global;
+            let names = [global.acting, global.delegation, global.tenant].map(Option::unwrap);
+            assert_eq!(names, ["eva", "d", "t"], "{line:?}");
+            let paths = [global.state, global.tenants_dir].map(Option::unwrap);
+            assert_eq!(paths, ["s.db", "f"].map(PathBuf::from), "{line:?}");
+            assert!(global.dev_echo_tools && global.format == Format::Json, "{line:?}");
+        }
+    }
+}
+
+#[test]
+fn the_arguments_are_sound() {
+    Cli::command().debug_assert();
+}

@@ -1,0 +1,29 @@
+//! Characters that steer what reads them: a terminal, an editor, the order of the letters on a line. Whoever writes a
+//! text must not be able to hide a part of it from whoever reviews it.
+
+/// Whether a character steers. Line feeds and tabs lay a text out and hide nothing.
+pub fn steers(c: char) -> bool {
+    let lays_out = matches!(c, '\n' | '\t');
+    // C0, DEL and C1; then bidirectional marks, embeddings and isolates; then separators that look like line feeds.
+    (c.is_control() && !lays_out)
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// The text with each of them written out: `\u{202e}`.
+pub fn visible(text: &str) -> String {
+    replaced(text, |c| c.escape_default().to_string())
+}
+
+/// The same inside JSON, which stays the same document: there they stand in strings only.
+pub fn visible_json(text: &str) -> String {
+    replaced(text, |c| format!("\\u{:04x}", u32::from(c)))
+}
+
+fn replaced(text: &str, by: impl Fn(char) -> String) -> String {
+    let mut told = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { told.push_str(&by(c)) } else { told.push(c) }
+    }
+    told
+}

@@ -1,0 +1,182 @@
+//! Characters that steer a terminal, or the order of letters on a line, in everything that people can write: no command
+//! passes one on, in any format.
+
+use std::collections::BTreeSet;
+
+use super::ci::put;
+use super::{Place, Ran};
+
+/// ESC, a C1 introducer, a right-to-left override, an isolate, a bell, DEL, a carriage return and a mark.
+const STEERS: &str = "\u{1b}[2K\u{9b}8m\u{202e}\u{2066}\u{7}\u{7f}\rx\u{200f}";
+
+/// Every command once at least, with what steers wherever it takes a text. `{c}`, `{w}`, `{d}`, `{g}`, `{p}` are a change, a
+/// webhook, a delegation, a grant and a request that the lines before have made.
+const LINES: &[&str] = &[
+    "init --admin ana",
+    "--as ana actor add-human bob --role member --name 'Bob{x}' --skills 'tax{x}'",
+    "--as ana actor add-human abe --role admin --name 'Abe{x}'",
+    "--as ana actor add-team team:ops --name 'Ops{x}'",
+    "--as ana actor add-agent clerk --owner bob --name 'Clerk{x}'",
+    "--as ana actor hire hired.yaml",
+    "--as ana actor trust clerk assist --reason 'because{x}'",
+    "--as ana actor show bob",
+    "--as ana actor list",
+    "--as ana actor list --team 'team:{x}'",
+    "--as ana directory find --text 'b'",
+    "--as ana directory cards",
+    "--as ana token issue --label 'label{x}'",
+    "--as ana token list",
+    "--as ana token revoke 'tok_{x}'",
+    "--as ana token scope 'tok_{x}' read",
+    "--as bob delegate --to clerk --scope *",
+    "--as bob delegation list",
+    "--as bob delegation show {dlg}",
+    "--as bob delegation reserve {dlg} 1 --purpose 'p{x}'",
+    "--as bob delegation settle {dlg} 'rsv_{x}' 1",
+    "--as bob delegation revoke {dlg} --reason 'over{x}'",
+    "--as ana webhooks add https://example.org/a --event agent.gate.pending --description 'hook{x}'",
+    "--as ana webhooks list",
+    "--as ana webhooks show {whk}",
+    "--as ana webhooks update {whk} --description 'other{x}'",
+    "--as ana webhooks rotate {whk}",
+    "--as ana webhooks test {whk}",
+    "--as ana webhooks deliveries {whk}",
+    "--as ana webhooks redeliver {whk} 'msg_{x}'",
+    "--as ana webhooks remove {whk}",
+    "--as ana policy export --dir policies",
+    "--as ana policy export",
+    "--as ana policy propose policies2 --reason 'why{x}'",
+    "--as ana changes list",
+    "--as ana changes show {chg}",
+    "--as abe changes review {chg} --request-changes --note 'no{x}'",
+    "--as ana changes evals {chg}",
+    "--as ana changes promote {chg}",
+    "--as ana changes canary {chg} --percent 1",
+    "--as ana changes reject {chg} --reason 'not{x}'",
+    "--as ana policy check policies2",
+    "policy check policies2 --format junit",
+    "policy check policies2 --format sarif",
+    "policy check policies2 --format github",
+    "--as ana ci policies2",
+    "--as ana ci policies2 --github",
+    "--as ana policy diff policies2 --no-impact",
+    "--as ana policy apply policies2 --reason 'in{x}'",
+    "--as ana approval list",
+    "--as ana approval show {apr}",
+    "--as ana approval explain {apr}",
+    "--as abe approve {apr} --reject --note 'never{x}'",
+    "--as ana approval withdraw {apr} --note 'back{x}'",
+    "--as ana policy rollback 'x{x}'",
+    "--as ana policy list",
+    "--as ana policy drift",
+    "--as ana policy source repo 'https://example.org/{x}'",
+    "--as ana policy source workspace",
+    "--as bob policy explain actor.add",
+    "--as ana policy explain actor.read bob --tree",
+    "--as ana policy who-can actor.read bob",
+    "--as ana policy break-glass actor.trust --reason 'fire{x}'",
+    "--as ana break-glass list",
+    "--as ana break-glass end {bgl}",
+    "--as abe break-glass review {bgl} --note 'fine{x}'",
+    "blueprint list",
+    "--as ana blueprint install 'blue{x}'",
+    "--as ana inbox",
+    "--as bob inbox --all",
+    "--as ana tick",
+    "--as ana kill actor:bob --reason 'stop{x}'",
+    "--as ana actor offboard bob --to ana",
+    "--as ana log",
+    "--as ana log --type 'x{x}'",
+    "--as ana replay --actor bob",
+    "--as ana audit verify",
+    "--as ana audit head",
+    "--as ana audit checkpoints",
+    "--as ana audit proof 1",
+    "--as ana audit key",
+    "--as ana audit export 'out{x}'",
+    "--as ana forget 3 --reason 'gone{x}'",
+    "--as ana backup 'copy{x}.db'",
+    "--as 'no{x}' actor list",
+    "--state 'no{x}/state.db' serve --bind nowhere",
+    "doctor",
+    "schemas",
+    "completions bash",
+    "actor 'no{x}'",
+];
+
+/// Changing twice is another thing than reading twice: only these are run in both formats.
+const READS: &[&str] =
+    &[" list", " show", " explain", "log", "replay", "inbox", "cards", "find", "export", "diff", "ci "];
+
+struct Walk {
+    place: Place,
+    ids: Vec<String>,
+}
+
+impl Walk {
+    /// Runs a line, and keeps the ids that it told.
+    fn run(&mut self, line: &str) -> Ran {
+        let mut line = line.replace("{x}", STEERS);
+        for kind in ["dlg", "whk", "chg", "apr", "bgl"] {
+            let id = self.ids.iter().rev().find(|id| id.starts_with(kind));
+            line = line.replace(&format!("{{{kind}}}"), id.map_or("none", String::as_str));
+        }
+        let ran = self.place.ok(&line);
+        let told = format!("{} {}", ran.stdout, ran.stderr);
+        let words = told.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        self.ids.extend(words.filter(|word| word.len() == 30 && word.contains('_')).map(str::to_owned));
+        ran
+    }
+}
+
+fn assert_harmless(ran: &Ran) {
+    let told = format!("{}{}", ran.stdout, ran.stderr);
+    let steers = told.chars().find(|c| ok::types::visible::steers(*c));
+    assert!(steers.is_none(), "{steers:?} in {:?}", ran.to_string());
+}
+
+#[test]
+fn no_command_passes_on_what_steers_a_terminal() {
+    let place = Place::new();
+    // To Cedar a carriage return ends a comment.
+    let hidden = STEERS.replace('\r', "");
+    let hostile = format!("// seen {hidden}\n@id(\"a\")\npermit (principal, action, resource);\n");
+    put(&place, "policies2/a.cedar", &hostile);
+    put(&place, "policies2/tests/a.yaml", &format!("# so\ncases:\n  - {{actor: server, op: tick, expect: allow}}\n"));
+    put(&place, &format!("policies2/{STEERS}.yml"), "");
+    put(
+        &place,
+        "hired.yaml",
+        "apiVersion: ok/v1\nkind: Agent\nmetadata: {name: hired, title: \"H\\e\\u202e\"}\nspec: {owner: ana}\n",
+    );
+    let mut walk = Walk { place, ids: Vec::new() };
+    assert_harmless(&walk.run(LINES[0]));
+    // The commands are handed to it, which is quicker than to open the company for each.
+    let _server = walk.place.serve();
+    let mut written_out = 0;
+    for line in &LINES[1..] {
+        let mut runs = vec![walk.run(line)];
+        if READS.iter().any(|read| line.contains(read)) && !line.contains("--github") {
+            runs.push(walk.run(&format!("--format json {line}")));
+        }
+        for ran in runs {
+            assert_harmless(&ran);
+            let told = format!("{}{}", ran.stdout, ran.stderr);
+            written_out += usize::from(told.contains("u{202e}") || told.contains("u202e"));
+        }
+    }
+    assert!(written_out > 25, "what steers reaches few commands: {written_out}");
+    for kind in ["dlg_", "whk_", "chg_", "apr_", "bgl_"] {
+        assert!(walk.ids.iter().any(|id| id.starts_with(kind)), "no {kind} was made");
+    }
+}
+
+#[test]
+fn every_command_is_walked() {
+    let reference = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/cli.md")).unwrap();
+    let commands: BTreeSet<&str> = reference.lines().filter_map(|line| line.strip_prefix("## ok ")).collect();
+    assert!(commands.len() > 70);
+    let walked = |command: &str| LINES.iter().any(|line| format!("{line} ").contains(&format!("{command} ")));
+    let missing: Vec<&&str> = commands.iter().filter(|command| !walked(command)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
