@@ -142,7 +142,7 @@ fn no_command_passes_on_what_steers_a_terminal() {
     let hidden = STEERS.replace('\r', "");
     let hostile = format!("// seen {hidden}\n@id(\"a\")\npermit (principal, action, resource);\n");
     put(&place, "policies2/a.cedar", &hostile);
-    put(&place, "policies2/tests/a.yaml", &format!("# so\ncases:\n  - {{actor: server, op: tick, expect: allow}}\n"));
+    put(&place, "policies2/tests/a.yaml", "cases:\n  - {actor: server, op: tick, expect: allow}\n");
     put(&place, &format!("policies2/{STEERS}.yml"), "");
     put(
         &place,
