@@ -3,21 +3,25 @@
 //! Always true: an answer is remembered only for questions that are alike, and only where neither a policy that applies nor a
 //! delegation looks at the time; so remembering changes nothing but the time that it takes.
 
+mod evaluated;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
 
+use self::evaluated::Evaluated;
 use super::likeness::{self, Names};
 use super::operation::{Effect, Entry};
 use super::rule::{Asker, Call, sight_for};
-use super::target::{Target, sight};
+use super::target::sight;
 use super::world::World;
 use crate::log::read::Decided;
 use crate::log::record::{self, By};
 use crate::policy::diff::{Answer, Decision, Outcome, Sample, Sides, Tally, compare};
 use crate::types::caller::{Caller, Who};
+use crate::types::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::token::TokenHash;
 
@@ -116,6 +120,13 @@ impl<'a> Worker<'a> {
             if let Err(why) = self.entry(batch, entry, &mut key) {
                 self.tally.skip(why);
             }
+            // That the program may ask is one decision, what it is answered another.
+            if entry.kind == EventKind::AccessDecided.name()
+                && entry.payload.is_some()
+                && let Err(why) = self.evaluated(entry)
+            {
+                self.tally.skip(why);
+            }
         }
     }
 
@@ -143,7 +154,19 @@ impl<'a> Worker<'a> {
         let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
         self.tally.note(operation, &entry.actor, &outcome, recorded(entry, &outcome, plan));
         if self.tally.wants(operation, &outcome) {
-            self.sample(entry, operation, &outcome, &asked.target);
+            self.tally.keep(sample(entry, operation, (entry.actor.clone(), asked.target.id()), &outcome));
+        }
+        Ok(())
+    }
+
+    /// A decision for another program.
+    fn evaluated(&mut self, entry: &Decided) -> Result<(), &'static str> {
+        let Evaluated { said, recorded, outcome } =
+            evaluated::again(self.book.sides, &self.book.changed, entry, &mut self.remembered)?;
+        let (subject, resource) = (said.subject.name(), said.resource.name());
+        self.tally.note(&said.action, &subject, &outcome, recorded);
+        if self.tally.wants(&said.action, &outcome) {
+            self.tally.keep(sample(entry, &said.action, (subject, resource), &outcome));
         }
         Ok(())
     }
@@ -191,18 +214,18 @@ impl<'a> Worker<'a> {
         let same = Answer::of(&question.answer(before.snapshot));
         Outcome { before: same.clone(), after: same, policies: Vec::new() }
     }
+}
 
-    fn sample(&mut self, entry: &Decided, operation: &str, outcome: &Outcome, target: &Target) {
-        self.tally.keep(Sample {
-            seq: entry.seq,
-            at: entry.at,
-            operation: operation.to_owned(),
-            actor: entry.actor.clone(),
-            target: target.id(),
-            before: outcome.before.clone(),
-            after: outcome.after.clone(),
-            policies: outcome.policies.clone(),
-        });
+fn sample(entry: &Decided, operation: &str, (actor, target): (String, String), outcome: &Outcome) -> Sample {
+    Sample {
+        seq: entry.seq,
+        at: entry.at,
+        operation: operation.to_owned(),
+        actor,
+        target,
+        before: outcome.before.clone(),
+        after: outcome.after.clone(),
+        policies: outcome.policies.clone(),
     }
 }
 

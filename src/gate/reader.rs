@@ -263,6 +263,18 @@ impl<'a> Reader<'a> {
     }
 
     /// The policies in force, compiled.
+    /// Lets a candidate under trial answer a question too that another program has asked.
+    pub fn watch(
+        &self,
+        about: impl FnOnce() -> (String, String),
+        ruling: &Ruling,
+        ask: impl FnOnce(&Snapshot) -> Option<Ruling>,
+    ) {
+        if let Some(trial) = &self.world.trial {
+            trial.watch(self.caller, about, self.now, ruling, ask);
+        }
+    }
+
     pub fn serving(&self) -> Arc<Snapshot> {
         Arc::clone(&self.world.policy)
     }

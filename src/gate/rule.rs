@@ -195,9 +195,10 @@ pub(super) fn decide_watched(world: &World, caller: &Caller, call: Call<'_>, now
     let ruling = decide_seen(world, caller, call, now)?;
     if let Some(trial) = &world.trial {
         let Call { operation, target, .. } = call;
-        trial.watch(caller, operation, target, now, &ruling, |candidate| {
+        let about = || (operation.to_owned(), target.id());
+        trial.watch(caller, about, now, &ruling, |candidate| {
             let sight = sight_for(target, caller);
-            Asker::of(world, caller, call, now).asked(operation, sight, Vec::new()).answer(candidate).ruling
+            Some(Asker::of(world, caller, call, now).asked(operation, sight, Vec::new()).answer(candidate).ruling)
         });
     }
     Ok(ruling)

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use super::target::Target;
 use super::workshop::Workshop;
 use crate::policy::{Bundle, Ruling, Snapshot};
 use crate::store::changes::{self, Change};
@@ -62,21 +61,22 @@ impl Trial {
     pub(super) fn watch(
         &self,
         caller: &Caller,
-        operation: &str,
-        target: &Target,
+        about: impl FnOnce() -> (String, String),
         now: Time,
         ruling: &Ruling,
-        ask: impl FnOnce(&Snapshot) -> Ruling,
+        ask: impl FnOnce(&Snapshot) -> Option<Ruling>,
     ) {
         let number = self.passing.fetch_add(1, Ordering::Relaxed);
         if number % 100 >= u64::from(self.terms.percent) || !self.over().is_empty() {
             return;
         }
-        let (before, after) = (ruling.decision(), ask(&self.candidate).decision());
+        // What its schema does not take is no decision of it.
+        let Some(asked) = ask(&self.candidate) else { return };
+        let (before, after) = (ruling.decision(), asked.decision());
         let mut seen = self.seen();
         seen.matrix.note(before, after);
         if before != after && seen.samples.len() < SAMPLES {
-            let (operation, actor, target) = (operation.to_owned(), caller.actor(), target.id());
+            let (actor, (operation, target)) = (caller.actor(), about());
             seen.samples.push(Shifted { at: now, operation, actor, target, before, after });
         }
     }

@@ -29,7 +29,7 @@ pub mod yaml;
 mod tests;
 
 pub use bundle::{Bundle, Hash};
-pub use engine::{Answered, Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot};
+pub use engine::{Answered, Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot, is_own};
 pub use engine::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
 pub use engine::{For, Giver};
 pub use entities::{Closed, Slice};

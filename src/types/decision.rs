@@ -25,6 +25,11 @@ impl Recording {
         }
     }
 
+    /// Whether the question is kept with the answer, so that other policies can be asked it later.
+    pub fn keeps_questions(self) -> bool {
+        self == Recording::All
+    }
+
     pub fn wants(self, decision: bool) -> bool {
         match self {
             Recording::All => true,

@@ -135,9 +135,11 @@ events! {
     /// The gate refused an operation.
     Denied = "denied" { operation: String, target: String, reason: String, fault: Option<String>, }
     /// Another program asked for a decision about the company's own types.
-    AccessDecided = "access_decided" {
+    AccessDecided = "access_decided" hides "asked" {
         subject: String, action: String, resource: String, decision: bool, needs_approval: Vec<String>,
         policies: Vec<String>, policy_version: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<serde_json::Value>,
     }
     /// An operation waits for people.
     ApprovalRequested = "approval_requested" {

@@ -1,6 +1,8 @@
 //! Decisions for other programs: AuthZEN about the company's own types.
 
 mod batch;
+mod changes;
+mod explain;
 
 use ok::policy::Bundle;
 use serde_json::{Value, json};

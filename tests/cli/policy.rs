@@ -154,3 +154,22 @@ fn a_folder_of_too_many_files_is_refused() {
         assert_eq!((ran.code, ran.stderr.contains("more than 20000 policy files")), (1, true), "{}", ran.shown);
     }
 }
+
+const DOCS: &str = "namespace Docs {\n  entity User;\n  entity Doc = { open: Bool };\n  action view appliesTo { principal: [User], resource: [Doc], context: {} };\n}\n";
+const READERS: &str = "@id(\"open-docs\")\npermit (\n  principal is Docs::User,\n  action == Docs::Action::\"view\",\n  resource is Docs::Doc\n)\nwhen { resource.open };\n";
+const EVALUATION: &str = "{\"subject\": {\"type\": \"Docs::User\", \"id\": \"ann\"}, \"action\": {\"name\": \"view\"}, \"resource\": {\"type\": \"Docs::Doc\", \"id\": \"7\", \"properties\": {\"open\": false}}}";
+
+#[test]
+fn a_question_about_the_companys_own_types_is_explained_and_a_change_of_them_is_told() {
+    let place = Place::with_company();
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    let policies = place.path().join("policies");
+    fs::write(policies.join("schema.cedarschema"), DOCS).unwrap();
+    fs::write(policies.join("docs.cedar"), READERS).unwrap();
+    assert_eq!(place.ana("policy apply").code, 0);
+    fs::write(place.path().join("question.json"), EVALUATION).unwrap();
+    let explained = place.ana("policy explain --evaluation question.json --tree");
+    fs::write(policies.join("docs.cedar"), READERS.replace("\nwhen { resource.open }", "")).unwrap();
+    let diff = place.ana("policy diff --no-impact");
+    shown("own_types", [explained, place.ana("policy explain tick --evaluation question.json"), diff]);
+}

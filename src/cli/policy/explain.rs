@@ -1,10 +1,13 @@
 //! `ok policy explain` and `ok policy who-can`: what the gate would answer, and why, as people read it.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use super::super::definition::text_of;
 use super::super::exit::{Exit, Failure};
+
 use super::super::{Context, client, show};
 use super::tree;
 use crate::types::id::ActorId;
@@ -32,6 +35,9 @@ pub struct Explain {
     /// The delegation that it would be done under [default: the one that you act under]
     #[arg(long, value_name = "DELEGATION")]
     under: Option<String>,
+    /// A file with a question about your own types, as other programs ask it: JSON with subject, action, resource and context
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["op", "input", "actor", "under"])]
+    evaluation: Option<PathBuf>,
     /// As the company was then: the number of an event, or a time such as 2026-11-20T09:00:00Z
     #[arg(long, value_name = "WHEN")]
     at: Option<String>,
@@ -53,9 +59,12 @@ impl Explain {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let is_past = self.at.is_some();
         let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| json!(at), |event| json!(event)));
+        let evaluation = self.evaluation.as_deref().map(read).transpose()?;
         let (op, target, given) = (self.op, self.target, self.input.map(|input| input.0));
-        let input =
-            json!({ "op": op, "target": target, "input": given, "actor": self.actor, "under": self.under, "at": at });
+        let input = json!({
+            "op": op, "target": target, "input": given, "actor": self.actor, "under": self.under, "at": at,
+            "evaluation": evaluation,
+        });
         let answer = client::call(context, "policy.explain", input).await?;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
@@ -63,6 +72,14 @@ impl Explain {
             None => told(&answer, is_past),
         })
     }
+}
+
+/// The longest question that is read.
+const MOST: usize = 1 << 20;
+
+fn read(path: &Path) -> Result<Value, Failure> {
+    let wrong = |error: serde_json::Error| Failure::new(format!("{}: {error}", path.display()));
+    serde_json::from_str(&text_of(path, MOST)?).map_err(wrong)
 }
 
 /// List who may do something, with or without approval

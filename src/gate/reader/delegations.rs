@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Reader;
 use crate::gate::chain;
 use crate::gate::target::Target;
+use crate::policy::is_own;
 use crate::store::Position;
 use crate::store::delegations::{self, Delegation, Reservation};
 use crate::types::id::ActorId;
@@ -90,12 +91,13 @@ impl Reader<'_> {
 
     /// Whether the policies know an operation, or a group of them, by this name.
     pub fn knows_operation(&self, name: &str) -> bool {
-        name == Operations::ALL || self.world().policy.action_names().contains(name)
+        name == Operations::ALL || self.operation_names().any(|known| known == name)
     }
 
     /// The names that a scope can hold: operations and groups.
     pub fn operation_names(&self) -> impl Iterator<Item = &str> {
-        self.world().policy.action_names().into_iter()
+        // What other programs ask about is decided for them, and never carried out here.
+        self.world().policy.action_names().into_iter().filter(|name| !is_own(name))
     }
 
     /// Each operation in a scope, with whether it changes anything.

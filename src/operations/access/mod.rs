@@ -8,7 +8,8 @@ mod search;
 mod words;
 
 use self::recorded::{Decision, Judge};
-use self::words::{Evaluation, bad};
+use self::words::bad;
+pub use self::words::{Evaluation, said};
 use crate::gate::operation::Decide;
 use crate::gate::{Entry, Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::types::event::{Event, EventKind};

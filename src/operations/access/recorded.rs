@@ -5,10 +5,11 @@ use std::sync::Arc;
 use cedar_policy::EntityUid;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::words::{Action, Entity, Evaluation, parts};
 use crate::gate::Reader;
-use crate::policy::own::{self, Asker, Circumstances, Thing, Wrong};
+use crate::policy::own::{self, Asker, Circumstances, Described, Said, Thing, Wrong};
 use crate::policy::{Ruling, Snapshot};
 use crate::types::decision::Recording;
 use crate::types::event::Event;
@@ -50,6 +51,7 @@ pub struct NotUnderstood {
 
 /// Decides the questions of one request, all by the same policies. What is the same in several is read once.
 pub(super) struct Judge<'a> {
+    read: &'a Reader<'a>,
     snapshot: &'a Snapshot,
     asker: Asker<'a>,
     version: i64,
@@ -63,8 +65,9 @@ pub(super) struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     /// `snapshot` is what is serving.
-    pub fn new(read: &Reader<'_>, snapshot: &'a Snapshot) -> Judge<'a> {
+    pub fn new(read: &'a Reader<'a>, snapshot: &'a Snapshot) -> Judge<'a> {
         Judge {
+            read,
             snapshot,
             asker: Asker::new(snapshot),
             version: read.policy_stamp().0,
@@ -106,10 +109,23 @@ impl<'a> Judge<'a> {
             _ => read()?,
         };
         let ruling = self.asker.ask(&subject, action, &resource, &circumstances)?;
-        Ok(self.recorded(&subject, action, &resource, &ruling))
+        let whole = || whole(said, default, action, words);
+        let about = || (own::name(action), format!("{} -> {}", subject.uid, resource.uid));
+        self.read.watch(about, &ruling, |candidate| {
+            let asked = whole()?.asked(candidate, Vec::new()).ok()?;
+            Some(asked.answer(candidate).ruling)
+        });
+        Ok(self.recorded(&subject, action, &resource, &ruling, whole))
     }
 
-    fn recorded(&mut self, subject: &Thing, action: &EntityUid, resource: &Thing, ruling: &Ruling) -> Decision {
+    fn recorded(
+        &mut self,
+        subject: &Thing,
+        action: &EntityUid,
+        resource: &Thing,
+        ruling: &Ruling,
+        whole: impl FnOnce() -> Option<Said>,
+    ) -> Decision {
         let decision = ruling.is_allowed();
         let why = self.why(ruling);
         if self.recording.wants(decision) {
@@ -121,6 +137,7 @@ impl<'a> Judge<'a> {
                 needs_approval: why.needs_approval.clone(),
                 policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
                 policy_version: self.version,
+                asked: self.recording.keeps_questions().then(whole).flatten().and_then(|said| kept(&said)),
             });
         }
         Decision { decision, context: (!decision).then_some(why) }
@@ -140,6 +157,31 @@ impl<'a> Judge<'a> {
             error: None,
         }
     }
+}
+
+/// More of a question is not kept: the record would be larger than the request.
+const MOST_KEPT: usize = 16 << 10;
+
+/// The question as it can be asked again.
+fn kept(said: &Said) -> Option<Value> {
+    let text = serde_json::to_string(said).ok().filter(|text| text.len() <= MOST_KEPT)?;
+    serde_json::from_str(&text).ok()
+}
+
+/// All that was asked, wherever it stood.
+fn whole(said: &Evaluation, default: &Evaluation, action: &EntityUid, words: &Action) -> Option<Said> {
+    let end = |said: Option<&Entity>, default: Option<&Entity>| {
+        let parts = parts(said.or(default)?, default).ok()?;
+        let (kind, id) = (parts.kind.to_owned(), parts.id.to_owned());
+        Some(Described { kind, id, properties: parts.properties.cloned() })
+    };
+    let context = said.context.as_ref().or(default.context.as_ref()).cloned().unwrap_or_default();
+    Some(Said {
+        subject: end(said.subject.as_ref(), default.subject.as_ref())?,
+        action: own::name(action),
+        resource: end(said.resource.as_ref(), default.resource.as_ref())?,
+        context: context.and(properties(words)),
+    })
 }
 
 pub(super) fn required(field: &str) -> Wrong {

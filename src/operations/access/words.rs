@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use crate::policy::own::{Parts, Properties, Wrong};
+use crate::policy::Snapshot;
+use crate::policy::own::{self, Described, Parts, Properties, Said, Wrong};
 use crate::types::refusal::Refusal;
 
 /// So many questions are answered where they come in; for more, those of others would wait.
@@ -54,6 +55,29 @@ pub(super) fn parts<'a>(said: &'a Entity, default: Option<&'a Entity>) -> Result
     let kind = said.kind.as_deref().or_else(|| default?.kind.as_deref()).ok_or_else(|| required("type"))?;
     let id = said.id.as_deref().or_else(|| default?.id.as_deref()).ok_or_else(|| required("id"))?;
     Ok(Parts { kind, id, properties: said.properties.as_ref() })
+}
+
+/// A whole question, as it can be asked of any policies.
+pub fn said(asked: &Evaluation, snapshot: &Snapshot) -> Result<Said, Refusal> {
+    whole(asked, snapshot).map_err(|wrong| bad(&wrong))
+}
+
+fn whole(asked: &Evaluation, snapshot: &Snapshot) -> Result<Said, Wrong> {
+    let required = |field: &'static str| move || Wrong::new("is required").within(field);
+    let words = asked.action.as_ref().ok_or_else(required("action"))?;
+    let name = words.name.as_deref().ok_or_else(required("name")).map_err(|wrong| wrong.within("action"))?;
+    let action = own::action(snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
+    let end = |end: &Option<Entity>, field: &'static str| {
+        let parts = parts(end.as_ref().ok_or_else(required(field))?, None).map_err(|wrong| wrong.within(field))?;
+        let (kind, id) = (parts.kind.to_owned(), parts.id.to_owned());
+        Ok::<_, Wrong>(Described { kind, id, properties: parts.properties.cloned() })
+    };
+    Ok(Said {
+        subject: end(&asked.subject, "subject")?,
+        action: own::name(action),
+        resource: end(&asked.resource, "resource")?,
+        context: asked.context.clone().unwrap_or_default().and(words.properties.as_ref()),
+    })
 }
 
 /// What a whole request is told that does not fit.

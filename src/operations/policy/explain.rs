@@ -4,12 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::explained::{Explained, PolicyVersion, ShownChange, ShownGlass, ShownPolicy, links, needed};
+use super::explained::{
+    EvaluationExplained, Explained, NeededKind, PolicyVersion, ShownChange, ShownGlass, ShownPolicy, links, needed,
+};
 use super::moment::Moment;
 use super::question::{About, answer, caller, entry, sees_policies, target, under};
 use crate::gate::{Entry, Inquiry, Permit, Query, Reader, ResourceKind, Spec, Target, post};
 use crate::operations;
-use crate::policy::Ruling;
+use crate::operations::access::{self, Evaluation};
+use crate::policy::{Eyes, Ruling};
 use crate::store::actors::Status;
 use crate::types::caller::Caller;
 use crate::types::id::{ActorId, Id};
@@ -31,6 +34,8 @@ pub struct Question {
     pub input: Option<Value>,
     /// The delegation that it would be done under; the one that the caller acts under, or none, unless given.
     pub under: Option<String>,
+    /// A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
+    pub evaluation: Option<Evaluation>,
     /// The number of an event or a time: the answer of the policies and the directory as they were then; now unless given.
     pub at: Option<Moment>,
 }
@@ -40,6 +45,7 @@ pub struct Question {
 #[serde(untagged)]
 pub enum Explanation {
     One(Box<Explained>),
+    Evaluated(Box<EvaluationExplained>),
     All(AllExplained),
 }
 
@@ -103,6 +109,12 @@ fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'
         // Whoever has left is not admitted: no policy is asked about them.
         Some(_) => return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into()),
     }
+    if let Some(evaluation) = &input.evaluation {
+        if input.op.is_some() || input.target.is_some() || input.input.is_some() || input.under.is_some() {
+            return Err(Refusal::field("evaluation", "give it without op, target, input and under").into());
+        }
+        return Ok(Explanation::Evaluated(Box::new(evaluated(evaluation, read, then)?)));
+    }
     let about = match (&input.input, &input.target) {
         (Some(value), None) => About::Input(value),
         (_, Some(id)) => About::Id(id),
@@ -161,6 +173,40 @@ fn one(
         what_would_change: changes.collect(),
         policy: version(inquiry.stamp()),
         at: inquiry.now(),
+    })
+}
+
+/// The answer that another program would get.
+fn evaluated(asked: &Evaluation, read: &Reader<'_>, then: &Reader<'_>) -> Result<EvaluationExplained, Stop> {
+    if !read.may("access.evaluate", &Target::Company) {
+        let message = "policy denied access.evaluate: whoever has a decision explained must be one who may ask for it";
+        return Err(Refusal::new(Code::Denied, message).into());
+    }
+    let snapshot = then.serving();
+    let said = access::said(asked, &snapshot)?;
+    let question = said.asked(&snapshot, Vec::new()).map_err(|wrong| Refusal::bad_request(wrong.to_string()))?;
+    let ruling = question.answer(&snapshot).ruling;
+    // All that is known of these entities, the asker has said.
+    let eyes = Eyes { sees: &|_| true };
+    let explanation = question.put(&snapshot, &question.action, &[], |put| snapshot.explain(put, &ruling, eyes));
+    let with_source = sees_policies(read);
+    let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect();
+    let kinds = match &ruling {
+        Ruling::NeedsApproval { kinds, .. } => kinds.clone(),
+        Ruling::Allow { .. } | Ruling::Deny { .. } => Vec::new(),
+    };
+    let threshold = |kind: &String| snapshot.approvals().rule(kind).threshold;
+    Ok(EvaluationExplained {
+        decision: ruling.decision().name(),
+        operation: said.action.clone(),
+        actor: said.subject.name(),
+        target: said.resource.name(),
+        reason: ruling.reason().to_owned(),
+        because: shown(explanation.because),
+        near_misses: shown(explanation.near_misses),
+        approvals: kinds.iter().map(|kind| NeededKind { kind: kind.clone(), threshold: threshold(kind) }).collect(),
+        policy: version(then.policy_stamp()),
+        at: then.now(),
     })
 }
 

@@ -49,6 +49,38 @@ pub struct Explained {
     pub at: Time,
 }
 
+/// The answer to a question about the company's own types, and why.
+#[derive(Serialize, JsonSchema)]
+pub struct EvaluationExplained {
+    /// `allow`, `needs_approval` or `deny`; to another program all but `allow` is a no.
+    pub decision: &'static str,
+    /// The action.
+    pub operation: String,
+    /// The subject: its type and id.
+    pub actor: String,
+    /// The resource: its type and id.
+    pub target: String,
+    /// The sentence's reason: of the first policy in the way.
+    pub reason: String,
+    /// The policies that determined the answer.
+    pub because: Vec<ShownPolicy>,
+    /// Where no policy permits it: the permits that came nearest, at most five.
+    pub near_misses: Vec<ShownPolicy>,
+    /// The kinds of approval that would turn the answer, all of them.
+    pub approvals: Vec<NeededKind>,
+    pub policy: PolicyVersion,
+    /// The moment for which this is the answer.
+    pub at: Time,
+}
+
+/// A kind of approval that is needed.
+#[derive(Serialize, JsonSchema)]
+pub struct NeededKind {
+    pub kind: String,
+    /// How many people must agree.
+    pub threshold: u32,
+}
+
 /// Somebody on whose behalf a call would be made: it is allowed only if they may do it, and if they have handed it on.
 #[derive(Serialize, JsonSchema)]
 pub struct ExplainedLink {

@@ -4,6 +4,7 @@
 //! was found means only that none was found among so many questions.
 
 mod cast;
+mod own;
 mod report;
 mod semantic;
 mod tally;

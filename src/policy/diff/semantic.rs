@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::cast::{Scene, arounds, scenes};
 use super::witness::{Witness, kind_of};
-use super::{Answer, Shift, Sides};
-use crate::policy::Snapshot;
+use super::{Answer, Shift, Sides, own};
 use crate::policy::bundle::is_test;
 use crate::policy::engine::{Looks, Named};
 use crate::policy::stack::each;
 use crate::policy::testing::{Around, Case, Fixture, Stage, parse};
+use crate::policy::{Snapshot, is_own};
 use crate::types::impact::{Decision, grouped};
 
 /// Questions that one search may put to both sides: a few seconds.
@@ -66,9 +66,11 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
     let all: Vec<&str> = all.into_iter().collect();
     let concerned = each(&all, |operation| Asking::of(sides, stage, operation, &unlike));
     let concerned: Vec<Asking> = concerned.into_iter().flatten().collect();
+    let own: Vec<&String> = unlike.iter().filter(|action| is_own(action)).collect();
     let files = test_files(sides);
-    let share = (most / concerned.len().max(1)).max(CHUNK);
-    let mut found = Semantic { identical: all.len() - concerned.len(), ..Semantic::default() };
+    let differing = concerned.len() + own.len();
+    let share = (most / differing.max(1)).max(CHUNK);
+    let mut found = Semantic { identical: all.len() - differing, ..Semantic::default() };
     let searched = each(&concerned, |asking| {
         let mut search = Search { sides, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
         let cut = (!search.run(&files)).then(|| asking.operation.clone());
@@ -79,9 +81,18 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
         found.questions += asked;
         found.pairs.extend(pairs.into_values());
     }
+    let own_tests = if own.is_empty() { Vec::new() } else { own::tests(sides) };
+    let searched = each(&own, |action| own::search(sides, action, &own_tests, share));
+    for (action, own) in own.into_iter().zip(searched) {
+        // A group is no question by itself; anything else that nothing could be asked about is told.
+        let can_be_asked = [before, after].iter().any(|side| !side.principals_of(action).is_empty());
+        found.cut.extend((can_be_asked && own.asked == 0).then(|| action.clone()));
+        found.questions += own.asked;
+        found.pairs.extend(own.pairs);
+    }
     let changed = found.changed().count();
     found.told = match (changed, found.questions) {
-        (0, 0) => "every operation has the same policies".to_owned(),
+        (0, 0) if differing == 0 => "every operation has the same policies".to_owned(),
         (0, asked) => format!("no difference found in {} questions", grouped(asked as u64)),
         (_, asked) => format!("differences found in {} questions", grouped(asked as u64)),
     };
@@ -103,6 +114,9 @@ struct Asking {
 impl Asking {
     /// None where the operation, and the reads that show what it is about, have the same policies.
     fn of(sides: &Sides<'_>, stage: &dyn Stage, operation: &str, unlike: &BTreeSet<String>) -> Option<Asking> {
+        if is_own(operation) {
+            return None;
+        }
         let (before, after) = (sides.before.snapshot, sides.after.snapshot);
         let ends = |of: fn(&Snapshot, &str) -> BTreeSet<String>| &of(before, operation) | &of(after, operation);
         let resources = ends(Snapshot::resources_of);

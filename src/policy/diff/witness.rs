@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Answer, Decision, Shift};
+use crate::policy::own::{Properties, Said};
 use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Team, Way};
 use crate::types::id::ActorId;
 use crate::types::scope::listed;
@@ -51,6 +52,57 @@ impl Witness {
             after,
         }
     }
+}
+
+/// The same about the company's own types.
+pub(super) fn own_witness(said: &Said, granted: &[String], before: Answer, after: Answer) -> Witness {
+    let described = |end: &str, properties: Option<&Properties>| {
+        let all = properties.into_iter().flat_map(Properties::iter);
+        all.map(|(name, value)| format!("{end}.{name}: {}", written(value))).collect::<Vec<_>>()
+    };
+    let mut given: Vec<String> = granted.iter().map(|kind| format!("approved: {kind}")).collect();
+    given.extend(described("subject", said.subject.properties.as_ref()));
+    given.extend(described("resource", said.resource.properties.as_ref()));
+    given.extend(described("context", Some(&said.context)));
+    Witness {
+        change: Shift::between(&before, &after),
+        actor: said.subject.name(),
+        operation: said.action.clone(),
+        target: Some(said.resource.name()),
+        given,
+        test: own_test_file(said, granted, &after),
+        before,
+        after,
+    }
+}
+
+fn own_test_file(said: &Said, granted: &[String], after: &Answer) -> String {
+    let mut text = String::from("records:\n");
+    let mut ends = vec![&said.subject];
+    ends.extend((said.resource != said.subject).then_some(&said.resource));
+    for end in ends {
+        let properties = end.properties.as_ref().map(|properties| format!(", properties: {}", written(properties)));
+        let (kind, id) = (written(&end.kind), written(&end.id));
+        text.push_str(&format!("  - {{type: {kind}, id: {id}{}}}\n", properties.unwrap_or_default()));
+    }
+    let (subject, resource) = (written(&said.subject.name()), written(&said.resource.name()));
+    let mut row = format!("subject: {subject}, action: {}, resource: {resource}", written(&said.action));
+    if said.context != Properties::default() {
+        put(&mut row, "context", written(&said.context));
+    }
+    if !granted.is_empty() {
+        put(&mut row, "granted", format!("[{}]", granted.join(", ")));
+    }
+    put(&mut row, "expect", after.decision.name());
+    if after.decision == Decision::NeedsApproval {
+        put(&mut row, "approvals", format!("[{}]", after.approvals.join(", ")));
+    }
+    format!("{text}evaluations:\n  - {{{row}}}\n")
+}
+
+/// As JSON, which is YAML too.
+fn written(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 fn given(around: &Around) -> Vec<String> {

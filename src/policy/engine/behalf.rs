@@ -9,7 +9,7 @@ use cedar_policy_core::ast::EntityUID;
 
 use super::decide::Question;
 use super::ruling::{Because, Ruling};
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, is_own};
 use crate::policy::{Closed, Facts};
 use crate::types::delegation::Authority;
 use crate::types::operations::Operations;
@@ -77,11 +77,11 @@ impl Snapshot {
 
     /// Each operation with whether it changes anything, as far as a scope holds it.
     pub fn operations_in(&self, scope: &Operations) -> BTreeMap<&str, bool> {
-        let held = self.actions.iter().filter(|(uid, action)| {
-            let is_group = self.principals_of(uid.eid().as_ref()).is_empty();
-            !is_group && scope.holds(names(&action.family))
+        let held = self.actions.values().filter(|action| {
+            let is_group = self.principals_of(&action.name).is_empty();
+            !is_group && !is_own(&action.name) && scope.holds(names(&action.family))
         });
-        held.map(|(uid, action)| (uid.eid().as_ref(), !names(&action.family).any(|name| name == "query"))).collect()
+        held.map(|action| (action.name.as_str(), !names(&action.family).any(|name| name == "query"))).collect()
     }
 }
 

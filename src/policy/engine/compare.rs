@@ -54,9 +54,9 @@ fn is_input(part: &Expr) -> bool {
 }
 
 impl Snapshot {
-    /// The names of all actions, sorted.
+    /// The names of all actions, sorted: `token.issue`, and `Docs::Action::view` for one of the company's own.
     pub fn action_names(&self) -> BTreeSet<&str> {
-        self.actions.keys().map(|action| action.eid().as_ref()).collect()
+        self.actions.values().map(|action| action.name.as_str()).collect()
     }
 
     /// The actions that either knows and for which the policies are not the same, by id and text.
@@ -80,6 +80,14 @@ impl Snapshot {
             other.rules.iter().map(|rule| (rule.meta.id.as_str(), rule.meta.text.as_str())).collect();
         let ours = self.covering(entity).filter(|rule| !theirs.contains(&(&rule.meta.id, &rule.meta.text)));
         ours.flat_map(|rule| rule.condition.subexpressions()).for_each(|part| named.note(part));
+        named
+    }
+
+    /// What all the policies of an action name.
+    pub fn named(&self, action: &str) -> Named {
+        let mut named = Named::default();
+        let rules = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
+        rules.flat_map(|rule| rule.condition.subexpressions()).for_each(|part| named.note(part));
         named
     }
 
@@ -124,8 +132,8 @@ impl Snapshot {
     }
 
     fn named_action(&self, name: &str) -> Option<&Entity> {
-        let found = self.actions.iter().find(|(uid, _)| AsRef::<str>::as_ref(uid.eid()) == name);
-        found.and_then(|(_, action)| action.family.first()).map(|closed| closed.entity().as_ref())
+        let found = self.actions.values().find(|action| action.name == name);
+        found.and_then(|action| action.family.first()).map(|closed| closed.entity().as_ref())
     }
 
     fn covering<'a>(&'a self, action: &'a Entity) -> impl Iterator<Item = &'a Rule> {

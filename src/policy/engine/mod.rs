@@ -27,4 +27,5 @@ pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, Stat
 pub use mutant::Mutant;
 pub use parts::{Part, PartKind, Seen};
 pub use ruling::{Answered, Because, Effect, PolicyMeta, Ruling};
-pub use snapshot::{Counts, Snapshot};
+pub(in crate::policy) use snapshot::name_of;
+pub use snapshot::{Counts, Snapshot, is_own};

@@ -30,6 +30,9 @@ use crate::policy::own::Catalog;
 use crate::policy::stack::deep;
 use crate::policy::{Bundle, Closed, Finding, Hash};
 
+/// The type of the product's own actions.
+const PRODUCT_ACTION: &str = "Ok::Action";
+
 /// An immutable, loaded bundle.
 #[derive(Debug)]
 pub struct Snapshot {
@@ -75,6 +78,8 @@ impl Rule {
 /// One action of the schema.
 #[derive(Debug)]
 pub(super) struct Action {
+    /// As people say it.
+    pub name: String,
     /// As a request names it.
     pub entry: EntityUIDEntry,
     /// The action and its groups.
@@ -229,8 +234,8 @@ impl Snapshot {
 
     /// Whether any policy of an operation reads what differs from one call of it to the next: the time, or the input.
     pub fn reads_the_call(&self, operation: &str) -> bool {
-        let action = self.actions.iter().find(|(uid, _)| AsRef::<str>::as_ref(uid.eid()) == operation);
-        action.is_none_or(|(_, action)| {
+        let action = self.actions.values().find(|action| action.name == operation);
+        action.is_none_or(|action| {
             let looks = self.looks_of(action);
             looks.context.contains("now") || looks.context.contains(input::ATTRIBUTE)
         })
@@ -282,12 +287,11 @@ fn enums(schema: &Schema) -> BTreeSet<EntityType> {
 
 fn rates(schema: &Schema, limits: &Limits) -> BTreeMap<String, Vec<String>> {
     let entities = schema.as_ref().action_entities().unwrap_or_default();
-    let name = |uid: &EntityUID| AsRef::<str>::as_ref(uid.eid()).to_owned();
     let of = |action: &ast::Entity| {
-        let family: BTreeSet<String> = std::iter::once(action.uid()).chain(action.ancestors()).map(name).collect();
+        let family: BTreeSet<String> = std::iter::once(action.uid()).chain(action.ancestors()).map(name_of).collect();
         let concerns = |rate: &Rate| rate.operations.is_empty() || !rate.operations.is_disjoint(&family);
         let rates = limits.rates.iter().filter(|(_, rate)| concerns(rate)).map(|(id, _)| id.clone());
-        (name(action.uid()), rates.collect())
+        (name_of(action.uid()), rates.collect())
     };
     entities.iter().map(of).collect()
 }
@@ -302,11 +306,23 @@ fn actions(schema: &Schema, rules: &[Rule]) -> IndexMap<EntityUID, Action, Rando
         let entry = EntityUIDEntry::known(entity.uid().clone(), None);
         let input = Input::of(schema, entity.uid());
         let (fitting, looks) = (Fitting::default(), OnceLock::new());
-        (entity.uid().clone(), Action { entry, family, index, fitting, input, looks, takes_approvals })
+        let name = name_of(entity.uid());
+        (entity.uid().clone(), Action { name, entry, family, index, fitting, input, looks, takes_approvals })
     };
     let mut actions: IndexMap<EntityUID, Action, RandomState> = entities.iter().map(action).collect();
     actions.sort_unstable_keys();
     actions
+}
+
+/// Whether a name is that of one of the company's own actions.
+pub fn is_own(action: &str) -> bool {
+    action.contains("::")
+}
+
+/// `token.issue`, or `Docs::Action::view` for an action of the company's own.
+pub(in crate::policy) fn name_of(action: &EntityUID) -> String {
+    let (kind, id) = (action.entity_type().to_string(), AsRef::<str>::as_ref(action.eid()));
+    if kind == PRODUCT_ACTION { id.to_owned() } else { format!("{kind}::{id}") }
 }
 
 fn takes_approvals(schema: &Schema, action: &EntityUID) -> bool {

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 
 use super::{PRODUCT, Wrong};
 use crate::policy::Snapshot;
+use crate::policy::engine::name_of;
 
 /// Names as other programs say them. Only the schema's own names are kept, so nobody can crowd the tables.
 #[derive(Debug, Default)]
@@ -72,6 +73,11 @@ impl Catalog {
         self.kinds.get(*self.by_name.get(name)?)
     }
 
+    /// Whether something of one type can be in something of another.
+    pub(in crate::policy) fn can_be_in(&self, below: &EntityType, above: &EntityType) -> bool {
+        below == above || self.kind(below).is_some_and(|kind| kind.above.contains(above))
+    }
+
     pub(super) fn kind(&self, ty: &EntityType) -> Option<&Kind> {
         self.kinds.get(*self.by_type.get(ty)?)
     }
@@ -112,6 +118,11 @@ pub fn action<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a EntityUid, W
         Some(None) => Err(Wrong::new(format!("several actions are named `{}`; say which", short(name)))),
         None => Err(Wrong::new(format!("the company's schema has no action `{}`", short(name)))),
     }
+}
+
+/// An action as people say it: `Docs::Action::view`.
+pub fn name(action: &EntityUid) -> String {
+    name_of(action.as_ref())
 }
 
 /// The actions that apply to a subject and a resource of these types, by name.

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
@@ -69,8 +69,23 @@ impl Properties {
         self.0.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&SmolStr, &Json)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&SmolStr, &Json)> {
         self.0.iter().map(|(name, value)| (name, value))
+    }
+
+    /// The same with a field set, or left out.
+    #[must_use]
+    pub(super) fn with(mut self, name: &str, value: Option<Json>) -> Properties {
+        self.0.retain(|(known, _)| known != name);
+        self.0.extend(value.map(|value| (name.into(), value)));
+        self
+    }
+
+    /// The same with the fields of another one.
+    #[must_use]
+    pub fn and(mut self, other: Option<&Properties>) -> Properties {
+        self.0.extend(other.into_iter().flat_map(|other| other.0.iter().cloned()));
+        self
     }
 
     /// A name that stands twice.
@@ -98,6 +113,26 @@ impl<'de> Deserialize<'de> for Json {
 impl<'de> Deserialize<'de> for Properties {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Properties, D::Error> {
         from.deserialize_map(ReadingObject)
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            // A number that no schema takes is in no question that was decided.
+            Json::Null | Json::OtherNumber => to.serialize_unit(),
+            Json::Bool(value) => to.serialize_bool(*value),
+            Json::Whole(value) => to.serialize_i64(*value),
+            Json::Text(text) => to.serialize_str(text),
+            Json::Array(all) => all.serialize(to),
+            Json::Object(fields) => fields.serialize(to),
+        }
+    }
+}
+
+impl Serialize for Properties {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.iter().map(|(name, value)| (name.as_str(), value)))
     }
 }
 

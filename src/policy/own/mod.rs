@@ -6,15 +6,19 @@
 
 mod ask;
 mod catalog;
+mod invent;
 mod json;
 mod read;
 mod reader;
+mod said;
 mod wrong;
 
 pub use ask::{Asker, gathered};
-pub use catalog::{Catalog, action, actions, entity_type};
+pub use catalog::{Catalog, action, actions, entity_type, name};
+pub use invent::Inventor;
 pub use json::Properties;
 pub use read::{Circumstances, Parts, Thing, circumstances, thing};
+pub use said::{Described, Said};
 pub use wrong::Wrong;
 
 /// The product's own namespace.

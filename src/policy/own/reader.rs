@@ -17,7 +17,7 @@ use crate::policy::{Closed, Snapshot};
 /// The most bytes of an id.
 const MOST_ID: usize = 1_024;
 /// The property that holds the groups an entity is in, near and far; unless the schema has an attribute of that name.
-const PARENTS: &str = "parents";
+pub(super) const PARENTS: &str = "parents";
 
 /// Reads values, and keeps the entities that it meets.
 pub(super) struct Reader<'a> {
@@ -205,7 +205,7 @@ fn said(json: &Json) -> Result<(&str, &str, Option<&Properties>), Wrong> {
 }
 
 /// A value of one of Cedar's extension types, from what its constructor takes.
-fn extension(name: &Name, text: &str) -> Option<Value> {
+pub(super) fn extension(name: &Name, text: &str) -> Option<Value> {
     let constructor = match name.to_string().as_str() {
         "ipaddr" => Name::from_normalized_str("ip").ok()?,
         _ => name.clone(),

@@ -78,7 +78,8 @@ impl Asked {
         Question { principal, action, resource, entities, facts, input, approvals }
     }
 
-    pub(super) fn put<T>(
+    /// Puts the question as these policies are asked it.
+    pub fn put<T>(
         &self,
         snapshot: &Snapshot,
         action: &EntityUid,

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use super::Asked;
 use super::run::Expected;
 use crate::policy::Snapshot;
-use crate::policy::own::{self, Parts, Properties, Thing};
+use crate::policy::engine::name_of;
+use crate::policy::own::{self, Described, Properties, Said};
 use crate::policy::yaml::YamlError;
 use crate::types::impact::Decision;
 
@@ -59,7 +60,7 @@ impl Records {
     pub(super) fn new(rows: Vec<Row>) -> Result<Records, String> {
         let mut records = Records::default();
         for row in rows {
-            let whole = format!("{}::{}", row.kind, row.id);
+            let whole = row.name();
             if records.0.insert(whole.clone(), Some(row.clone())).is_some() {
                 return Err(format!("`{whole}` is there twice"));
             }
@@ -69,14 +70,30 @@ impl Records {
         Ok(records)
     }
 
-    fn thing(&self, snapshot: &Snapshot, end: &str, id: &str) -> Result<Thing, String> {
+    fn described(&self, end: &str, id: &str) -> Result<Described, String> {
         let row = match self.0.get(id) {
             Some(Some(row)) => row,
             Some(None) => return Err(format!("{end}: records of several types are called `{id}`; write Type::{id}")),
             None => return Err(format!("{end}: `{id}` is not in this file's records")),
         };
-        let parts = Parts { kind: &row.kind, id: &row.id, properties: Some(&row.properties) };
-        own::thing(snapshot, parts).map_err(|wrong| format!("{end}: {wrong}"))
+        Ok(row.described())
+    }
+
+    /// All of one type.
+    pub fn of(&self, kind: &str) -> impl Iterator<Item = Described> {
+        // Each is there by its whole name, and by its id too if it has that alone.
+        let whole = self.0.iter().filter_map(|(name, row)| row.as_ref().filter(|row| *name == row.name()));
+        whole.filter(move |row| row.kind == kind).map(Row::described)
+    }
+}
+
+impl Row {
+    fn name(&self) -> String {
+        format!("{}::{}", self.kind, self.id)
+    }
+
+    fn described(&self) -> Described {
+        Described { kind: self.kind.clone(), id: self.id.clone(), properties: Some(self.properties.clone()) }
     }
 }
 
@@ -101,23 +118,21 @@ impl Evaluation {
         if let Some(unknown) = said.granted.iter().find(|kind| !snapshot.kinds().any(|known| known == *kind)) {
             return Err(format!("granted: there is no approval kind `{unknown}`"));
         }
-        let action = own::action(snapshot, &said.action).map_err(|wrong| format!("action: {wrong}"))?;
-        let subject = records.thing(snapshot, "subject", &said.subject)?;
-        let resource = records.thing(snapshot, "resource", &said.resource)?;
-        let circumstances = own::circumstances(snapshot, action, Some(&said.context), None);
-        let circumstances = circumstances.map_err(|wrong| wrong.to_string())?;
-        let (entities, facts) =
-            own::gathered(snapshot, &subject, action, &resource, &circumstances).map_err(|wrong| wrong.to_string())?;
-        Ok(Asked {
-            principal: subject.uid,
-            action: action.clone(),
-            resource: resource.uid,
-            entities: entities.into_vec(),
-            facts,
-            input: None,
-            givers: Vec::new(),
-            granted: said.granted.clone(),
-            sight: None,
-        })
+        let said = self.said(snapshot, records)?;
+        said.asked(snapshot, self.said.granted.clone()).map_err(|wrong| wrong.to_string())
+    }
+
+    /// What is asked, whole.
+    pub fn said(&self, snapshot: &Snapshot, records: &Records) -> Result<Said, String> {
+        let line = &self.said;
+        let action = own::action(snapshot, &line.action).map_err(|wrong| format!("action: {wrong}"))?;
+        let subject = records.described("subject", &line.subject)?;
+        let resource = records.described("resource", &line.resource)?;
+        Ok(Said { subject, action: name_of(action.as_ref()), resource, context: line.context.clone() })
+    }
+
+    /// The kinds of approval that were given.
+    pub fn granted(&self) -> &[String] {
+        &self.said.granted
     }
 }

@@ -1,8 +1,8 @@
 //! What is told of a question: the policies that decided it, and the permits that came near, part by part.
 
 use cedar_policy_core::ast::{
-    BinaryOp, Effect, Entity, EntityUID, Expr, ExprKind, Literal, PrincipalOrResourceConstraint as Scope, Value,
-    ValueKind, Var,
+    BinaryOp, Effect, Entity, EntityReference, EntityUID, Expr, ExprKind, Literal,
+    PrincipalOrResourceConstraint as Scope, Value, ValueKind, Var,
 };
 use cedar_policy_core::entities::{Dereference, Entities};
 use cedar_policy_core::evaluator::Evaluator;
@@ -81,7 +81,7 @@ impl Snapshot {
     fn near_misses(&self, question: &Question<'_>, teller: &Teller<'_>) -> Vec<Told> {
         let mut near: Vec<(usize, Look<'_>)> = Vec::new();
         let permits = self.rules_of(question).filter(|rule| rule.policy.effect() == Effect::Permit);
-        for rule in permits.filter(|rule| is_for_such(rule, question)) {
+        for rule in permits.filter(|rule| self.is_for_such(rule, question)) {
             let look = teller.look(rule);
             match look.stands {
                 Stands::Holds => return Vec::new(),
@@ -93,16 +93,24 @@ impl Snapshot {
         near.sort_by_key(|(failing, _)| *failing);
         near.iter().take(MOST).map(|(_, look)| teller.told(look)).collect()
     }
-}
 
-/// Whether a policy is for principals and resources of these types: nothing turns one into the other.
-fn is_for_such(rule: &Rule, question: &Question<'_>) -> bool {
-    let fits = |scope: &Scope, uid: &EntityUID| match scope {
-        Scope::Is(ty) | Scope::IsIn(ty, _) => ty.as_ref() == uid.entity_type(),
-        Scope::Any | Scope::Eq(_) | Scope::In(_) => true,
-    };
-    fits(rule.policy.principal_constraint().as_inner(), question.principal.as_ref())
-        && fits(rule.policy.resource_constraint().as_inner(), question.resource.as_ref())
+    /// Whether a policy is for principals and resources of these types: nothing turns one into the other, nor puts it into
+    /// a group that such things cannot be in.
+    fn is_for_such(&self, rule: &Rule, question: &Question<'_>) -> bool {
+        let within = |group: &EntityReference, uid: &EntityUID| match group {
+            EntityReference::EUID(group) => self.catalog().can_be_in(uid.entity_type(), group.entity_type()),
+            EntityReference::Slot(_) => true,
+        };
+        let fits = |scope: &Scope, uid: &EntityUID| match scope {
+            Scope::Is(ty) => ty.as_ref() == uid.entity_type(),
+            Scope::IsIn(ty, group) => ty.as_ref() == uid.entity_type() && within(group, uid),
+            Scope::Eq(EntityReference::EUID(one)) => one.entity_type() == uid.entity_type(),
+            Scope::In(group) => within(group, uid),
+            Scope::Any | Scope::Eq(EntityReference::Slot(_)) => true,
+        };
+        fits(rule.policy.principal_constraint().as_inner(), question.principal.as_ref())
+            && fits(rule.policy.resource_constraint().as_inner(), question.resource.as_ref())
+    }
 }
 
 /// The count that may be told: of what is hidden, nothing is counted.

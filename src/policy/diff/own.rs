@@ -1,0 +1,190 @@
+//! The same search about the company's own types: questions from the tests of both sides, their neighbours, and questions
+//! made up from the schema and from what the policies name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::semantic::Pair;
+use super::witness::{Witness, own_witness};
+use super::{Answer, Shift, Sides};
+use crate::policy::bundle::is_test;
+use crate::policy::engine::{Looks, Named};
+use crate::policy::own::{Described, Inventor, Said};
+use crate::policy::testing::{Evaluation, Records, parse};
+
+/// Questions about one action, at the most.
+const MOST: usize = 3_000;
+/// Of them, those that stand in tests, and pairs of what the tests describe.
+const FROM_TESTS: usize = 1_000;
+/// Neighbours of each question that stands in a test.
+const NEIGHBOURS: usize = 24;
+
+/// What was found about one action.
+#[derive(Default)]
+pub(super) struct Found {
+    pub asked: usize,
+    pub pairs: Vec<Pair>,
+}
+
+/// The records and questions of one test file.
+pub(super) struct OwnTests {
+    records: Records,
+    evaluations: Vec<Evaluation>,
+}
+
+/// Those of both sides.
+pub(super) fn tests(sides: &Sides<'_>) -> Vec<OwnTests> {
+    let files = sides.before.bundle.files.iter().chain(&sides.after.bundle.files);
+    let mut seen = BTreeSet::new();
+    let fresh = files.filter(|(path, text)| is_test(path) && seen.insert(text.as_str()));
+    let parsed = fresh.filter_map(|(path, text)| parse(path, text).ok());
+    parsed.map(|file| OwnTests { records: file.records, evaluations: file.evaluations }).collect()
+}
+
+/// Asks both sides about one action, what is plainest first.
+pub(super) fn search(sides: &Sides<'_>, action: &str, tests: &[OwnTests], most: usize) -> Found {
+    let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+    let named = before.named(action).and(after.named(action));
+    let looks = before.looks(action).and(after.looks(action));
+    let mut search =
+        Search { sides, action, looks, left: most.min(MOST), asked: 0, seen: BTreeSet::new(), pairs: BTreeMap::new() };
+    let known = search.of_tests(tests);
+    search.made_up(&known, &named);
+    Found { asked: search.asked, pairs: search.pairs.into_values().collect() }
+}
+
+struct Search<'a> {
+    sides: &'a Sides<'a>,
+    action: &'a str,
+    looks: Looks,
+    left: usize,
+    asked: usize,
+    /// The questions that were put, as text.
+    seen: BTreeSet<String>,
+    /// By the type of the subject.
+    pairs: BTreeMap<String, Pair>,
+}
+
+impl Search<'_> {
+    /// What the tests ask about the action, and everything that they describe with each other.
+    fn of_tests(&mut self, tests: &[OwnTests]) -> Vec<Said> {
+        let (mut known, action) = (Vec::new(), self.action);
+        for file in tests {
+            let snapshot = self.sides.after.snapshot;
+            let said = file.evaluations.iter().filter_map(|one| Some((one.said(snapshot, &file.records).ok()?, one)));
+            for (said, evaluation) in said.filter(|(said, _)| said.action == action) {
+                self.ask(&said, evaluation.granted());
+                known.push(said);
+            }
+        }
+        let contexts: Vec<Said> = known.clone();
+        for file in tests {
+            for (subject, resource) in self.ends() {
+                for said in crossed(&file.records, &subject, &resource, &contexts) {
+                    if self.asked >= FROM_TESTS {
+                        return known;
+                    }
+                    self.around(&said);
+                }
+            }
+        }
+        known
+    }
+
+    fn made_up(&mut self, known: &[Said], named: &Named) {
+        let snapshot = self.sides.after.snapshot;
+        let snapshot =
+            if snapshot.principals_of(self.action).is_empty() { self.sides.before.snapshot } else { snapshot };
+        let mut inventor = Inventor::new(snapshot, named);
+        for said in known {
+            for _ in 0..NEIGHBOURS {
+                if let Some(next) = inventor.neighbour(said) {
+                    self.around(&next);
+                }
+            }
+        }
+        let ends: Vec<(String, String)> = self.ends().into_iter().collect();
+        // Some of what is made up does not fit, or was asked already.
+        for at in 0..self.left * 2 {
+            let Some((subject, resource)) = ends.get(at % ends.len().max(1)) else { return };
+            if let Some(said) = inventor.question(self.action, subject, resource) {
+                self.around(&said);
+            }
+            if self.left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The types of both ends.
+    fn ends(&self) -> BTreeSet<(String, String)> {
+        let sides = [self.sides.before.snapshot, self.sides.after.snapshot];
+        let all = sides.iter().flat_map(|side| {
+            let resources = side.resources_of(self.action);
+            let pair =
+                move |subject: String| resources.clone().into_iter().map(move |resource| (subject.clone(), resource));
+            side.principals_of(self.action).into_iter().flat_map(pair)
+        });
+        all.collect()
+    }
+
+    /// The question without approvals, with each kind that a policy looks at, and with all of them.
+    fn around(&mut self, said: &Said) {
+        let kinds: Vec<String> = self.looks.kinds.iter().cloned().collect();
+        self.ask(said, &[]);
+        for kind in &kinds {
+            self.ask(said, std::slice::from_ref(kind));
+        }
+        if kinds.len() > 1 {
+            self.ask(said, &kinds);
+        }
+    }
+
+    fn ask(&mut self, said: &Said, granted: &[String]) {
+        let Ok(key) = serde_json::to_string(&(said, granted)) else { return };
+        if self.left == 0 || !self.seen.insert(key) {
+            return;
+        }
+        let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
+        // What one side's schema does not take, cannot be asked of both.
+        let asked = [before, after].map(|side| said.asked(side, granted.to_vec()));
+        let [Ok(old), Ok(new)] = asked else { return };
+        self.left -= 1;
+        self.asked += 1;
+        self.note(said, granted, Answer::of(&old.answer(before)), Answer::of(&new.answer(after)));
+    }
+
+    fn note(&mut self, said: &Said, granted: &[String], old: Answer, new: Answer) {
+        let pair = self.pairs.entry(said.subject.kind.clone()).or_insert_with_key(|kind| Pair {
+            operation: self.action.to_owned(),
+            actor_kind: kind.clone(),
+            change: Shift::Same,
+            questions: 0,
+            witnesses: Vec::new(),
+        });
+        pair.questions += 1;
+        let shift = Shift::between(&old, &new);
+        if shift == Shift::Same {
+            return;
+        }
+        pair.change = pair.change.and(shift);
+        if !pair.witnesses.iter().any(|witness: &Witness| witness.change == shift) {
+            pair.witnesses.push(own_witness(said, granted, old, new));
+        }
+    }
+}
+
+/// Every subject about every resource that a file describes, in each context that its questions have.
+fn crossed(records: &Records, subject: &str, resource: &str, contexts: &[Said]) -> Vec<Said> {
+    let mut all = Vec::new();
+    let resources: Vec<Described> = records.of(resource).collect();
+    for one in records.of(subject) {
+        for other in &resources {
+            let said = |context: &Said| Said { subject: one.clone(), resource: other.clone(), ..context.clone() };
+            all.extend(contexts.iter().map(said));
+            if all.len() > FROM_TESTS {
+                return all;
+            }
+        }
+    }
+    all
+}
