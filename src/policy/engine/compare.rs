@@ -104,8 +104,8 @@ impl Snapshot {
 
     /// What all the policies of an action look at.
     pub fn looks(&self, action: &str) -> Looks {
-        let found = self.actions.iter().find(|(uid, _)| AsRef::<str>::as_ref(uid.eid()) == action);
-        found.map(|(_, action)| self.looks_of(action).clone()).unwrap_or_default()
+        let found = self.actions.values().find(|known| known.name == action);
+        found.map(|action| self.looks_of(action).clone()).unwrap_or_default()
     }
 
     pub(super) fn look(&self, action: &Entity) -> Looks {

@@ -55,8 +55,8 @@ impl Snapshot {
     /// Inputs that policies could tell apart: each field that they read with each constant that they name, one field and two
     /// at a time. At most [`MOST`].
     pub(in crate::policy) fn inputs(&self, operation: &str, looks: &Looks, named: &Named) -> Vec<Json> {
-        let found = self.actions.iter().find(|(uid, _)| AsRef::<str>::as_ref(uid.eid()) == operation);
-        let Some(input) = found.and_then(|(_, action)| action.input.as_ref()) else { return Vec::new() };
+        let found = self.actions.values().find(|action| action.name == operation);
+        let Some(input) = found.and_then(|action| action.input.as_ref()) else { return Vec::new() };
         let read = input.fields.iter().filter(|(name, _)| looks.reads_input(name));
         let ways: Vec<(&str, Vec<Json>)> =
             read.map(|(name, field)| (name.as_str(), values(&field.attr_type, named))).collect();
