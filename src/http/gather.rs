@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use super::dispatch::{Face, Failed};
 use super::limits::Limits;
 use crate::gate::operation::{Media, Method, Prepared};
+use crate::types::json;
 use crate::types::refusal::{Code, Refusal};
 
 /// How the text of a parameter is read.
@@ -107,7 +108,7 @@ fn input(
 ) -> Result<Value, Failed> {
     let route = &face.entry.spec.route;
     if let Some(body) = body {
-        match self::json(parts, &body).map_err(|failed| malformed(face, failed))? {
+        match parsed(parts, &body).map_err(|failed| malformed(face, failed))? {
             // What a standard may add some day is passed over.
             Value::Object(object) if route.standard => fields = object,
             Value::Object(object) => fields = known(face, object)?,
@@ -232,12 +233,12 @@ async fn collect(mut body: Body, limits: &Limits, most: usize) -> Result<Bytes, 
     Ok(all.freeze())
 }
 
-fn json(parts: &Parts, body: &Bytes) -> Result<Value, Failed> {
+fn parsed(parts: &Parts, body: &Bytes) -> Result<Value, Failed> {
     if !is_json(parts) {
         let text = "Expected request with `Content-Type: application/json`".to_owned();
         return Err(Failed::Rejected(Rejected(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)));
     }
-    serde_json::from_slice(body).map_err(|error| {
+    json::read(body).map_err(|error| {
         let text = format!("Failed to parse the request body as JSON: {error}");
         Failed::Rejected(Rejected(StatusCode::BAD_REQUEST, text))
     })

@@ -1,5 +1,7 @@
 //! YAML as a bundle holds it: bounded before it is read, and with the line of what is said about it.
 
+use std::collections::BTreeSet;
+
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 /// The most bytes of one file.
@@ -94,13 +96,55 @@ impl<'de> Visitor<'de> for Count<'_> {
         Ok(())
     }
     fn visit_map<A: MapAccess<'de>>(mut self, mut pairs: A) -> Result<(), A::Error> {
-        while pairs.next_key_seed(self.inner())?.is_some() {
+        let mut keys = BTreeSet::new();
+        while let Some(key) = pairs.next_key_seed(Key(self.inner()))? {
+            if let Some(twice) = keys.replace(key) {
+                let short: String = twice.chars().take(80).collect();
+                return Err(A::Error::custom(format!("`{}` is given twice", short.escape_debug())));
+            }
             pairs.next_value_seed(self.inner())?;
         }
         Ok(())
     }
     fn visit_enum<A: serde::de::EnumAccess<'de>>(self, _: A) -> Result<(), A::Error> {
         Err(A::Error::custom("tags are not read"))
+    }
+}
+
+/// A key of a mapping, which counts as a value does.
+struct Key<'a>(Count<'a>);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = String;
+    fn deserialize<D: Deserializer<'de>>(mut self, from: D) -> Result<String, D::Error> {
+        self.0.one::<D::Error>()?;
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Key<'_> {
+    type Value = String;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a plain key")
+    }
+    fn visit_bool<E>(self, key: bool) -> Result<String, E> {
+        Ok(key.to_string())
+    }
+    fn visit_i64<E>(self, key: i64) -> Result<String, E> {
+        Ok(key.to_string())
+    }
+    fn visit_u64<E>(self, key: u64) -> Result<String, E> {
+        Ok(key.to_string())
+    }
+    fn visit_f64<E>(self, key: f64) -> Result<String, E> {
+        Ok(key.to_string())
+    }
+    fn visit_str<E>(self, key: &str) -> Result<String, E> {
+        Ok(key.to_owned())
+    }
+    fn visit_unit<E>(self) -> Result<String, E> {
+        Ok("null".to_owned())
     }
 }
 

@@ -16,6 +16,7 @@ pub mod glass;
 pub mod id;
 pub mod impact;
 pub mod inbox;
+pub mod json;
 pub mod mention;
 pub mod operations;
 pub mod page;

@@ -1,7 +1,7 @@
 //! What other programs say. Every field may be missing, so that what is missing can be named.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use smol_str::SmolStr;
 
 use crate::policy::own::{Parts, Properties, Wrong};
@@ -39,21 +39,30 @@ pub struct Action {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Evaluation {
     /// Required.
+    #[serde(default, deserialize_with = "given")]
     pub subject: Option<Entity>,
     /// Required.
+    #[serde(default, deserialize_with = "given")]
     pub action: Option<Action>,
     /// Required.
+    #[serde(default, deserialize_with = "given")]
     pub resource: Option<Entity>,
     /// As the action's context in the schema.
+    #[serde(default, deserialize_with = "given")]
     pub context: Option<Properties>,
 }
 
-/// An entity with what it lacks taken from a default.
-pub(super) fn parts<'a>(said: &'a Entity, default: Option<&'a Entity>) -> Result<Parts<'a>, Wrong> {
+/// What an entity says, all of it: nothing that it lacks comes from elsewhere.
+pub(super) fn parts(said: &Entity) -> Result<Parts<'_>, Wrong> {
     let required = |name: &str| Wrong::new("is required").within(name);
-    let kind = said.kind.as_deref().or_else(|| default?.kind.as_deref()).ok_or_else(|| required("type"))?;
-    let id = said.id.as_deref().or_else(|| default?.id.as_deref()).ok_or_else(|| required("id"))?;
+    let kind = said.kind.as_deref().ok_or_else(|| required("type"))?;
+    let id = said.id.as_deref().ok_or_else(|| required("id"))?;
     Ok(Parts { kind, id, properties: said.properties.as_ref() })
+}
+
+/// A field that is given is not null: null would bring a default back.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 /// What a whole request is told that does not fit.
