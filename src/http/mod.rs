@@ -2,11 +2,13 @@
 //! one client from hurting another. It decides nothing; the gate does.
 
 mod dispatch;
+mod framing;
 mod gather;
 mod limits;
 mod pace;
 mod page;
 mod reply;
+mod rest;
 mod router;
 mod serve;
 mod stream;
