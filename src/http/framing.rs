@@ -188,7 +188,7 @@ mod tests {
     fn requests_are_told_apart_by_their_lengths() {
         let plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         let body = "POST / HTTP/1.1\nHost: a\nContent-Length: 30\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\nabc";
-        let chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n1a;x=y\r\nGET / HTTP/1.1\r\nHost: b\r\n\r\n\r\n0\r\nA: b\r\n\r\n";
+        let chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n1b;x=y\r\nGET / HTTP/1.1\r\nHost: b\r\n\r\n\r\n0\r\nA: b\r\n\r\n";
         assert_eq!(told(plain), (1, false));
         assert_eq!(told(&format!("{plain}\r\n{body}{chunked}{plain}")), (4, false));
     }

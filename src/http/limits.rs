@@ -22,6 +22,10 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of a body that may hold a whole bundle of policies.
     pub large_body_bytes: usize,
+    /// Bytes of a body that are read before the policies are asked whether its sender could be allowed anything.
+    pub early_bytes: usize,
+    /// Bytes of all longer bodies that are being read or worked on; each caller has at most half of them.
+    pub bodies_bytes: usize,
     /// What is read of a body that nobody wants, so that its connection can be used again.
     pub rest_bytes: u64,
     /// Silence while a body arrives.
@@ -44,6 +48,8 @@ impl Default for Limits {
             headers: 64,
             body_bytes: 1024 * 1024,
             large_body_bytes: 32 * 1024 * 1024,
+            early_bytes: 64 * 1024,
+            bodies_bytes: 64 * 1024 * 1024,
             rest_bytes: 256 * 1024,
             body_idle: Duration::from_secs(10),
             body_total: Duration::from_secs(30),

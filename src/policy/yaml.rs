@@ -11,6 +11,10 @@ const MAX_VALUES: usize = 200_000;
 /// How deep values may nest.
 const MAX_DEPTH: usize = 32;
 
+/// The most that the parser may have to do: for each sign of a text it looks at every bracket that is open. Which are open
+/// only the parser knows, so all that stand in the text are counted.
+const MAX_WORK: usize = 1 << 27;
+
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlError {
@@ -27,9 +31,19 @@ impl YamlError {
 
 /// Reads a file. What would grow beyond the bounds is refused before anything is kept of it.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    read_within(MAX_WORK, text)
+}
+
+/// Reads a text where it comes in: others wait meanwhile.
+pub fn read_at_once<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    read_within(MAX_WORK / 8, text)
+}
+
+fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlError> {
     if text.len() > MAX_BYTES {
         return Err(YamlError::at(1, format!("the file holds more than {MAX_BYTES} bytes")));
     }
+    measure(work, text)?;
     let told = |error: serde_yaml::Error| {
         let message = error.to_string();
         let line = error.location().map_or(1, |at| at.line());
@@ -39,6 +53,22 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     let mut left = MAX_VALUES;
     Count { left: &mut left, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)?;
     T::deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)
+}
+
+/// One look at the signs, before the parser sees any: it takes its time before it finds what `Count` would refuse.
+fn measure(work: usize, text: &str) -> Result<(), YamlError> {
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    if brackets.saturating_mul(text.len()) > work.max(MAX_DEPTH * text.len()) {
+        let most = (work / text.len().max(1)).max(MAX_DEPTH);
+        let message =
+            format!("{brackets} brackets are too many for a file of {} bytes: the most is {most}", text.len());
+        return Err(YamlError::at(1, format!("{message}; write some of it in block style, or in another file")));
+    }
+    // It compares each directive with all before it.
+    match text.lines().position(|line| line.starts_with('%')) {
+        Some(at) => Err(YamlError::at(at + 1, "directives (`%`) are not read")),
+        None => Ok(()),
+    }
 }
 
 /// Walks over a value, keeps nothing, and stops at the bounds.
@@ -203,6 +233,21 @@ mod tests {
             let begun = std::time::Instant::now();
             assert!(read::<serde_json::Value>(&bomb).is_err(), "{}", &bomb[..bomb.len().min(99)]);
             assert!(begun.elapsed().as_secs() < 5);
+        }
+    }
+
+    /// Takes the parser longest for what is let through to it.
+    #[test]
+    fn what_passes_the_first_look_is_parsed_soon() {
+        for size in [16 << 10, 64 << 10, 256 << 10, MAX_BYTES] {
+            let brackets = MAX_WORK / size - 1;
+            for (bracket, sign) in [("[? ", "a,"), ("[", "a,"), ("{a: ", "a,"), ("[? ", ",\n"), ("[", "? ")] {
+                let open = bracket.repeat(brackets.min(size / 2 / bracket.len()));
+                let bomb = format!("{open}{}", sign.repeat((size - open.len()) / sign.len()));
+                let begun = std::time::Instant::now();
+                assert!(read::<serde_json::Value>(&bomb).is_err());
+                assert!(begun.elapsed().as_secs() < 5);
+            }
         }
     }
 

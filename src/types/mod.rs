@@ -9,6 +9,7 @@ pub mod change;
 pub mod decision;
 pub mod definition;
 pub mod delegation;
+pub mod effort;
 pub mod egress;
 pub mod entropy;
 pub mod event;

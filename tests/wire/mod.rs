@@ -2,6 +2,7 @@
 
 mod approvals;
 mod bodies;
+mod bombs;
 mod connections;
 mod failures;
 mod stopping;

@@ -9,6 +9,7 @@ use crate::policy::bundle::is_test;
 use crate::policy::engine::Part;
 use crate::policy::finding::code;
 use crate::policy::{Answered, Bundle, Finding, Ruling, Snapshot};
+use crate::types::effort;
 use crate::types::impact::Decision;
 
 /// What the cases of a bundle came to.
@@ -50,6 +51,7 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
     let mut run = Run::default();
     for (file, text) in bundle.files.iter().filter(|(file, _)| is_test(file)) {
         run.files += 1;
+        effort::spend(1_000 + text.len());
         let parsed = match parse(file, text) {
             Ok(parsed) => parsed,
             Err(finding) => {
