@@ -76,7 +76,7 @@ fn string(text: &str) -> usize {
 
 /// The most words and signs that one policy may have.
 const MAX_TOKENS: usize = 4_000;
-/// The most bytes of one policy, and of a pattern in it: matching takes as long as pattern and text together make.
+/// The most bytes of one policy without its comments, and of a pattern in it: matching takes as long as pattern and text together make.
 const MAX_BYTES: usize = 64 << 10;
 const MAX_PATTERN: usize = 1 << 10;
 /// How deep brackets may nest.
@@ -84,17 +84,18 @@ const MAX_NESTING: usize = 64;
 
 /// Where a text goes beyond the bounds, and how.
 pub(super) fn out_of_bounds(text: &str) -> Option<(usize, String)> {
-    let (mut count, mut depth, mut begun, mut before) = (0_usize, 0_usize, 0_usize, "");
+    let (mut count, mut depth, mut begun, mut bytes, mut before) = (0_usize, 0_usize, 0_usize, 0_usize, "");
     for token in Tokens::new(text) {
         if count == 0 {
-            begun = token.at;
+            (begun, bytes) = (token.at, 0);
         }
         count += 1;
+        bytes += token.text.len();
         // The parser would go on to tell of each.
         if token.text == ";" && count == 1 {
             return Some((token.at, "a semicolon that ends nothing".to_owned()));
         }
-        if token.at + token.text.len() - begun > MAX_BYTES {
+        if bytes > MAX_BYTES {
             return Some((begun, format!("a policy of more than {MAX_BYTES} bytes")));
         }
         if std::mem::replace(&mut before, token.text) == "like" && token.text.len() > MAX_PATTERN {

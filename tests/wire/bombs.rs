@@ -65,7 +65,9 @@ fn repeat(count: usize, each: impl Fn(usize) -> String) -> String {
 
 fn policies(count: usize, conditions: &str) -> String {
     repeat(count, |n| {
-        format!("@id(\"p{n}\")\npermit (principal, action == Ok::Action::\"tick\", resource){conditions};\n")
+        format!(
+            "@id(\"p{n}\")\npermit (principal is Ok::Actor, action == Ok::Action::\"tick\", resource){conditions};\n"
+        )
     })
 }
 
@@ -131,7 +133,10 @@ fn of_yaml() -> Vec<Bomb> {
         bomb(
             "cases that are all alike",
             CHECK,
-            files(&[("tests/a.yaml", format!("cases:\n{}", "  - {as: a, do: tick, expect: deny}\n".repeat(20_000)))]),
+            files(&[(
+                "tests/a.yaml",
+                format!("cases:\n{}", "  - {actor: visitor, op: tick, expect: deny}\n".repeat(20_000)),
+            )]),
         ),
     ]
 }
@@ -200,8 +205,8 @@ fn of_questions() -> Vec<Bomb> {
     let wide = json!({ "type": "A", "id": "a", "properties": { "x": vec![json!({ "a": [0, 1] }); 20_000] } });
     let lines = |word: &str| {
         files(&[
-            ("approvals.yaml", repeat(4_000, |n| format!("# {word} {n}\n"))),
-            ("limits.yaml", repeat(4_000, |n| format!("# {word} {n}\n"))),
+            ("approvals.yaml", repeat(4_000, |n| format!("# {word} {n}\n")) + "kinds: {}\n"),
+            ("limits.yaml", repeat(4_000, |n| format!("# {word} {n}\n")) + "rates: {}\n"),
         ])
     };
     vec![
