@@ -33,7 +33,7 @@ impl Rest {
     }
 
     /// Reads what is left away. False where that is too much, or does not come in time.
-    pub async fn is_read(self, limits: &Limits) -> bool {
+    pub async fn read_away(self, limits: &Limits) -> bool {
         let left = self.size_hint();
         if self.is_end_stream() {
             return true;

@@ -125,7 +125,7 @@ async fn one(app: Router, request: Request<Incoming>, limits: &Limits, answering
     let rest = Rest::of(&parts.headers, body);
     let request = Request::from_parts(parts, Body::new(rest.clone()));
     let response = app.oneshot(request).await.unwrap_or_else(|never| match never {});
-    if rest.is_read(limits).await { response } else { last(response, answering) }
+    if rest.read_away(limits).await { response } else { last(response, answering) }
 }
 
 /// The last answer on its connection.

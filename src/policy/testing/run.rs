@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::file::{TestFile, line_span, parse};
+use super::file::{TestFile, line_spans, parse};
 use super::{Asked, Stage};
 use crate::policy::bundle::is_test;
 use crate::policy::engine::Part;
@@ -75,9 +75,11 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
         let evaluated = evaluations
             .iter()
             .map(|one| (one.line, one.name.clone(), one.expected.clone(), one.question(snapshot, &records)));
+        let spans: Vec<(usize, usize)> = line_spans(text).collect();
         for (line, name, expected, question) in asked.chain(evaluated) {
-            let finding =
-                |code, message: String| Finding::new(code, file.as_str(), line, line_span(text, line), message);
+            effort::spend(1);
+            let span = spans.get(line.saturating_sub(1)).copied().unwrap_or_default();
+            let finding = |code, message: String| Finding::new(code, file.as_str(), line, span, message);
             match question {
                 Err(message) => run.invalid.push(finding(code::TEST_INVALID, message)),
                 Ok(asked) => {
