@@ -91,8 +91,8 @@ pub const DEV_AUTH: Setting = Setting {
 pub const SECRETS_KEY: Setting = Setting {
     variable: "OK_SECRETS_KEY",
     flag: None,
-    default: "beside the state file",
-    doc: "The file with the key that webhooks' secrets are made from; it is made where there is none",
+    default: "the file beside the state",
+    doc: "The key that webhooks' secrets are made from: 32 bytes in base64 or hex; unset, it is in a file beside the state, which is made where there is none",
 };
 pub const EGRESS_PORTS: Setting = Setting {
     variable: "OK_EGRESS_PORTS",

@@ -218,6 +218,7 @@ fn a_policy_has_an_id_and_one_that_refuses_a_reason() {
 const BY_THE_GATE: &[EventKind] = &[
     EventKind::CompanyCreated,
     EventKind::Denied,
+    EventKind::ArgumentsKept,
     EventKind::ApprovalRequested,
     EventKind::GlassUsed,
     EventKind::DeliveryIntended,

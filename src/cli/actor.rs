@@ -67,7 +67,7 @@ pub enum Actor {
         #[arg(long, value_name = "ID")]
         successor: Option<ActorId>,
         /// Why
-        #[arg(long, value_name = "TEXT", default_value = "offboarded on the command line")]
+        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
 }

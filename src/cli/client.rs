@@ -12,7 +12,6 @@ use super::call::{self, Answer, Ask, Refused};
 use super::exit::Failure;
 use super::remote::Remote;
 use super::socket::Link;
-use crate::config;
 use crate::gate::lock::Holder;
 use crate::gate::open::{self, CannotOpen, Company, Options};
 use crate::operations;
@@ -68,7 +67,7 @@ fn options(context: &Context) -> Options {
         entries: &operations::ALL,
         policies: Bundle::built_in(),
         dev_auth: context.dev_auth,
-        secrets: config::SECRETS_KEY.path(),
+        secrets: context.secrets.clone(),
         ports: context.ports.clone(),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),

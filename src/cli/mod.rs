@@ -11,6 +11,7 @@ mod changes;
 mod ci;
 mod client;
 mod completions;
+mod context;
 mod definition;
 mod delegation;
 mod directory;
@@ -18,7 +19,6 @@ mod doctor;
 mod event;
 mod exit;
 mod file;
-mod forget;
 mod inbox;
 mod init;
 mod kill;
@@ -31,19 +31,21 @@ mod save;
 mod serve;
 mod show;
 mod socket;
+mod subscription;
 #[cfg(test)]
 mod tests;
 mod tick;
 mod token;
-mod webhooks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use zeroize::Zeroizing;
 
 use crate::config;
+use crate::gate::keys;
 use exit::{Exit, Failure};
 use show::Format;
 
@@ -117,14 +119,15 @@ enum Command {
     #[command(subcommand)]
     BreakGlass(policy::glass::Grants),
     #[command(subcommand)]
-    Webhooks(webhooks::Webhooks),
+    Subscription(subscription::Subscription),
     Tick(tick::Tick),
     Kill(kill::Kill),
     Log(log::Log),
     Replay(replay::Replay),
     #[command(subcommand)]
     Audit(audit::Audit),
-    Forget(forget::Forget),
+    #[command(subcommand)]
+    Context(context::Captured),
     Policy(policy::Policy),
     Ci(ci::Ci),
     #[command(subcommand)]
@@ -145,6 +148,8 @@ pub struct Context {
     dev_auth: bool,
     /// The ports that webhooks may be at.
     ports: Vec<u16>,
+    /// The key that secrets are made from, where it is not in a file beside the state.
+    secrets: Option<Zeroizing<[u8; 32]>>,
     /// A server on the network to ask instead.
     server: Option<String>,
 }
@@ -179,6 +184,7 @@ impl Global {
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
             ports: ports()?,
+            secrets: secrets()?,
             server: None,
         })
     }
@@ -194,6 +200,13 @@ fn ports() -> Result<Vec<u16>, Failure> {
         Failure::Usage(format!("{name} must hold ports, separated by commas, such as 443,8443; not `{text}`"))
     };
     ports.map(Vec::from_iter).ok_or_else(wrong)
+}
+
+/// The key that secrets are made from. What is wrong with it is told without showing it.
+fn secrets() -> Result<Option<Zeroizing<[u8; 32]>>, Failure> {
+    let Some(text) = config::SECRETS_KEY.value().map(Zeroizing::new) else { return Ok(None) };
+    let wrong = || Failure::Usage(format!("{} must hold 32 bytes in base64 or hex", config::SECRETS_KEY.variable));
+    keys::parse(&text).map(Some).ok_or_else(wrong)
 }
 
 /// The state file: named, a tenant's, or the default. What a flag says wins over the environment.
@@ -297,13 +310,13 @@ impl Command {
             Command::Delegate(command) => command.run(context).await,
             Command::Delegation(command) => command.run(context).await,
             Command::BreakGlass(command) => command.run(context).await,
-            Command::Webhooks(command) => command.run(context).await,
+            Command::Subscription(command) => command.run(context).await,
             Command::Tick(command) => command.run(context).await,
             Command::Kill(command) => command.run(context).await,
             Command::Log(command) => command.run(context).await,
             Command::Replay(command) => command.run(context).await,
             Command::Audit(command) => command.run(context),
-            Command::Forget(command) => command.run(context).await,
+            Command::Context(command) => command.run(context).await,
             Command::Policy(command) => command.run(context).await,
             Command::Ci(command) => command.run(context).await,
             Command::Changes(command) => command.run(context).await,

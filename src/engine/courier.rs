@@ -120,7 +120,7 @@ async fn due(gate: &Arc<Gate>, busy: &BTreeSet<String>) -> Result<Due, Stop> {
         return Ok(Due { messages: Vec::new(), wait_ms: None });
     }
     let most = AT_ONCE.saturating_sub(busy.len());
-    perform(gate, "webhook.dispatch", json!({ "busy": busy, "most": most })).await
+    perform(gate, "webhook.dispatch", json!({ "busy": busy, "most": most, "stamp": gate.wall() })).await
 }
 
 #[cfg(test)]

@@ -74,11 +74,16 @@ fn bearer(world: &World, header: &str, now: Time) -> Result<Who, Refusal> {
     }
     let invalid = || unauthorized("invalid token");
     let (kind, hash) = token::parse(text.trim()).ok_or_else(invalid)?;
-    // Agents' and operators' tokens live in places of their own: here none of them is known.
-    if kind != TokenKind::Api {
-        return Err(invalid());
+    let known = live(world, &hash, now).ok_or_else(invalid)?;
+    match kind {
+        TokenKind::Api => Ok(known),
+        TokenKind::Agent => {
+            let message = "an outside agent's token reaches the gateway alone";
+            Err(Refusal::new(Code::AgentTokenScope, message))
+        }
+        // Operators' tokens live in a place of their own: here none of them is known.
+        TokenKind::Operator => Err(invalid()),
     }
-    live(world, &hash, now).ok_or_else(invalid)
 }
 
 fn live(world: &World, hash: &TokenHash, now: Time) -> Option<Who> {

@@ -17,7 +17,7 @@ use crate::log::append;
 use crate::log::record::{self, Decision, GateNote};
 use crate::policy::Ruling;
 use crate::store::fold::fold;
-use crate::store::{approvals, idem, inbox};
+use crate::store::{approvals, idem};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
 use crate::types::event::Event;
@@ -304,9 +304,6 @@ impl Writer {
         };
         drafted.events.extend(uses.into_iter().map(|event| Drafted { event, behalf: None }));
         self.record(drafted.events, record)?;
-        for item in &drafted.read_items {
-            inbox::mark_read(&self.conn, item, now)?;
-        }
         Ok(Reply { decision: self.newest(), ..reply(&self.world, spec, done) })
     }
 

@@ -20,14 +20,11 @@ pub struct Draft<'a> {
     entries: &'static [Entry],
     entropy: &'a dyn Entropy,
     events: Vec<Drafted>,
-    read_items: Vec<String>,
 }
 
 /// What a draft comes to.
 pub(super) struct Outcome {
     pub events: Vec<Drafted>,
-    /// Inbox items that were read: marks without an event.
-    pub read_items: Vec<String>,
 }
 
 /// One event of a draft.
@@ -50,7 +47,7 @@ impl<'a> Draft<'a> {
         entries: &'static [Entry],
         entropy: &'a dyn Entropy,
     ) -> Draft<'a> {
-        Draft { read, spec, entries, entropy, events: Vec::new(), read_items: Vec::new() }
+        Draft { read, spec, entries, entropy, events: Vec::new() }
     }
 
     /// The state before this operation.
@@ -82,8 +79,8 @@ impl<'a> Draft<'a> {
         random.checked_rem(end).unwrap_or(0)
     }
 
-    pub fn new_token(&self) -> Plain {
-        Plain::new(TokenKind::Api, self.entropy)
+    pub fn new_token(&self, kind: TokenKind) -> Plain {
+        Plain::new(kind, self.entropy)
     }
 
     pub(super) fn entry(&self, operation: &str) -> Option<&'static Entry> {
@@ -95,7 +92,7 @@ impl<'a> Draft<'a> {
     where
         'a: 'b,
     {
-        Draft { read, spec, entries: self.entries, entropy: self.entropy, events: Vec::new(), read_items: Vec::new() }
+        Draft { read, spec, entries: self.entries, entropy: self.entropy, events: Vec::new() }
     }
 
     /// Adds the events of a nested draft.
@@ -104,12 +101,7 @@ impl<'a> Draft<'a> {
         self.events.extend(events.into_iter().map(of));
     }
 
-    /// Marks an inbox item as read. A person's own mark: it is no event.
-    pub fn mark_read(&mut self, item: &str) {
-        self.read_items.push(item.to_owned());
-    }
-
     pub(super) fn into_outcome(self) -> Outcome {
-        Outcome { events: self.events, read_items: self.read_items }
+        Outcome { events: self.events }
     }
 }

@@ -125,6 +125,7 @@ pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String)
         rates: Arc::default(),
         vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
         egress: Arc::default(),
+        writes: Arc::default(),
     };
     let mut world = World::empty(ground, head);
     let teams = fixture.teams.iter().map(|row| team(row, fixture.now));

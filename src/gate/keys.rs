@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use zeroize::Zeroizing;
 
 /// Reads a key, or says what is wrong with the file.
@@ -14,6 +16,15 @@ pub(super) fn read(path: &Path) -> Result<Zeroizing<[u8; 32]>, String> {
     let mut key = Zeroizing::new([0; 32]);
     hex::decode_to_slice(text.trim(), &mut *key).map_err(|_| "is not a key: 64 hex digits are expected".to_owned())?;
     Ok(key)
+}
+
+/// Reads a key as it is handed over: 64 hex digits, or base64.
+pub fn parse(text: &str) -> Option<Zeroizing<[u8; 32]>> {
+    let mut key = Zeroizing::new([0; 32]);
+    let text = text.trim();
+    let read = hex::decode_to_slice(text, &mut *key).is_ok()
+        || BASE64.decode_slice(text, &mut *key).is_ok_and(|length| length == key.len());
+    read.then_some(key)
 }
 
 /// Makes a key unless there is one; whether it did. Never overwritten: it may belong to a company whose file was moved

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
@@ -12,6 +13,8 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
+
+use sha2::{Digest, Sha256};
 
 use super::guard::Guard;
 use super::keys;
@@ -40,7 +43,7 @@ use crate::types::entropy::Entropy;
 use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
-use crate::types::time::{Clock, Monotone, Time};
+use crate::types::time::{Clock, Monotone, SECOND, Time};
 
 /// Where a log's name begins; the company's ULID and the generation follow.
 const HOST: &str = "ok.local";
@@ -56,8 +59,8 @@ pub struct Options {
     pub policies: Bundle,
     /// Shown by `/health`; allows plain http to loopback addresses.
     pub dev_auth: bool,
-    /// The key that secrets are made from; beside the state file unless given.
-    pub secrets: Option<PathBuf>,
+    /// The key that secrets are made from; in a file beside the state unless given.
+    pub secrets: Option<Zeroizing<[u8; 32]>>,
     /// The ports that webhooks may be at.
     pub ports: Vec<u16>,
     pub clock: Arc<dyn Clock>,
@@ -144,6 +147,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         rates: Arc::default(),
         vault: Arc::new(vault),
         egress: Arc::new(Egress { loopback: options.dev_auth, ports: options.ports.clone() }),
+        writes: Arc::new(AtomicBool::new(true)),
     };
     let world = World::load(&conn, ground, head)?;
     if made && !world.webhooks.is_empty() {
@@ -153,6 +157,10 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
 }
 
 fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lock) -> Result<Company, CannotOpen> {
+    let behind = tail.ts().0.saturating_sub(options.clock.now().0);
+    if behind > SECOND {
+        tracing::warn!(behind_ms = behind, "the machine's clock is behind the newest entry; time goes on from there");
+    }
     let clock = Arc::new(Monotone::new(Arc::clone(&options.clock), tail.ts()));
     let published = Arc::new(ArcSwap::from_pointee(world.clone()));
     let (grown, growing) = watch::channel(tail.size() as i64);
@@ -171,6 +179,7 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         guard,
         swept: tail_ts,
         healthy: true,
+        writes: Arc::clone(&world.writes),
         erased: false,
         world,
     };
@@ -237,7 +246,10 @@ fn make_key(path: &Path, secret: &[u8; 32]) -> Result<(), CannotOpen> {
 
 /// The key that secrets are made from, made if there is none; whether it was made.
 fn vault(options: &Options) -> Result<(Vault, bool), CannotOpen> {
-    let path = options.secrets.clone().unwrap_or_else(|| lock::beside(&options.path, "secrets"));
+    if let Some(key) = &options.secrets {
+        return Ok((Vault::new(key.clone()), false));
+    }
+    let path = lock::beside(&options.path, "secrets");
     let key = Zeroizing::new(options.entropy.bytes32());
     let made = keys::make(&path, &key).and_then(|made| Ok((Vault::new(keys::read(&path)?), made)));
     made.map_err(|what| CannotOpen::Secrets(path, what))
@@ -263,7 +275,9 @@ fn create(
     company::make_instance(&tx, &instance)?;
     let mut tail = Tail::create(&tx, signer, now)?;
     let stamp = PolicyStamp { hash: String::new(), seq: 0 };
-    let created = Event::CompanyCreated { name: "Company".into() };
+    // The key itself stays in its table: whoever edits it there is found out.
+    let seal = hex::encode(Sha256::digest(instance.sealing));
+    let created = Event::CompanyCreated { name: "Company".into(), seal };
     log_by_system(&tx, &mut tail, created, stamp.clone(), options, now)?;
     log_by_system(&tx, &mut tail, applied(1, &options.policies), stamp, options, now)?;
     tail.seal(&tx, now)?;

@@ -26,7 +26,7 @@ use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
 use crate::types::egress::Egress;
 use crate::types::refusal::{Refusal, Stop};
-use crate::types::time::{Clock, Monotone};
+use crate::types::time::{Clock, Monotone, Time};
 
 /// One call, ready to be decided.
 pub struct Request {
@@ -84,6 +84,11 @@ impl Gate {
     /// Where what is sent outside may go.
     pub fn egress(&self) -> Egress {
         (*self.world.load().egress).clone()
+    }
+
+    /// The machine's own time, for what others compare with theirs.
+    pub fn wall(&self) -> Time {
+        self.clock.wall()
     }
 
     /// The version of the policies in force. It never goes back.

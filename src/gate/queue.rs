@@ -64,13 +64,13 @@ impl Queue {
         })?;
         let mut outcome = std::pin::pin!(outcome);
         if let Ok(done) = tokio::time::timeout(PATIENCE, outcome.as_mut()).await {
-            return done.unwrap_or_else(|_| Err(gone()));
+            return done.unwrap_or_else(|_| Err(gone(&turn)));
         }
         if turn.become_(GIVEN_UP) {
             return Err(Refusal::audit_unavailable("it is too busy; nothing was done").into());
         }
         match tokio::time::timeout(PATIENCE / 4, outcome).await {
-            Ok(done) => done.unwrap_or_else(|_| Err(gone())),
+            Ok(done) => done.unwrap_or_else(|_| Err(gone(&turn))),
             Err(_) => {
                 let message =
                     "the disk does not answer and the outcome is not known; ask again with the same Idempotency-Key";
@@ -80,7 +80,11 @@ impl Queue {
     }
 }
 
-/// The writer stopped before it came to the job.
-fn gone() -> Stop {
-    Refusal::audit_unavailable("the server is stopping; nothing was done").into()
+/// The writer stopped before it came to the job, or broke off with it in hand.
+fn gone(turn: &Turn) -> Stop {
+    let message = match turn.become_(GIVEN_UP) {
+        true => "the server is stopping; nothing was done",
+        false => "the server broke off and the outcome is not known; ask again with the same Idempotency-Key",
+    };
+    Refusal::audit_unavailable(message).into()
 }

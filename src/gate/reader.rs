@@ -10,6 +10,7 @@ mod webhooks;
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use r2d2::{Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
@@ -252,6 +253,11 @@ impl<'a> Reader<'a> {
 
     pub fn kill(&self, scope: &KillScope) -> Option<&Kill> {
         self.world.kills.get(scope)
+    }
+
+    /// Whether the last change could be recorded.
+    pub fn writes(&self) -> bool {
+        self.world.writes.load(Ordering::Relaxed)
     }
 
     pub fn dev_auth(&self) -> bool {

@@ -16,6 +16,7 @@ use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::refusal::Refusal;
+use crate::types::scope::Scope;
 use crate::types::time::Time;
 
 /// One caller and one target: several operations can be asked about, and what they share is gathered once.
@@ -29,8 +30,38 @@ pub(super) struct Asker<'a> {
     givers: Vec<Giver>,
     /// What an operation is given.
     given: Option<(&'a str, &'a Value)>,
+    /// What a token limited to some scopes does not reach, whatever the policies say.
+    beyond: Beyond,
     /// The actors and teams among the entities.
     reached: BTreeSet<ActorId>,
+}
+
+/// A token that is limited to proposals reaches its holder's own; one that reads reaches the others by reading.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beyond {
+    Nothing,
+    /// Everything but `change.read`.
+    AllButReading,
+    All,
+}
+
+impl Beyond {
+    fn of(caller: &Caller, target: &Target) -> Beyond {
+        let (Who::Token { actor, scopes, .. }, Target::Change { author, .. }) = (&caller.who, target) else {
+            return Beyond::Nothing;
+        };
+        match scopes.is_empty() || author == actor {
+            true => Beyond::Nothing,
+            false if scopes.contains(&Scope::Read) => Beyond::AllButReading,
+            false => Beyond::All,
+        }
+    }
+
+    fn refuses(self, operation: &str) -> Option<Ruling> {
+        let refused = self == Beyond::All || (self == Beyond::AllButReading && operation != "change.read");
+        let why = || Some("this token reaches its holder's own proposals only".to_owned());
+        refused.then(|| Ruling::Deny { because: Vec::new(), fault: None, why: why() })
+    }
 }
 
 /// What somebody does, or would do.
@@ -44,7 +75,7 @@ pub(super) struct Call<'a> {
 
 impl<'a> Asker<'a> {
     pub fn new(world: &'a World, caller: &Caller, target: &Target, now: Time) -> Asker<'a> {
-        let resource = uid_of(target);
+        let (resource, beyond) = (uid_of(target), Beyond::of(caller, target));
         let mut entities = Entities { world, seen: BTreeSet::new(), found: Vec::new() };
         entities.add_caller(caller);
         entities.add_target(target, &resource);
@@ -55,7 +86,7 @@ impl<'a> Asker<'a> {
         let givers =
             if caller.under.is_some() { chain::givers(world, caller, links.as_deref(), now) } else { Vec::new() };
         let Entities { seen: reached, found: entities, .. } = entities;
-        Asker { world, principal: principal(caller), resource, entities, facts, givers, given: None, reached }
+        Asker { world, principal: principal(caller), resource, entities, facts, givers, given: None, beyond, reached }
     }
 
     /// For this call: the questions about its operation are asked with its input.
@@ -86,12 +117,15 @@ impl<'a> Asker<'a> {
     }
 
     fn ask_for(&self, operation: &str, granted: &[String], what: For) -> Ruling {
-        self.question(operation, granted, |question| self.world.policy.decide_for(question, &self.givers, what))
+        let asked =
+            || self.question(operation, granted, |question| self.world.policy.decide_for(question, &self.givers, what));
+        self.beyond.refuses(operation).unwrap_or_else(asked)
     }
 
     /// The answer to the caller alone.
     pub fn own(&self, operation: &str) -> Ruling {
-        self.question(operation, &[], |question| self.world.policy.decide(question))
+        let asked = || self.question(operation, &[], |question| self.world.policy.decide(question));
+        self.beyond.refuses(operation).unwrap_or_else(asked)
     }
 
     /// What each of those answers on whose behalf it is asked, and why something is withheld from the caller.
@@ -116,7 +150,8 @@ impl<'a> Asker<'a> {
 
     /// The answer of other policies to the same question.
     pub fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
-        self.question_to(policies, operation, &[], |question| policies.decide_for(question, &self.givers, For::Doing))
+        let decide = |question: &Question<'_>| policies.decide_for(question, &self.givers, For::Doing);
+        self.beyond.refuses(operation).unwrap_or_else(|| self.question_to(policies, operation, &[], decide))
     }
 
     /// The question that the gate puts to the policies.
@@ -169,8 +204,20 @@ impl Asker<'_> {
     pub fn asked(self, operation: &str, sight: Option<&str>, granted: Vec<String>) -> Asked {
         let sight = sight.map(|operation| uid("Action", operation));
         let input = self.input(operation).cloned();
+        let refused = self.beyond.refuses(operation);
         let Asker { principal, resource, entities, facts, givers, .. } = self;
-        Asked { principal, action: uid("Action", operation), resource, entities, facts, input, granted, givers, sight }
+        Asked {
+            principal,
+            action: uid("Action", operation),
+            resource,
+            entities,
+            facts,
+            input,
+            granted,
+            givers,
+            sight,
+            refused,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;
@@ -79,6 +80,8 @@ pub struct World {
     pub(super) webhooks: Arc<Vec<Webhook>>,
     pub(super) vault: Arc<Vault>,
     pub(super) egress: Arc<Egress>,
+    /// Whether the last transaction went through.
+    pub(super) writes: Arc<AtomicBool>,
     /// Answers to queries that this very world has given.
     pub(super) memo: Memo,
 }
@@ -94,12 +97,13 @@ pub(super) struct Ground {
     pub rates: Arc<Rates>,
     pub vault: Arc<Vault>,
     pub egress: Arc<Egress>,
+    pub writes: Arc<AtomicBool>,
 }
 
 impl World {
     /// Nobody is there yet.
     pub(super) fn empty(ground: Ground, head: Head) -> World {
-        let Ground { policy, version, instance, dev_auth, workshop, rates, vault, egress } = ground;
+        let Ground { policy, version, instance, dev_auth, workshop, rates, vault, egress, writes } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             tokens: HashTrieMapSync::new_sync(),
@@ -119,6 +123,7 @@ impl World {
             webhooks: Arc::default(),
             vault,
             egress,
+            writes,
             memo: Memo::default(),
         }
     }
@@ -134,6 +139,7 @@ impl World {
             rates: Arc::clone(&self.rates),
             vault: Arc::clone(&self.vault),
             egress: Arc::clone(&self.egress),
+            writes: Arc::clone(&self.writes),
         }
     }
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use rusqlite::{Connection, params_from_iter};
 use serde::Deserialize;
 use serde_json::Value;
@@ -187,6 +189,8 @@ pub struct Decided {
     pub actor: String,
     pub kind: String,
     pub decision: Decision,
+    /// Under which key its answer may be kept.
+    pub idem: Option<Vec<u8>>,
     /// The payload as it is stored; `None` once erased.
     pub payload: Option<Vec<u8>>,
 }
@@ -196,6 +200,8 @@ struct DecidedView<'a> {
     #[serde(borrow)]
     actor: Cow<'a, str>,
     decision: Decision,
+    #[serde(borrow)]
+    idem: Option<Cow<'a, str>>,
     ts: i64,
     #[serde(borrow)]
     r#type: Cow<'a, str>,
@@ -224,6 +230,7 @@ pub fn decided(
                 actor: view.actor.into_owned(),
                 kind: view.r#type.into_owned(),
                 decision: view.decision,
+                idem: view.idem.and_then(|key| BASE64.decode(key.as_bytes()).ok()),
                 payload: row.get(2)?,
             })?;
         }

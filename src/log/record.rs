@@ -28,6 +28,17 @@ pub enum Decision {
     System,
 }
 
+impl Decision {
+    /// Whether an answer of this HTTP status goes with it.
+    pub fn answers(self, status: i64) -> bool {
+        match self {
+            Decision::Allow | Decision::System => (200..300).contains(&status),
+            Decision::Deny => status == 403,
+            Decision::NeedsApproval => status == 202,
+        }
+    }
+}
+
 /// Which policy decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyStamp {

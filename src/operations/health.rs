@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Nothing;
 use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, openapi};
 use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::types::scope::{Reach, Scope};
 
 pub const ALL: &[Entry] = &[Entry::query::<Health>(), Entry::query::<OpenApi>()];
 
@@ -38,7 +38,7 @@ impl Query for Health {
     }
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Healthy, Stop> {
-        Ok(Healthy { ok: true, dev_auth: read.dev_auth() })
+        Ok(Healthy { ok: read.writes(), dev_auth: read.dev_auth() })
     }
 }
 
@@ -48,9 +48,9 @@ pub enum OpenApi {}
 impl Query for OpenApi {
     const SPEC: Spec = Spec {
         name: "openapi.read",
-        doc: "Describe every route as an OpenAPI 3.1 document. Needs no token.",
-        scope: Reach::READ,
-        route: get("/openapi.json").open(),
+        doc: "Describe every route as an OpenAPI 3.1 document. Any valid token will do.",
+        scope: Reach::Scopes(&Scope::ALL),
+        route: get("/openapi.json"),
         about: &[ResourceKind::Company],
         events: &[],
     };

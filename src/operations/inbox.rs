@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
 use crate::store::inbox::{self, Item};
+use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -68,11 +69,11 @@ pub enum Read {}
 impl Change for Read {
     const SPEC: Spec = Spec {
         name: "inbox.read",
-        doc: "Mark an item of the caller's own inbox as read. No event is recorded: it is the reader's own mark.",
+        doc: "Mark an item of the caller's own inbox as read. The first time counts.",
         scope: Reach::Full,
         route: post("/inbox/{id}/read"),
         about: &[ResourceKind::Actor],
-        events: &[],
+        events: &[EventKind::InboxItemRead],
     };
     const SAYS: &'static str = "marks {id} as read";
     type Input = OneItem;
@@ -85,7 +86,9 @@ impl Change for Read {
 
     fn run(permit: Permit<Self>, input: OneItem, draft: &mut Draft<'_>) -> Result<Item, Stop> {
         let item = draft.read().inbox_item(&input.id)?.ok_or_else(Refusal::not_found)?;
-        draft.mark_read(&item.id);
+        if item.read_at.is_none() {
+            draft.record(Event::InboxItemRead { item: item.id.clone() })?;
+        }
         Ok(Item { read_at: item.read_at.or(Some(permit.now())), ..item })
     }
 }

@@ -19,6 +19,7 @@ pub const ALL: &[Entry] = &[Entry::change::<Offboard>()];
 pub struct Leaving {
     pub id: ActorId,
     /// Why; at most 1000 characters.
+    #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     pub reason: String,
     /// The person who gets their agents, teams and webhooks; the lead of their team unless given.
@@ -77,7 +78,9 @@ impl Change for Offboard {
     }
 
     fn run(_: Permit<Self>, input: Leaving, draft: &mut Draft<'_>) -> Result<Left, Stop> {
-        super::actor::reason(&input.reason)?;
+        if input.reason.chars().count() > 1000 {
+            return Err(Refusal::field("reason", "must have at most 1000 characters").into());
+        }
         let read = draft.read();
         let actor = read.actor(&input.id)?.actor.clone();
         may_leave(&actor, read)?;

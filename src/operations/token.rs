@@ -9,12 +9,14 @@ use serde::{Deserialize, Serialize};
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, delete, get, patch, post};
 use crate::store::actors::Status;
 use crate::store::tokens::{self, Token};
+use crate::types::actor::ActorKind;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope, Scopes, listed};
 use crate::types::time::{DAY, SECOND, Time};
+use crate::types::token::TokenKind;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<List>(),
@@ -189,7 +191,10 @@ pub(super) fn issue(
     scopes: Scopes,
     valid_ms: i64,
 ) -> Result<IssuedToken, Stop> {
-    let (id, plain) = (draft.new_id(Kind::Token), draft.new_token());
+    // What runs elsewhere reaches the gateway alone.
+    let kind = draft.read().card(&holder).map(|card| card.actor.kind);
+    let kind = if kind == Some(ActorKind::OutsideAgent) { TokenKind::Agent } else { TokenKind::Api };
+    let (id, plain) = (draft.new_id(Kind::Token), draft.new_token(kind));
     let expires_at = draft.now().plus_ms(valid_ms);
     // Whoever could have kept the caller's token could keep this one too.
     let caller = draft.read().caller();

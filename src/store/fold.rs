@@ -37,7 +37,7 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
     inbox::fold(conn, at, by, event)?;
     let touched = |touched| move |()| touched;
     match event {
-        Event::CompanyCreated { name } => company::created(conn, at, name).map(touched(Touched::Nothing)),
+        Event::CompanyCreated { name, .. } => company::created(conn, at, name).map(touched(Touched::Nothing)),
         Event::CompanyUpdated { version, settings } => {
             company::updated(conn, *version, settings).map(touched(Touched::Company))
         }
@@ -95,11 +95,12 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
             let otherwise = outbox::fold(conn, at, event)?;
             Ok(if otherwise { Touched::Webhooks } else { Touched::Nothing })
         }
-        // These change no table: an answer is its own record, and what a blueprint makes
+        // These change no table but the inbox: an answer is its own record, and what a blueprint makes
         // or a test sends has events of its own.
         Event::Denied { .. }
         | Event::AccessDecided { .. }
         | Event::WebhookTested { .. }
+        | Event::InboxItemRead { .. }
         | Event::BlueprintInstalled { .. } => Ok(Touched::Nothing),
     }
 }

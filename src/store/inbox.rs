@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::actors::{self, Status};
 use super::{Position, parsed};
-use crate::types::actor::KillScope;
+use crate::types::actor::{ActorKind, KillScope};
 use crate::types::approval::ApprovalStatus;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
@@ -31,7 +31,7 @@ pub struct Item {
     pub resolved_at: Option<Time>,
 }
 
-const COLUMNS: &str = "inbox.id, actor, kind, subject, title, created_at, inbox_read.at, resolved_at";
+const COLUMNS: &str = "id, actor, kind, subject, title, created_at, read_at, resolved_at";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Item> {
     Ok(Item {
@@ -47,7 +47,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Item> {
 }
 
 pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Item>> {
-    let sql = format!("SELECT {COLUMNS} FROM inbox LEFT JOIN inbox_read ON item = inbox.id WHERE inbox.id = ?");
+    let sql = format!("SELECT {COLUMNS} FROM inbox WHERE id = ?");
     conn.prepare_cached(&sql)?.query_row([id], read).optional()
 }
 
@@ -61,9 +61,9 @@ pub fn after(
     limit: usize,
 ) -> rusqlite::Result<Vec<Item>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM inbox LEFT JOIN inbox_read ON item = inbox.id \
-         WHERE actor = ?1 AND (?2 OR resolved_at IS NULL AND (kind IN ('approval', 'alert') OR inbox_read.at IS NULL)) AND (created_at < ?3 OR (created_at = ?3 AND inbox.id > ?4)) \
-         ORDER BY created_at DESC, inbox.id LIMIT ?5"
+        "SELECT {COLUMNS} FROM inbox \
+         WHERE actor = ?1 AND (?2 OR resolved_at IS NULL AND (kind IN ('approval', 'alert') OR read_at IS NULL)) AND (created_at < ?3 OR (created_at = ?3 AND id > ?4)) \
+         ORDER BY created_at DESC, id LIMIT ?5"
     );
     let rows = params![actor.as_str(), all, from.at, from.id, limit as i64];
     conn.prepare_cached(&sql)?.query_map(rows, read)?.collect()
@@ -82,12 +82,6 @@ pub fn tells(conn: &Connection, actor: &ActorId, subject: &str, at: Time) -> rus
 
 pub fn position(item: &Item) -> Position {
     Position { at: item.created_at.0, id: item.id.clone() }
-}
-
-/// Marks an item as read, the first time.
-pub fn mark_read(conn: &Connection, id: &str, at: Time) -> rusqlite::Result<()> {
-    conn.execute("INSERT OR IGNORE INTO inbox_read (item, at) VALUES (?, ?)", params![id, at.0])?;
-    Ok(())
 }
 
 /// What an event puts into inboxes, and what it settles there.
@@ -182,9 +176,16 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
             let title = format!("your going on without approval was {verdict}");
             add(conn, at, holder, ItemKind::Decision, id.as_str(), &title)
         }
+        // The first time counts.
+        Event::InboxItemRead { item } => conn
+            .prepare_cached("UPDATE inbox SET read_at = ? WHERE id = ? AND read_at IS NULL")?
+            .execute(params![at.0, item])
+            .map(drop),
         Event::TokenIssued { id, holder, issuer: Some(issuer), .. } => {
+            // An agent's tokens are always another's to issue.
+            let person = actors::get(conn, holder)?.filter(|holder| holder.kind == ActorKind::Person);
             let title = format!("{issuer} issued a token for you");
-            add(conn, at, holder, ItemKind::Alert, id.as_str(), &title)
+            person.map_or(Ok(()), |person| add(conn, at, &person.id, ItemKind::Alert, id.as_str(), &title))
         }
         Event::TokenRevoked { id, .. } | Event::TokenExpired { id, .. } => resolve(conn, at, id.as_str()),
         Event::WebhookDisabled { id, host, reason, told, .. } => {
@@ -247,10 +248,9 @@ fn add_as(
 ) -> rusqlite::Result<()> {
     // No id of a person or an agent holds a colon, so no two items share an id.
     let id = format!("inb_{}.{which}:{actor}", kind.name());
-    conn.prepare_cached("DELETE FROM inbox_read WHERE item = ?")?.execute([&id])?;
     conn.prepare_cached(
-        "INSERT OR REPLACE INTO inbox (id, actor, kind, subject, title, created_at, resolved_at) \
-         VALUES (?, ?, ?, ?, ?, ?, NULL)",
+        "INSERT OR REPLACE INTO inbox (id, actor, kind, subject, title, created_at, read_at, resolved_at) \
+         VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)",
     )?
     .execute(params![id, actor.as_str(), kind.name(), subject, title, at.0])?;
     Ok(())

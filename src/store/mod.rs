@@ -15,6 +15,7 @@ pub mod kills;
 pub mod open;
 pub mod outbox;
 pub mod policies;
+pub mod shape;
 pub mod tokens;
 pub mod webhooks;
 

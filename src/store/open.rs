@@ -27,6 +27,10 @@ pub enum OpenError {
     ReadOnly(PathBuf, String),
     #[error("{0} is damaged: {1}; keep it as it is and restore a backup beside it")]
     Damaged(PathBuf, String),
+    #[error(
+        "{0} is not as ok makes it: {1}; `ok audit verify` tells all that is wrong. Keep it as it is and restore a backup beside it"
+    )]
+    Strange(PathBuf, String),
     #[error("{0}: {1}")]
     Sqlite(PathBuf, rusqlite::Error),
     #[error("the SQLite library reports {0} for `{1}` where {2} was set; refusing to run without it")]
@@ -161,7 +165,9 @@ pub fn prepare(conn: &mut Connection, path: &Path, schemas: &[&str]) -> Result<(
     Migrations::new(schemas.iter().map(|sql| M::up(sql)).collect()).to_latest(conn).map_err(|error| match error {
         rusqlite_migration::Error::RusqliteError { err, .. } => name(path, err),
         other => OpenError::Damaged(path.into(), other.to_string()),
-    })
+    })?;
+    let strange = super::shape::strange(conn, schemas).map_err(named)?.into_iter().next();
+    strange.map_or(Ok(()), |what| Err(OpenError::Strange(path.into(), what)))
 }
 
 /// Whether the file is a state file that this version can read; for connections that only read.

@@ -64,7 +64,7 @@ macro_rules! events {
 
 events! {
     /// A company began.
-    CompanyCreated = "company_created" { name: String, }
+    CompanyCreated = "company_created" hides "seal" { name: String, seal: String, }
     /// The company's settings changed.
     CompanyUpdated = "company_updated" { version: i64, settings: serde_json::Value, }
     /// A policy bundle came into force.
@@ -231,6 +231,8 @@ events! {
     }
     /// Somebody wants a message sent once more.
     DeliveryRequeued = "delivery_requeued" { id: Id, webhook: Id, owner: ActorId, }
+    /// Somebody read an item of their own inbox.
+    InboxItemRead = "inbox_item_read" { item: String, }
     /// The content of events was erased. The entry itself names them as `event:<seq>`.
     ContextForgotten = "context_forgotten" {
         events: Vec<i64>, reason: String,
@@ -247,6 +249,7 @@ impl Event {
             Event::CompanyCreated { .. }
             | Event::CompanyUpdated { .. }
             | Event::PolicySourceChanged { .. }
+            | Event::InboxItemRead { .. }
             | Event::AccessDecided { .. } => Vec::new(),
             Event::PolicyApplied { change, .. } | Event::BlueprintInstalled { change, .. } => {
                 change.iter().map(Id::to_string).collect()
@@ -338,9 +341,6 @@ impl EventKind {
                 | Kind::LeadChanged
                 | Kind::KillSwitch
                 | Kind::ApprovalRequested
-                | Kind::TokenIssued
-                | Kind::TokenRevoked
-                | Kind::TokenExpired
                 | Kind::ApprovalDecided
                 | Kind::ApprovalUsed
                 | Kind::ApprovalStale

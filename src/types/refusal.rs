@@ -42,6 +42,7 @@ codes! {
     NotApprover = 403, "not_approver";
     NotOwner = 403, "not_owner";
     TokenScope = 403, "token_scope";
+    AgentTokenScope = 403, "agent_token_scope";
     NotFound = 404, "not_found";
     Conflict = 409, "conflict";
     EvalsNotRun = 409, "evals_not_run";

@@ -3,8 +3,9 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -68,6 +69,10 @@ impl JsonSchema for Time {
 /// Where the time comes from.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Time;
+    /// Milliseconds since some moment, which setting the clock does not change.
+    fn elapsed_ms(&self) -> i64 {
+        self.now().0
+    }
 }
 
 /// The machine's clock.
@@ -78,23 +83,71 @@ impl Clock for SystemClock {
     fn now(&self) -> Time {
         Time(jiff::Timestamp::now().as_millisecond())
     }
+
+    fn elapsed_ms(&self) -> i64 {
+        static BEGUN: OnceLock<Instant> = OnceLock::new();
+        i64::try_from(BEGUN.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
 }
 
-/// A clock that never goes back behind what it, or the log, has already said.
+/// A clock that never goes back behind what it, or the log, has already said, and goes on from there as time passes: while the
+/// machine's clock is behind, lengths of time are still what they are.
 pub struct Monotone {
     inner: Arc<dyn Clock>,
+    /// How far it is ahead of the time that has passed.
+    lead: AtomicI64,
     latest: AtomicI64,
 }
 
 impl Monotone {
     pub fn new(inner: Arc<dyn Clock>, floor: Time) -> Monotone {
-        Monotone { inner, latest: AtomicI64::new(floor.0) }
+        let lead = floor.0.saturating_sub(inner.elapsed_ms());
+        Monotone { inner, lead: AtomicI64::new(lead), latest: AtomicI64::new(floor.0) }
+    }
+
+    /// The machine's own time, for those who compare it with theirs.
+    pub fn wall(&self) -> Time {
+        self.inner.now()
     }
 }
 
 impl Clock for Monotone {
     fn now(&self) -> Time {
-        let seen = self.inner.now().0;
-        Time(self.latest.fetch_max(seen, Ordering::Relaxed).max(seen))
+        let (seen, passed) = (self.inner.now().0, self.inner.elapsed_ms());
+        let ahead = seen.saturating_sub(passed);
+        let lead = self.lead.fetch_max(ahead, Ordering::Relaxed).max(ahead);
+        let now = passed.saturating_add(lead);
+        Time(self.latest.fetch_max(now, Ordering::Relaxed).max(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The machine's time, and the time that has passed.
+    struct Set(AtomicI64, AtomicI64);
+
+    impl Clock for Set {
+        fn now(&self) -> Time {
+            Time(self.0.load(Ordering::Relaxed))
+        }
+        fn elapsed_ms(&self) -> i64 {
+            self.1.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn time_goes_on_behind_a_clock_that_was_set_back() {
+        let set = Arc::new(Set(AtomicI64::new(5_000), AtomicI64::new(70)));
+        let clock = Monotone::new(set.clone(), Time(9_000));
+        assert_eq!(clock.now(), Time(9_000), "not before the newest entry");
+        set.1.fetch_add(300, Ordering::Relaxed);
+        assert_eq!(clock.now(), Time(9_300), "what has passed has passed");
+        set.0.store(20_000, Ordering::Relaxed);
+        assert_eq!(clock.now(), Time(20_000));
+        set.0.store(1_000, Ordering::Relaxed);
+        set.1.fetch_add(50, Ordering::Relaxed);
+        assert_eq!((clock.now(), clock.wall()), (Time(20_050), Time(1_000)));
     }
 }

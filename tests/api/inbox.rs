@@ -25,7 +25,7 @@ async fn who_may_decide_is_told_and_then_who_asked() {
     let asked = test.post("/actors", &lea, json!({ "id": "new", "kind": "person", "team": "team:ops" })).await;
     let approval = asked.json()["approval"].as_str().unwrap().to_owned();
 
-    let waiting = pair("approval", "actor.add of team:ops waits for you");
+    let waiting = pair("approval", "lea adds new as person to team:ops: waits for you");
     for admin in [&test.admin, &ben] {
         let items = items(&test, admin, "").await;
         assert_eq!((told(&items), items[0]["subject"].as_str()), (vec![waiting.clone()], Some(approval.as_str())));
@@ -36,7 +36,10 @@ async fn who_may_decide_is_told_and_then_who_asked() {
     test.post(&format!("/approvals/{approval}"), &ben, json!({ "decision": "approve" })).await;
     assert!(items(&test, &test.admin, "").await.is_empty(), "what is decided waits for nobody");
     assert_eq!(told(&items(&test, &test.admin, "?all=true").await), [waiting]);
-    assert_eq!(told(&items(&test, &lea, "").await), [leads, pair("decision", "what you asked for is used")]);
+    assert_eq!(
+        told(&items(&test, &lea, "").await),
+        [leads, pair("decision", "your request was carried out: adds new as person to team:ops")]
+    );
 }
 
 #[tokio::test]

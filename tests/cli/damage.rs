@@ -101,3 +101,60 @@ fn a_file_that_only_may_be_read_is_told() {
     let runs = ["--as ana tick", "--as ana actor list", "audit verify"].map(unprivileged);
     assert_snapshot("a_file_that_only_may_be_read_is_told", session(runs));
 }
+
+/// Edits a state file as somebody would who holds it, behind the program's back.
+fn edit(place: &Place, sql: &str) {
+    let conn = rusqlite::Connection::open(place.state()).unwrap();
+    conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
+    conn.execute_batch(sql).unwrap();
+}
+
+#[test]
+fn what_is_added_to_the_schema_is_found_and_no_server_starts() {
+    for (sql, told) in [
+        (
+            "CREATE TRIGGER hidden AFTER INSERT ON token BEGIN UPDATE token SET scopes = '[]' WHERE id = new.id; END",
+            "the trigger `hidden` is none of this version",
+        ),
+        ("CREATE VIEW hidden AS SELECT 1", "the view `hidden` is none of this version"),
+        ("DROP INDEX token_by_holder", "the index `token_by_holder` is missing"),
+        (
+            "DROP INDEX token_by_holder; CREATE INDEX token_by_holder ON token (holder) WHERE holder <> 'mia'",
+            "the index `token_by_holder` is not as this version makes it",
+        ),
+    ] {
+        let place = Place::with_company();
+        edit(&place, sql);
+        let verified = place.ok("audit verify");
+        assert_eq!(verified.code, 2, "{verified}");
+        assert!(verified.to_string().contains(told), "{}", verified);
+        let refused = place.ok("serve --bind 127.0.0.1:0");
+        assert_eq!(refused.code, 1, "{}", refused);
+        assert!(refused.to_string().contains(told), "{}", refused);
+    }
+}
+
+#[test]
+fn what_the_log_does_not_account_for_is_found() {
+    let hidden = "DROP INDEX token_by_holder; CREATE INDEX token_by_holder ON token (holder, created_at DESC, id DESC) WHERE holder <> 'ana'; \
+                  PRAGMA writable_schema = ON; \
+                  UPDATE sqlite_schema SET sql = 'CREATE INDEX token_by_holder ON token (holder, created_at DESC, id DESC)' WHERE name = 'token_by_holder'; \
+                  PRAGMA writable_schema = RESET";
+    for (sql, told) in [
+        (hidden, "missing from index token_by_holder"),
+        ("UPDATE instance SET sealing = zeroblob(32)", "holds another sealing key"),
+        ("UPDATE instance SET ulid = 'another'", "names another company than the log"),
+        (
+            "INSERT INTO idem VALUES (x'00', x'00', 200, x'7b7d', 9223372036854775807)",
+            "is an answer that no entry was given",
+        ),
+        ("UPDATE log_head SET ts = ts + 1000", "is not the time of the newest entry"),
+        ("UPDATE log_head SET epoch = 0", "is no number of a server's start"),
+    ] {
+        let place = Place::with_company();
+        edit(&place, sql);
+        let verified = place.ok("audit verify");
+        assert_eq!(verified.code, 2, "{sql}: {}", verified);
+        assert!(verified.to_string().contains(told), "{sql}: {}", verified);
+    }
+}

@@ -1,4 +1,4 @@
-//! `ok webhooks`.
+//! `ok subscription`.
 
 use serde_json::Value;
 

@@ -11,6 +11,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::{Context, client, show};
 use super::tree;
 use crate::types::id::ActorId;
+use crate::types::json;
 
 /// Explain what the gate would answer; nothing is done
 ///
@@ -51,7 +52,7 @@ impl FromStr for Json {
     type Err = serde_json::Error;
 
     fn from_str(text: &str) -> Result<Json, serde_json::Error> {
-        serde_json::from_str(text).map(Json)
+        json::read(text.as_bytes()).map(Json)
     }
 }
 
@@ -79,7 +80,7 @@ const MOST: usize = 1 << 20;
 
 fn read(path: &Path) -> Result<Value, Failure> {
     let wrong = |error: serde_json::Error| Failure::new(format!("{}: {error}", path.display()));
-    serde_json::from_str(&text_of(path, MOST)?).map_err(wrong)
+    json::read(text_of(path, MOST)?.as_bytes()).map_err(wrong)
 }
 
 /// List who may do something, with or without approval

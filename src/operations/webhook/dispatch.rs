@@ -12,6 +12,7 @@ use crate::store::outbox::Intent;
 use crate::store::webhooks::Webhook;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
+use crate::types::time::Time;
 
 /// What the courier can take.
 #[derive(Deserialize, JsonSchema)]
@@ -20,6 +21,8 @@ pub struct Free {
     pub busy: BTreeSet<String>,
     /// How many messages at most.
     pub most: usize,
+    /// The machine's own time: receivers compare a message's with theirs.
+    pub stamp: Time,
 }
 
 /// What is due.
@@ -78,13 +81,14 @@ impl Query for Dispatch {
         let ready = due.iter().take_while(|(at, ..)| *at <= now.0).count();
         let wait_ms = due.get(ready).map(|(at, ..)| at - now.0);
         let ready = due.into_iter().take(ready.min(input.most));
-        let messages = ready.map(|(_, webhook, intent)| message(webhook, intent, read)).collect::<Result<_, _>>()?;
+        let messages =
+            ready.map(|(_, webhook, intent)| message(webhook, intent, input.stamp, read)).collect::<Result<_, _>>()?;
         Ok(Due { messages, wait_ms })
     }
 }
 
-fn message(webhook: &Webhook, intent: Intent, read: &Reader<'_>) -> Result<Message, Stop> {
-    let timestamp = read.now().0.div_euclid(1000);
+fn message(webhook: &Webhook, intent: Intent, stamp: Time, read: &Reader<'_>) -> Result<Message, Stop> {
+    let timestamp = stamp.0.div_euclid(1000);
     let signature = read.webhook_signatures(webhook, &Signed { id: &intent.id, timestamp, body: &intent.body })?;
     let (id, attempt, body) = (intent.id, intent.attempts.saturating_add(1), intent.body);
     Ok(Message { id, webhook: webhook.id.clone(), attempt, url: webhook.url.clone(), timestamp, signature, body })

@@ -58,6 +58,7 @@ impl Said {
             givers: Vec::new(),
             granted,
             sight: None,
+            refused: None,
         })
     }
 }

@@ -18,7 +18,7 @@ pub use own::{Evaluation, Records};
 pub use rows::{Approval, Change, Delegation, Event, Member, Team, Token, Webhook};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, cover, mutate, run};
 
-use super::{Answered, Closed, For, Giver, Question, Record, Slice, Snapshot};
+use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
 pub trait Stage {
@@ -45,6 +45,8 @@ pub struct Asked {
     pub givers: Vec<Giver>,
     /// What must be allowed for the resource to exist as far as the principal can tell.
     pub sight: Option<EntityUid>,
+    /// What the gate says by itself, whatever the policies do.
+    pub refused: Option<Ruling>,
 }
 
 impl Asked {
@@ -66,7 +68,9 @@ impl Asked {
     }
 
     fn answer_in(&self, slice: &Slice, snapshot: &Snapshot) -> Answered {
-        let ruling = snapshot.decide_for(&self.question(slice, &self.action, &self.granted), &self.givers, For::Doing);
+        let asked =
+            || snapshot.decide_for(&self.question(slice, &self.action, &self.granted), &self.givers, For::Doing);
+        let ruling = self.refused.clone().unwrap_or_else(asked);
         let seeing = |sight| snapshot.decide_for(&self.question(slice, sight, &[]), &self.givers, For::Seeing);
         Answered::of(ruling, || self.sight.as_ref().map(seeing))
     }

@@ -245,17 +245,12 @@ CREATE TABLE inbox (
   subject     TEXT NOT NULL,
   title       TEXT NOT NULL,
   created_at  INTEGER NOT NULL,
+  read_at     INTEGER,
   resolved_at INTEGER
 ) STRICT;
 CREATE INDEX inbox_by_age ON inbox (actor, created_at DESC, id);
 CREATE INDEX inbox_by_subject ON inbox (subject) WHERE resolved_at IS NULL;
 CREATE INDEX inbox_of_actor_about ON inbox (actor, subject);
-
--- What a person has read. A mark for themselves: no event, and no part of the fold.
-CREATE TABLE inbox_read (
-  item TEXT PRIMARY KEY,
-  at   INTEGER NOT NULL
-) STRICT;
 
 -- Answers to be given again for the same Idempotency-Key; written with the effect, forgotten after a day.
 CREATE TABLE idem (

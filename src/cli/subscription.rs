@@ -1,4 +1,4 @@
-//! `ok webhooks`: places outside that are told of some things. A secret is printed once, alone on stdout.
+//! `ok subscription`: webhook subscriptions. A signing secret is printed once, alone on stdout.
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
@@ -10,54 +10,54 @@ use super::{Context, client, show};
 use crate::types::id::ActorId;
 use crate::types::webhook::{SignatureFormat, Topic};
 
-/// Name places outside that are told of some things, and see what was sent
+/// Manage webhook subscriptions and inspect their deliveries
 ///
 /// A running server sends; without one, messages wait.
 #[derive(Subcommand)]
-pub enum Webhooks {
-    /// Add one; the secret that its messages are signed with is printed this once
+pub enum Subscription {
+    /// Create a subscription; its signing secret is printed this once
     ///
-    /// Example: `ok webhooks add https://hooks.example.com/ok --event agent.gate.pending`
+    /// Example: `ok subscription add https://hooks.example.com/ok --event agent.gate.pending`
     Add(New),
-    /// List webhooks, newest first
+    /// List subscriptions, newest first
     List {
         /// How many at most
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         limit: Option<u32>,
     },
-    /// Show one webhook
+    /// Show one subscription
     Show {
-        #[arg(value_name = "WEBHOOK")]
+        #[arg(value_name = "SUBSCRIPTION")]
         id: String,
     },
-    /// Change what it is told and where, or switch it on or off
+    /// Update a subscription: its URL, its event types, or whether it is enabled
     Update(Changes),
-    /// Delete one; what was not delivered yet is not sent any more
+    /// Delete a subscription; pending deliveries are dropped
     Remove {
-        #[arg(value_name = "WEBHOOK")]
+        #[arg(value_name = "SUBSCRIPTION")]
         id: String,
     },
-    /// Give it another secret, printed this once; for a day the one before it signs too
+    /// Rotate the signing secret, printed this once; the previous one stays valid for a day
     Rotate {
-        #[arg(value_name = "WEBHOOK")]
+        #[arg(value_name = "SUBSCRIPTION")]
         id: String,
     },
-    /// Send a message to see whether it arrives
+    /// Send a test message
     Test {
-        #[arg(value_name = "WEBHOOK")]
+        #[arg(value_name = "SUBSCRIPTION")]
         id: String,
     },
-    /// List what was or is to be sent, newest first
+    /// List deliveries, newest first
     Deliveries {
-        #[arg(value_name = "WEBHOOK")]
+        #[arg(value_name = "SUBSCRIPTION")]
         id: String,
         /// How many at most
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         limit: Option<u32>,
     },
-    /// Send a message once more, at once, under the same id
+    /// Redeliver a message at once, under the same id
     Redeliver {
-        #[arg(value_name = "WEBHOOK")]
+        #[arg(value_name = "SUBSCRIPTION")]
         id: String,
         #[arg(value_name = "MESSAGE")]
         message: String,
@@ -84,7 +84,7 @@ pub struct New {
 
 #[derive(clap::Args)]
 pub struct Changes {
-    #[arg(value_name = "WEBHOOK")]
+    #[arg(value_name = "SUBSCRIPTION")]
     id: String,
     /// A public https address
     #[arg(long)]
@@ -118,33 +118,35 @@ const FIELDS: [&str; 10] =
     ["id", "status", "owner", "url", "events", "agents", "description", "format", "both_until", "last_delivery"];
 const SENT: [&str; 7] = ["id", "type", "state", "attempts", "http_status", "error", "next_at"];
 
-impl Webhooks {
+impl Subscription {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         match self {
-            Webhooks::Add(new) => {
+            Subscription::Add(new) => {
                 let input = json!({
                     "url": new.url, "events": new.events, "agents": new.agents, "description": new.description,
                     "format": new.signature,
                 });
                 secret(context, "webhook.create", input, "its messages are signed with this").await
             }
-            Webhooks::List { limit } => {
+            Subscription::List { limit } => {
                 let rows = client::list(context, "webhook.list", json!({}), limit).await?;
                 context.show(&rows.clone().into(), || show::table(&COLUMNS, &rows))
             }
-            Webhooks::Show { id } => told(context, "webhook.read", json!({ "id": id }), &FIELDS).await,
-            Webhooks::Update(changes) => told(context, "webhook.update", changes.input(), &FIELDS).await,
-            Webhooks::Remove { id } => told(context, "webhook.delete", json!({ "id": id }), &["id", "deleted"]).await,
-            Webhooks::Rotate { id } => {
+            Subscription::Show { id } => told(context, "webhook.read", json!({ "id": id }), &FIELDS).await,
+            Subscription::Update(changes) => told(context, "webhook.update", changes.input(), &FIELDS).await,
+            Subscription::Remove { id } => {
+                told(context, "webhook.delete", json!({ "id": id }), &["id", "deleted"]).await
+            }
+            Subscription::Rotate { id } => {
                 let input = json!({ "id": id });
                 secret(context, "webhook.rotate", input, "for a day, the secret before it signs too").await
             }
-            Webhooks::Test { id } => told(context, "webhook.test", json!({ "id": id }), &["id", "type"]).await,
-            Webhooks::Deliveries { id, limit } => {
+            Subscription::Test { id } => told(context, "webhook.test", json!({ "id": id }), &["id", "type"]).await,
+            Subscription::Deliveries { id, limit } => {
                 let rows = client::list(context, "webhook.deliveries", json!({ "id": id }), limit).await?;
                 context.show(&rows.clone().into(), || show::table(&SENT, &rows))
             }
-            Webhooks::Redeliver { id, message } => {
+            Subscription::Redeliver { id, message } => {
                 told(context, "webhook.redeliver", json!({ "id": id, "message": message }), &SENT).await
             }
         }

@@ -1,14 +1,29 @@
-//! `ok forget`: erases the content of events; their entries stay in the log.
+//! `ok context`: content that can be forgotten. `ok context forget` erases that of events; their entries stay in the log.
 
+use clap::Subcommand;
 use serde_json::json;
 
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 
+/// Erase recorded content
+#[derive(Subcommand)]
+pub enum Captured {
+    Forget(Forget),
+}
+
+impl Captured {
+    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        match self {
+            Captured::Forget(forget) => forget.run(context).await,
+        }
+    }
+}
+
 /// Erase the content of events; the log still verifies
 #[derive(clap::Args)]
 pub struct Forget {
-    /// The numbers of the events: only records of refusals and of expiries
+    /// The event numbers; only content that no state rests on: refusals, decisions for other programs, kept arguments
     #[arg(required = true, value_name = "SEQ")]
     events: Vec<i64>,
     /// Why

@@ -1,0 +1,92 @@
+//! What of a state file the log does not account for, beside the tables that are a fold of it: its schema, its indexes, the key
+//! that was made with it, and the answers that are kept to be given again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, OptionalExtension as _};
+use sha2::{Digest, Sha256};
+
+use super::open::SCHEMAS;
+use super::refold::Difference;
+use crate::log::read;
+use crate::store::shape;
+use crate::types::refusal::Fault;
+
+/// Problems of the file's pages and indexes that are told.
+const MOST: u32 = 100;
+/// The first entry: the company began.
+const FIRST: i64 = 1;
+
+pub(super) fn findings(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+    let mut found = schema(conn)?;
+    found.extend(indexes(conn)?);
+    found.extend(instance(conn)?);
+    found.extend(head(conn)?);
+    found.extend(answers(conn)?);
+    Ok(found)
+}
+
+fn told(table: &'static str, key: impl Into<String>, message: impl Into<String>) -> Difference {
+    Difference { table, key: key.into(), message: message.into() }
+}
+
+fn schema(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+    Ok(shape::strange(conn, SCHEMAS)?.into_iter().map(|what| told("sqlite_schema", "-", what)).collect())
+}
+
+/// An index that lacks rows hides them from whoever looks through it: a token that is not found is not revoked.
+fn indexes(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+    let mut check = conn.prepare(&format!("PRAGMA integrity_check({MOST})"))?;
+    let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    Ok(lines.into_iter().filter(|line| line != "ok").map(|line| told("sqlite_schema", "-", line)).collect())
+}
+
+/// The company's id stands in the log's name, and a hash of the key that seals cursors in its first entry.
+fn instance(conn: &Connection) -> Result<Option<Difference>, Fault> {
+    let row = "SELECT ulid, sealing, (SELECT origin FROM log_head) FROM instance";
+    let read_row = |row: &rusqlite::Row<'_>| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, Option<String>>(2)?))
+    };
+    let Some((ulid, sealing, origin)) = conn.query_row(row, [], read_row).optional()? else {
+        return Ok(Some(told("instance", "1", "is missing")));
+    };
+    if !origin.unwrap_or_default().split('/').any(|part| part == ulid) {
+        return Ok(Some(told("instance", "1", "names another company than the log")));
+    }
+    let first = read::one(conn, FIRST)?.event.unwrap_or_default();
+    let is_same = first.get("seal").and_then(|seal| seal.as_str()) == Some(&hex::encode(Sha256::digest(sealing)));
+    Ok((!is_same).then(|| told("instance", "1", "holds another sealing key than the one that was made with the log")))
+}
+
+/// No event happens after the head was signed.
+fn head(conn: &Connection) -> Result<Option<Difference>, Fault> {
+    let (size, ts, epoch): (i64, i64, i64) =
+        conn.query_row("SELECT size, ts, epoch FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let newest = if size > 0 { read::one(conn, size)?.at.0 } else { ts };
+    Ok(match (ts == newest, epoch > 0) {
+        (false, _) => Some(told("log_head", "ts", "is not the time of the newest entry")),
+        (true, false) => Some(told("log_head", "epoch", "is no number of a server's start")),
+        (true, true) => None,
+    })
+}
+
+/// An answer is kept with the record of what it answers: entries carry the key under which it is kept.
+fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+    let mut rows = conn.prepare("SELECT key, status FROM idem ORDER BY key")?;
+    let rows = rows.query_map([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?)))?;
+    let mut kept = rows.collect::<Result<BTreeMap<_, _>, _>>()?;
+    if kept.is_empty() {
+        return Ok(Vec::new());
+    }
+    // A key may have been used before, for something else.
+    let mut answered = BTreeSet::new();
+    read::decided(conn, 0, read::last_seq(conn)?, &mut |entry| {
+        let Some(key) = entry.idem else { return Ok(()) };
+        if kept.get(&key).is_some_and(|status| entry.decision.answers(*status)) {
+            answered.insert(key);
+        }
+        Ok(())
+    })?;
+    kept.retain(|key, _| !answered.contains(key));
+    Ok(kept.into_keys().map(|key| told("idem", hex::encode(key), "is an answer that no entry was given")).collect())
+}
