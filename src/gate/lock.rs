@@ -6,6 +6,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 
 /// Who holds the lock, as it says itself.
@@ -38,7 +39,10 @@ pub fn beside(state: &Path, suffix: &str) -> PathBuf {
 /// Takes the lock of a state file, or tells who has it.
 pub fn take(state: &Path) -> std::io::Result<Tried> {
     let path = beside(state, "lock");
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    // Whoever may write to the folder could otherwise have a file elsewhere emptied.
+    let mut file = options.custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)?;
     match file.try_lock() {
         Ok(()) => {
             let mut lock = Lock { file };

@@ -1,6 +1,7 @@
 //! Opening a company: lock, file, key, log, tables, policy, writer. A folder without a state file becomes a new, empty
 //! company; nothing in it is allowed to anybody until `ok init` names the first admin.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -187,6 +188,19 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         lanes: Lanes::default(),
     };
     Ok(Company { gate: Arc::new(gate), lock, writer })
+}
+
+/// Which of a company's files others than their owner may read or write: its log, and the keys that it is signed and told
+/// with.
+pub fn open_to_others(state: &Path, secrets: Option<PathBuf>) -> Vec<(PathBuf, u32)> {
+    let state = resolved(state);
+    let beside = |suffix| lock::beside(&state, suffix);
+    let files = [state.clone(), beside("key"), secrets.unwrap_or_else(|| beside("secrets"))];
+    let rights = |path: PathBuf| {
+        let mode = std::fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then_some((path, mode))
+    };
+    files.into_iter().filter_map(rights).collect()
 }
 
 /// The file behind a link: one file has one lock, whatever it is called.

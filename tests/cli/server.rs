@@ -206,3 +206,31 @@ fn another_user_gets_no_answer() {
     assert_eq!(place.ok("log --type kill_switch").stdout, "");
     assert_snapshot("another_user_gets_no_answer", session([refused, server.stop()]));
 }
+
+#[test]
+fn a_key_or_state_file_that_others_may_read_is_told_at_start() {
+    let place = Place::with_company();
+    let quiet = place.serve();
+    assert!(!quiet.told.iter().any(|line| line.contains("open to others")), "{:?}", quiet.told);
+    quiet.stop();
+    for (suffix, mode) in [("", 0o640), (".key", 0o604), (".secrets", 0o660)] {
+        let path = place.path().join(format!(".ok/state.db{suffix}"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let server = place.serve();
+        let told = format!("state.db{suffix} is open to others (mode {mode:o}); make it its owner's alone: chmod 600");
+        assert!(server.told.iter().any(|line| line.contains(&told)), "{:?}", server.told);
+        server.stop();
+    }
+}
+
+#[test]
+fn a_lock_that_is_a_link_is_not_followed() {
+    let place = Place::with_company();
+    let (lock, elsewhere) = (place.path().join(".ok/state.db.lock"), place.path().join("elsewhere"));
+    std::fs::write(&elsewhere, "precious").unwrap();
+    std::fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    let refused = place.ana("actor list");
+    assert!(refused.code == 1 && refused.stderr.contains("cannot lock"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "precious");
+}

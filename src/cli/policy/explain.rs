@@ -8,6 +8,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::{Context, client, show};
 use super::tree;
 use crate::types::id::ActorId;
+use crate::types::json;
 
 /// Explain what the gate would answer; nothing is done
 ///
@@ -45,7 +46,7 @@ impl FromStr for Json {
     type Err = serde_json::Error;
 
     fn from_str(text: &str) -> Result<Json, serde_json::Error> {
-        serde_json::from_str(text).map(Json)
+        json::read(text.as_bytes()).map(Json)
     }
 }
 
