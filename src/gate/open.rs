@@ -72,6 +72,8 @@ pub enum CannotOpen {
     /// Another process owns the file.
     #[error("the state file is in use by process {}", .0.pid)]
     Held(Holder),
+    #[error("the state file {0} is in use under another name, which another process has opened it by")]
+    HeldElsewhere(PathBuf),
     #[error("cannot lock {0}: {1}")]
     Lock(PathBuf, std::io::Error),
     #[error("the audit key {0} {1}")]
@@ -120,12 +122,17 @@ pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMA];
 pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     make_folder(&options.path)?;
     let options = &Options { path: resolved(&options.path), ..options.clone() };
-    let lock = match lock::take(&options.path) {
+    let mut lock = match lock::take(&options.path) {
         Ok(Tried::Ours(lock)) => lock,
         Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
         Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
     };
     file::make_private(&options.path)?;
+    match lock.take_file(&options.path) {
+        Ok(true) => {}
+        Ok(false) => return Err(CannotOpen::HeldElsewhere(options.path.clone())),
+        Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
+    }
     let mut conn = file::connect(&options.path, Mode::Write)?;
     file::prepare(&mut conn, &options.path, SCHEMAS)?;
     let workshop = Arc::new(Workshop::new(schema(options.entries)));
