@@ -45,11 +45,11 @@ impl Backup {
         // The copy has its name once it is whole: whoever is killed in between leaves a part that nobody takes for one.
         let part = beside(&copy, PART);
         if copy.symlink_metadata().is_ok() {
-            return Err(cannot(&copy, io::ErrorKind::AlreadyExists.into()));
+            return Err(cannot(&copy, io::Error::other("there is a file of that name")));
         }
-        made.anew(&part).map_err(|error| cannot(&part, error))?;
+        made.anew(&part).map_err(|error| cannot(&copy, error))?;
         backup::copy(&conn, &part)?;
-        let (bytes, sha256) = settle(&part).map_err(|error| cannot(&part, error))?;
+        let (bytes, sha256) = settle(&part).map_err(|error| cannot(&copy, error))?;
         for (name, key) in &keys {
             let path = beside(&copy, name);
             let write = |mut file: File| file.write_all(key).and_then(|()| file.sync_all());
