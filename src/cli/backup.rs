@@ -102,7 +102,7 @@ impl Made {
     /// The same in place of what an earlier attempt left.
     fn anew(&mut self, path: &Path) -> io::Result<File> {
         match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => self.file(path),
         }
     }
