@@ -16,6 +16,9 @@ use crate::gate::lock::beside;
 use crate::gate::open::CannotOpen;
 use crate::store::backup;
 
+/// The end of the name of a copy that is not whole yet.
+const PART: &str = "part";
+
 /// Copy the state file and its keys, safely also while a server runs
 ///
 /// The copy is a company of its own: `ok --state <PATH> log` opens it. A key that OK_SECRETS_KEY names is not copied.
@@ -39,14 +42,20 @@ impl Backup {
             keys.push(("secrets", read_key(&beside(&state, "secrets"))?));
         }
         let mut made = Made::default();
-        made.file(&copy).map_err(|error| cannot(&copy, error))?;
+        // The copy has its name once it is whole: whoever is killed in between leaves a part that nobody takes for one.
+        let part = beside(&copy, PART);
+        if copy.symlink_metadata().is_ok() {
+            return Err(cannot(&copy, io::Error::other("there is a file of that name")));
+        }
+        made.anew(&part).map_err(|error| cannot(&copy, error))?;
+        backup::copy(&conn, &part)?;
+        let (bytes, sha256) = settle(&part).map_err(|error| cannot(&copy, error))?;
         for (name, key) in &keys {
             let path = beside(&copy, name);
             let write = |mut file: File| file.write_all(key).and_then(|()| file.sync_all());
             made.file(&path).and_then(write).map_err(|error| cannot(&path, error))?;
         }
-        backup::copy(&conn, &copy)?;
-        let (bytes, sha256) = settle(&copy).map_err(|error| cannot(&copy, error))?;
+        std::fs::rename(&part, &copy).and_then(|()| sync_folder(&copy)).map_err(|error| cannot(&copy, error))?;
         made.keep();
         let answer = json!({ "path": copy, "bytes": bytes, "sha256": sha256 });
         context.show(&answer, || show::fields(&["path", "bytes", "sha256"], &answer))
@@ -58,13 +67,10 @@ fn read_key(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     key.map(Zeroizing::new).map_err(|error| CannotOpen::Key(path.into(), format!("cannot be read: {error}")).into())
 }
 
-/// Makes the copy durable and tells its size and SHA-256.
+/// Makes the copy's content durable and tells its size and SHA-256.
 fn settle(path: &Path) -> io::Result<(u64, String)> {
     let mut file = File::open(path)?;
     file.sync_all()?;
-    if let Some(folder) = path.parent() {
-        File::open(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?.sync_all()?;
-    }
     let (mut hash, mut bytes, mut chunk) = (Sha256::new(), 0, vec![0; 1 << 16]);
     loop {
         let read = file.read(&mut chunk)?;
@@ -74,6 +80,11 @@ fn settle(path: &Path) -> io::Result<(u64, String)> {
         bytes += read as u64;
         hash.update(chunk.get(..read).unwrap_or_default());
     }
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Files that were made, and go again unless they are kept.
@@ -86,6 +97,14 @@ impl Made {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         self.0.push(path.into());
         Ok(file)
+    }
+
+    /// The same in place of what an earlier attempt left.
+    fn anew(&mut self, path: &Path) -> io::Result<File> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => self.file(path),
+        }
     }
 
     fn keep(mut self) {

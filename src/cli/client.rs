@@ -45,6 +45,7 @@ pub async fn open(context: &Context) -> Result<Opened, Failure> {
         let holder = match open::open(&options) {
             Ok(company) => return Ok(Opened::Ours(Box::new(company))),
             Err(CannotOpen::Held(holder)) => holder,
+            Err(error @ CannotOpen::HeldElsewhere(_)) => return Err(Failure::busy(error.to_string())),
             Err(CannotOpen::Fault(Fault::Sqlite(error))) => return Err(name(&context.state, error).into()),
             Err(error) => return Err(error.into()),
         };

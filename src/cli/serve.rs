@@ -12,7 +12,7 @@ use super::socket::Socket;
 use super::{Context, file, help, show};
 use crate::config;
 use crate::engine;
-use crate::gate::open::Company;
+use crate::gate::open::{Company, open_to_others};
 use crate::http;
 use crate::store::kills;
 use crate::types::entropy::SystemEntropy;
@@ -57,6 +57,12 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     let socket = Socket::listen(&context.state, &SystemEntropy).map_err(no_socket)?;
     company.lock.tell(Some(socket.path().into())).map_err(no_socket)?;
     tell_kills(context)?;
+    for (path, mode) in open_to_others(&context.state) {
+        show::note(&format!(
+            "{} is open to others (mode {mode:o}); make it its owner's alone: chmod 600",
+            path.display()
+        ));
+    }
     // Whatever ends the server ends everything beside it.
     let _ended = stop.clone().drop_guard();
     let beside = TaskTracker::new();

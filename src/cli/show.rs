@@ -132,6 +132,23 @@ pub fn trace() -> Result<(), Failure> {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)
         .map_err(|error| Failure::Usage(format!("{}: {error}", config::LOG.variable)))?;
     let colour = io::stderr().is_terminal() && config::NO_COLOR.value().is_none();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colour).init();
+    let made = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Unheard(io::stderr()));
+    made.with_ansi(colour).init();
     Ok(())
+}
+
+/// Where the program tells about itself. Whether anybody hears it must not matter: a full disk or a closed pipe would end
+/// whatever thread had something to say.
+struct Unheard<W>(W);
+
+impl<W: Write> Write for Unheard<W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let _ = self.0.write_all(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = self.0.flush();
+        Ok(())
+    }
 }

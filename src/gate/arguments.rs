@@ -101,6 +101,14 @@ impl Arguments {
         (!self.fields.is_empty() && kept.to_string().len() <= KEPT).then_some(kept)
     }
 
+    /// The fields of an input that policies see; the others may be large.
+    pub fn only(&self, mut input: Value) -> Value {
+        if let Some(given) = input.as_object_mut() {
+            given.retain(|name, _| self.fields.iter().any(|field| field.name == *name));
+        }
+        input
+    }
+
     /// What is wrong with an input that may leave fields out: names its first field that policies do not see, or whose value
     /// is of another type.
     pub fn check(&self, input: &Value) -> Result<(), String> {

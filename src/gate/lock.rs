@@ -6,6 +6,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 
 /// Who holds the lock, as it says itself.
@@ -19,6 +20,9 @@ pub struct Holder {
 /// The lock, as long as it lives.
 pub struct Lock {
     file: File,
+    /// The state file itself, once it is there. It is closed after all connections: SQLite's own locks go with whichever
+    /// handle on the file is closed first.
+    state: Option<File>,
 }
 
 /// What came of trying.
@@ -38,10 +42,13 @@ pub fn beside(state: &Path, suffix: &str) -> PathBuf {
 /// Takes the lock of a state file, or tells who has it.
 pub fn take(state: &Path) -> std::io::Result<Tried> {
     let path = beside(state, "lock");
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    // Whoever may write to the folder could otherwise have a file elsewhere emptied.
+    let mut file = options.custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)?;
     match file.try_lock() {
         Ok(()) => {
-            let mut lock = Lock { file };
+            let mut lock = Lock { file, state: None };
             lock.tell(None)?;
             Ok(Tried::Ours(lock))
         }
@@ -55,6 +62,20 @@ pub fn take(state: &Path) -> std::io::Result<Tried> {
 }
 
 impl Lock {
+    /// Takes the state file itself too: under another name, such as a hard link, it has another lock beside it. False if
+    /// another process has it.
+    pub fn take_file(&mut self, state: &Path) -> std::io::Result<bool> {
+        let file = File::open(state)?;
+        match file.try_lock() {
+            Ok(()) => {
+                self.state = Some(file);
+                Ok(true)
+            }
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
     /// Writes who holds it, and where its socket is.
     pub fn tell(&mut self, socket: Option<PathBuf>) -> std::io::Result<()> {
         let holder = Holder { pid: std::process::id(), socket };

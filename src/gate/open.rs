@@ -1,6 +1,7 @@
 //! Opening a company: lock, file, key, log, tables, policy, writer. A folder without a state file becomes a new, empty
 //! company; nothing in it is allowed to anybody until `ok init` names the first admin.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -74,6 +75,8 @@ pub enum CannotOpen {
     /// Another process owns the file.
     #[error("the state file is in use by process {}", .0.pid)]
     Held(Holder),
+    #[error("the state file {0} is in use under another name, which another process has opened it by")]
+    HeldElsewhere(PathBuf),
     #[error("cannot lock {0}: {1}")]
     Lock(PathBuf, std::io::Error),
     #[error("the audit key {0} {1}")]
@@ -122,12 +125,17 @@ pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMA];
 pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     make_folder(&options.path)?;
     let options = &Options { path: resolved(&options.path), ..options.clone() };
-    let lock = match lock::take(&options.path) {
+    let mut lock = match lock::take(&options.path) {
         Ok(Tried::Ours(lock)) => lock,
         Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
         Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
     };
     file::make_private(&options.path)?;
+    match lock.take_file(&options.path) {
+        Ok(true) => {}
+        Ok(false) => return Err(CannotOpen::HeldElsewhere(options.path.clone())),
+        Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
+    }
     let mut conn = file::connect(&options.path, Mode::Write)?;
     file::prepare(&mut conn, &options.path, SCHEMAS)?;
     let workshop = Arc::new(Workshop::new(schema(options.entries)));
@@ -196,6 +204,19 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         lanes: Lanes::default(),
     };
     Ok(Company { gate: Arc::new(gate), lock, writer })
+}
+
+/// Which of a company's files others than their owner may read or write: its log, and the keys that it is signed and told
+/// with.
+pub fn open_to_others(state: &Path) -> Vec<(PathBuf, u32)> {
+    let state = resolved(state);
+    let beside = |suffix| lock::beside(&state, suffix);
+    let files = [state.clone(), beside("key"), beside("secrets")];
+    let rights = |path: PathBuf| {
+        let mode = std::fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then_some((path, mode))
+    };
+    files.into_iter().filter_map(rights).collect()
 }
 
 /// The file behind a link: one file has one lock, whatever it is called.

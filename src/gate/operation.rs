@@ -110,8 +110,8 @@ const SMALL: usize = 16 << 10;
 /// A parsed call of one operation.
 pub struct Prepared {
     pub entry: &'static Entry,
-    /// The input as it came, for an approval to store and a retry to be recognised by. Null for a query: none is ever
-    /// stored.
+    /// The input as it came, for an approval to store and a retry to be recognised by. Of a query, which is never stored,
+    /// what policies see of it.
     pub value: Value,
     /// It was read straight from few bytes.
     pub(super) is_small: bool,
@@ -248,7 +248,7 @@ impl Entry {
     /// Parses an input.
     pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
         let call = (self.prepare)(&value)?;
-        let value = if matches!(call, Call::Query(_)) { Value::Null } else { value };
+        let value = if matches!(call, Call::Query(_)) { self.arguments().only(value) } else { value };
         Ok(Prepared { entry: self, value, is_small: false, bytes: 0, call })
     }
 

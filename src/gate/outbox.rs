@@ -14,6 +14,7 @@ use super::target::Target;
 use super::world::World;
 use crate::log::record::{Decision, Entry};
 use crate::store::webhooks::Webhook;
+use crate::types::actor::ActorKind;
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::canonical;
 use crate::types::entropy::Entropy;
@@ -88,11 +89,7 @@ fn news(world: &World, entry: &Entry) -> Option<News> {
     match &entry.event {
         Event::ApprovalRequested { id, operation, target, reason, expires_at, approvers, on_behalf_of, .. } => {
             let by = entry.actor.clone();
-            // A person's request is people's business: it is in their inboxes.
-            let agent = world.card(&by).is_some_and(|card| card.actor.kind.is_agent());
-            if !agent {
-                return None;
-            }
+            let person = world.card(&by).is_none_or(|card| card.actor.kind == ActorKind::Person);
             let about = Target::Approval {
                 id: id.to_string(),
                 requester: by.clone(),
@@ -108,8 +105,8 @@ fn news(world: &World, entry: &Entry) -> Option<News> {
                 "action": operation,
                 "summary": summary,
                 "expires_at": expires_at,
-                "user_id": null,
-                "agent_id": &by,
+                "user_id": person.then_some(&by),
+                "agent_id": (!person).then_some(&by),
             });
             let about = Some(("approval.read", about));
             Some(News { topic: Topic::GatePending.name(), by, only: None, about, data })

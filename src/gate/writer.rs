@@ -2,7 +2,9 @@
 //! after the commit. What a failed commit leaves behind is unknown, so memory is thrown away with it and read again from
 //! the file.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -75,9 +77,14 @@ pub(super) struct Writer {
     /// When old answers were last deleted.
     pub swept: Time,
     pub healthy: bool,
+    /// Whether the last transaction went through, for those who ask.
+    pub writes: Arc<AtomicBool>,
     /// Content was erased that may still stand in the write-ahead log.
     pub erased: bool,
 }
+
+const PANICKED: &str = "the writer panicked";
+const UNKNOWN: &str = "the outcome is not known; ask again with the same Idempotency-Key";
 
 impl Writer {
     /// Serves jobs until every sender is gone, then publishes the last checkpoint.
@@ -126,19 +133,32 @@ impl Writer {
             }
             Err(why) => {
                 tracing::error!(%why, "the log cannot be written");
+                // It may have panicked after the commit.
+                let is_unknown = matches!(&why, Fault::Broken(why) if why == PANICKED);
+                let told = if is_unknown { UNKNOWN } else { "nothing was done" };
                 for answer in answers {
                     // The cause is in the server's log: it may name places that are no caller's business.
-                    let _ = answer.send(Err(Refusal::audit_unavailable("nothing was done").into()));
+                    let _ = answer.send(Err(Refusal::audit_unavailable(told).into()));
                 }
             }
         }
     }
 
-    /// Runs `work` in one transaction that ends with a sealed head, and publishes the result.
+    /// Runs `work` in one transaction that ends with a sealed head, and publishes the result. A panic ends the transaction
+    /// and not the writer, which begins anew with what stands in the file.
     pub(super) fn transaction(
         &mut self,
         work: impl FnOnce(&mut Writer, Time) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
+        let done = catch_unwind(AssertUnwindSafe(|| self.attempt(work))).unwrap_or_else(|_| {
+            self.healthy = false;
+            Err(Fault::Broken(PANICKED.into()))
+        });
+        self.writes.store(done.is_ok(), Ordering::Relaxed);
+        done
+    }
+
+    fn attempt(&mut self, work: impl FnOnce(&mut Writer, Time) -> Result<(), Fault>) -> Result<(), Fault> {
         self.guard.same_file()?;
         self.recover()?;
         self.healthy = false;

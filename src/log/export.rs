@@ -1,7 +1,8 @@
 //! Writes the log out for auditors: plain files that need no database and no `ok` to be checked.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -48,7 +49,9 @@ pub fn write(conn: &mut Connection, dir: &Path) -> Result<u64, ExportError> {
     let file = |name: &str, fill: &mut dyn FnMut(&mut BufWriter<File>) -> Result<(), Filling>| {
         let path = dir.join(name);
         let named = |error| ExportError::Io(path.display().to_string(), error);
-        let mut out = BufWriter::new(File::create(&path).map_err(named)?);
+        // It tells all that the company has done: it is its owner's alone.
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let mut out = BufWriter::new(made.map_err(named)?);
         fill(&mut out).map_err(|filling| match filling {
             Filling::Io(error) => named(error),
             Filling::Sqlite(error) => error.into(),

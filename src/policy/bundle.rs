@@ -68,6 +68,7 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
     let odd = |part: &str| matches!(part, "" | "." | "..") || part.starts_with('.');
     match path {
         _ if path.len() > 512 => Some("is longer than 512 bytes"),
+        _ if path.matches('/').count() > super::folder::MAX_DEPTH => Some("lies too many folders deep"),
         _ if path.starts_with('/') => Some("must be relative to the bundle"),
         _ if path.contains('\\') || path.contains(|c: char| c.is_control() || steers(c)) => {
             Some("must be written with `/`, without backslashes and control characters")
@@ -78,6 +79,18 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Why files that somebody sends cannot be a bundle: they are held to what a folder is held to. No more than `most`.
+pub fn problems(files: &BTreeMap<String, String>, most: usize) -> Vec<String> {
+    let many = (files.len() > MAX_FILES).then(|| format!("files: more than {MAX_FILES}"));
+    let each = files.iter().filter_map(|(path, text)| {
+        let short: String = path.chars().take(100).collect();
+        let large = || (text.len() as u64 > MAX_BYTES).then(|| format!("holds more than {MAX_BYTES} bytes"));
+        let what = path_problem(path).map(str::to_owned).or_else(large)?;
+        Some(format!("files: `{}` {what}", short.escape_debug()))
+    });
+    many.into_iter().chain(each).take(most).collect()
 }
 
 pub(super) fn is_policy(path: &str) -> bool {

@@ -16,7 +16,7 @@ pub const LOCK: &str = "policy.lock";
 /// Where `ok policy propose` writes what it proposed.
 pub const PROPOSALS: &str = "proposals";
 /// How deep folders may nest.
-const MAX_DEPTH: usize = 32;
+pub const MAX_DEPTH: usize = 32;
 /// More files than this that nothing reads are not counted any further.
 const MAX_UNREAD: usize = 1_000;
 

@@ -117,6 +117,14 @@ pub fn open(conn: &Connection, author: &ActorId, hash: &str, base: i64) -> rusql
     found.map(|change| with_reviews(conn, change)).transpose()
 }
 
+/// How many changes of an actor are open.
+pub fn count_open(conn: &Connection, author: &ActorId) -> rusqlite::Result<usize> {
+    let sql =
+        "SELECT count(*) FROM change WHERE author = ? AND state IN ('proposed', 'in_review', 'approved', 'canary')";
+    let count: i64 = conn.prepare_cached(sql)?.query_row([author.as_str()], |row| row.get(0))?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
 /// The change that is tried now.
 pub fn tried(conn: &Connection) -> rusqlite::Result<Option<Change>> {
     let sql = format!("SELECT {COLUMNS} FROM change WHERE state = 'canary' ORDER BY id LIMIT 1");

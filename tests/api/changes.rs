@@ -273,3 +273,51 @@ async fn while_policies_are_swapped_every_answer_is_that_of_one_version() {
         [(200, "1"), (403, "2"), (404, "1"), (404, "2")].map(|(status, version)| (status, version.to_owned()));
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
 }
+
+#[tokio::test]
+async fn an_upload_is_held_to_what_a_folder_is_held_to() {
+    let test = Test::new().await;
+    let large = "x".repeat((1 << 20) + 1);
+    let deep = format!("{}a.cedar", "a/".repeat(33));
+    let many: BTreeMap<String, String> = (0..=20_000).map(|n| (format!("{n}.cedar"), String::new())).collect();
+    for (files, told) in [
+        (json!({ "a.cedar": large }), "files: `a.cedar` holds more than 1048576 bytes"),
+        (json!({ deep: "" }), "lies too many folders deep"),
+        (json!(many), "files: more than 20000"),
+    ] {
+        for (path, body) in [
+            ("/policy/check", json!({ "files": files })),
+            ("/policy/diff", json!({ "files": files })),
+            ("/policy/proposals", json!({ "files": files, "reason": "why" })),
+            ("/changes", json!({ "target": "policy", "content": { "files": files }, "reason": "why" })),
+        ] {
+            let refused = test.post(path, &test.admin, body).await.error();
+            assert!(refused.starts_with("422 invalid files: ") && refused.contains(told), "{path}: {refused}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_author_has_no_more_than_20_open_proposals() {
+    let all = |reason: &str| format!("@id(\"all\")\npermit (principal, action, resource); // {reason}\n");
+    let test = Test::with_policies(Bundle::new([("a.cedar", all("first"))])).await;
+    let eva = test.add("eva", "person", json!({ "role": "admin" })).await;
+    let propose = async |token: &str, number: usize| {
+        let content = json!({ "files": { "a.cedar": all(&number.to_string()) } });
+        test.post("/changes", token, json!({ "target": "policy", "content": content, "reason": "why" })).await
+    };
+    for number in 0..20 {
+        assert_eq!(propose(&test.admin, number).await.status, 201);
+    }
+    let refused = propose(&test.admin, 20).await.error();
+    assert_eq!(
+        refused,
+        "409 conflict ana has 20 open proposals, the most there may be: take one back, or have it decided"
+    );
+    let again = propose(&test.admin, 3).await;
+    assert_eq!(again.status, 201, "it is the same proposal: {}", again.text());
+    assert_eq!(propose(&eva, 20).await.status, 201, "others have their own");
+    let reject = format!("/changes/{}/reject", again.json()["id"].as_str().unwrap());
+    assert_eq!(test.post(&reject, &test.admin, json!({ "reason": "not now" })).await.status, 200);
+    assert_eq!(propose(&test.admin, 20).await.status, 201);
+}

@@ -61,3 +61,21 @@ fn a_backup_is_whole_while_a_server_works() {
     assert_eq!(place.ok("audit verify").code, 0);
     assert_eq!(place.ok("--state b3.db --as ana tick").code, 0);
 }
+
+#[test]
+fn a_backup_that_is_killed_leaves_nothing_that_looks_like_one() {
+    let place = Place::with_company();
+    for number in 0..12 {
+        let mut child = place.command(&["backup", &format!("b{number}.db")]).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(3 * number));
+        let _ = child.kill();
+        child.wait().unwrap();
+        let whole = !place.path().join(format!("b{number}.db")).exists()
+            || place.ok(&format!("--state b{number}.db audit verify")).code == 0;
+        assert!(whole, "killed after {} ms", 3 * number);
+    }
+    // What one left behind is in nobody's way.
+    std::fs::write(place.path().join("copy.db.part"), "half").unwrap();
+    assert_eq!(place.ok("backup copy.db").code, 0);
+    assert!(!place.path().join("copy.db.part").exists());
+}

@@ -1,6 +1,9 @@
 //! `ok policy` from a folder in git to policies in force, on the state file and on a server.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Stdio;
 
 use super::{Place, Ran, assert_snapshot, session};
@@ -172,4 +175,58 @@ fn a_question_about_the_companys_own_types_is_explained_and_a_change_of_them_is_
     fs::write(policies.join("docs.cedar"), READERS.replace("\nwhen { resource.open }", "")).unwrap();
     let diff = place.ana("policy diff --no-impact");
     shown("own_types", [explained, place.ana("policy explain tick --evaluation question.json"), diff]);
+}
+
+/// A server that answers everything with these files.
+fn server_with(files: serde_json::Value) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let body = serde_json::json!({ "files": files, "schema": "", "version": 1, "event": 1, "hash": "" }).to_string();
+    std::thread::spawn(move || {
+        for line in listener.incoming() {
+            let mut line = line.unwrap();
+            let _ = line.read(&mut [0; 4096]);
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+            let _ = write!(line, "{head}content-length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    address
+}
+
+#[test]
+fn what_a_server_names_is_written_into_the_folder_or_not_at_all() {
+    let place = Place::new();
+    for path in
+        ["../evil.cedar", "/tmp/evil.cedar", "a/../../evil.cedar", ".git/hooks/pre-commit", "evil.sh", "a\nb.cedar"]
+    {
+        let address = server_with(serde_json::json!({ "a.cedar": "", path: "evil" }));
+        let ran = place.ok_with(&format!("policy export --dir out --server {address}"), &[("OK_TOKEN", "ok_x")]);
+        assert!(ran.code == 1 && ran.stderr.contains("the server sends what no bundle holds"), "{ran}");
+        assert!(!place.path().join("out").exists() && !place.path().join("evil.cedar").exists(), "{path}");
+    }
+    let address = server_with(serde_json::json!({ "a.cedar": "// a\n" }));
+    let ran = place.ok_with(&format!("policy export --dir out --server {address}"), &[("OK_TOKEN", "ok_x")]);
+    assert_eq!(
+        (ran.code, fs::read_to_string(place.path().join("out/a.cedar")).unwrap()),
+        (0, "// a\n".into()),
+        "{ran}"
+    );
+}
+
+#[test]
+fn what_is_exported_is_its_owners_alone_and_no_link_is_followed() {
+    let place = Place::with_company();
+    let (lock, elsewhere) = (place.path().join("policies/policy.lock"), place.path().join("elsewhere"));
+    fs::create_dir(place.path().join("policies")).unwrap();
+    fs::write(&elsewhere, "precious").unwrap();
+    symlink(&elsewhere, place.path().join("policies/policy.lock.new")).unwrap();
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    assert_eq!(place.ok("audit export log").code, 0);
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "precious");
+    let mode = |path: &std::path::Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&lock), mode(&place.path().join("log/payloads.jsonl"))), (0o600, 0o600));
+    // What its owner has opened to others stays so.
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    assert_eq!(mode(&lock), 0o644);
 }

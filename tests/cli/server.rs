@@ -206,3 +206,83 @@ fn another_user_gets_no_answer() {
     assert_eq!(place.ok("log --type kill_switch").stdout, "");
     assert_snapshot("another_user_gets_no_answer", session([refused, server.stop()]));
 }
+
+#[test]
+fn a_key_or_state_file_that_others_may_read_is_told_at_start() {
+    let place = Place::with_company();
+    let quiet = place.serve();
+    assert!(!quiet.told.iter().any(|line| line.contains("open to others")), "{:?}", quiet.told);
+    quiet.stop();
+    for (suffix, mode) in [("", 0o640), (".key", 0o604), (".secrets", 0o660)] {
+        let path = place.path().join(format!(".ok/state.db{suffix}"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let server = place.serve();
+        let told = format!("state.db{suffix} is open to others (mode {mode:o}); make it its owner's alone: chmod 600");
+        assert!(server.told.iter().any(|line| line.contains(&told)), "{:?}", server.told);
+        server.stop();
+    }
+}
+
+#[test]
+fn a_lock_that_is_a_link_is_not_followed() {
+    let place = Place::with_company();
+    let (lock, elsewhere) = (place.path().join(".ok/state.db.lock"), place.path().join("elsewhere"));
+    std::fs::write(&elsewhere, "precious").unwrap();
+    std::fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    let refused = place.ana("actor list");
+    assert!(refused.code == 1 && refused.stderr.contains("cannot lock"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "precious");
+}
+
+#[test]
+fn a_hard_link_of_a_live_state_file_is_not_served_beside_it() {
+    let place = Place::with_company();
+    let server = place.serve();
+    let (folder, other) = (place.path().join(".ok"), place.path().join("other"));
+    std::fs::create_dir(&other).unwrap();
+    for name in ["state.db", "state.db.key", "state.db.secrets"] {
+        std::fs::hard_link(folder.join(name), other.join(name)).unwrap();
+    }
+    for line in ["--state other/state.db serve --bind 127.0.0.1:0", "--state other/state.db --as ana actor list"] {
+        let refused = place.ok(line);
+        assert!(refused.code == 75 && refused.stderr.contains("is in use under another name"), "{refused}");
+    }
+    assert_eq!(place.ana("actor add-human bob --role member").code, 0);
+    server.stop();
+    assert_eq!(place.ok("--state other/state.db --as ana actor show bob").code, 0, "it is nobody's now");
+    assert_eq!(place.ok("audit verify").code, 0);
+}
+
+/// A forbid that cannot be evaluated: each refusal by it is told on standard error, by the thread that writes.
+const FAULTY: &str = "@id(\"faulty\")\n@reason(\"cannot be evaluated\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"actor.add\",\n  resource\n)\nwhen { principal.trust + 9223372036854775807 > 0 };\n";
+
+#[test]
+fn a_standard_error_that_cannot_be_written_stops_nothing() {
+    let place = Place::with_company();
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    std::fs::remove_dir_all(place.path().join("policies/tests")).unwrap();
+    std::fs::write(place.path().join("policies/faulty.cedar"), FAULTY).unwrap();
+    let case = "cases:\n  - {actor: zoe, op: me.read, expect: allow}\nactors:\n  - {id: zoe}\n";
+    std::fs::create_dir(place.path().join("policies/tests")).unwrap();
+    std::fs::write(place.path().join("policies/tests/a.yaml"), case).unwrap();
+    let applied = place.ana("policy apply --reason test");
+    assert_eq!(applied.code, 0, "{applied}");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = place.command(&["serve", "--bind", "127.0.0.1:0"]);
+    let mut server = command.stderr(full).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let socket = place.path().join(".ok/state.db.sock");
+    let begun = Instant::now();
+    while UnixStream::connect(&socket).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it does not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for _ in 0..3 {
+        let refused = place.ana("actor add-human bob --role member");
+        assert!(refused.code == 1 && refused.stderr.contains("policy denied actor.add"), "{refused}");
+    }
+    assert_eq!(place.ana("kill tool:x").code, 0);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(place.ok("audit verify").code, 0);
+}

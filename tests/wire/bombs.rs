@@ -17,7 +17,7 @@ const PROMPT: Duration = Duration::from_secs(2);
 /// As long as a bomb is waited for; then its sender hangs up.
 const PATIENCE: Duration = Duration::from_millis(1_200);
 /// How long work may go on that nobody waits for any more.
-const GIVEN_BACK: Duration = Duration::from_secs(6);
+const GIVEN_BACK: Duration = Duration::from_secs(20);
 /// What the server may have held at once, at the most.
 const MOST_MEMORY: usize = 512 << 20;
 const AT_ONCE: usize = 4;

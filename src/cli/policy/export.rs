@@ -11,6 +11,7 @@ use super::super::save::write;
 use super::super::{Context, show};
 use super::explain::list;
 use super::lock::PolicyLock;
+use crate::policy::bundle::problems;
 use crate::policy::folder::PRODUCT_SCHEMA;
 use crate::policy::{Bundle, Folder};
 
@@ -34,6 +35,10 @@ impl Export {
             None => context.show(&exported, || show::text(&printed(&exported))),
             Some(dir) => {
                 let bundle = bundle(&exported);
+                // The server names them; this machine is not its own to write to.
+                if let Some(problem) = problems(&bundle.files, 1).into_iter().next() {
+                    return Err(Failure::new(format!("the server sends what no bundle holds: {problem}")));
+                }
                 save(dir, &bundle, &exported)?;
                 PolicyLock::new(&applied, &bundle).write(dir)?;
                 let answer = json!({ "dir": dir.display().to_string(), "version": applied.get("version") });

@@ -115,6 +115,11 @@ impl Reader<'_> {
     }
 
     /// An actor's open change with exactly this content, made from this version.
+    /// How many changes of an author are open.
+    pub fn open_changes_of(&self, author: &ActorId) -> Result<usize, Fault> {
+        Ok(changes::count_open(self.conn()?, author)?)
+    }
+
     pub fn open_change(&self, author: &ActorId, hash: &str, base: i64) -> Result<Option<Change>, Fault> {
         Ok(changes::open(self.conn()?, author, hash, base)?)
     }

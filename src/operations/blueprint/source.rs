@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::operations::definition;
 use crate::operations::joining::Known;
-use crate::policy::bundle::path_problem;
+use crate::policy::bundle::problems;
 use crate::policy::{blueprints, yaml};
 use crate::types::actor::ActorKind;
 use crate::types::blueprint::{AnswerType, Blueprint, Question, filled, is_name};
@@ -79,8 +79,7 @@ impl Source {
         let blueprint: Blueprint = definition::read(field, &Value::String(plain))?;
         let raw: Value = yaml::read(&text).map_err(|error| definition::wrong(field, &error))?;
         let names = super::files::of_bundle(&files);
-        let bad = names.keys().filter_map(|path| Some(format!("files: `{path}` {}", path_problem(path)?)));
-        let bad: Vec<String> = bad.collect();
+        let bad = problems(&names, 20);
         if bad.is_empty() { Ok(Source { blueprint, text, raw, files }) } else { Err(Refusal::invalid(bad)) }
     }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{ShownChange, note};
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
-use crate::policy::bundle::path_problem;
+use crate::policy::bundle::problems;
 use crate::policy::{Bundle, Finding, Snapshot};
 use crate::store::changes;
 use crate::types::change::{ChangeState, ChangeTarget};
@@ -19,6 +19,8 @@ use crate::types::scope::{Reach, Scope};
 
 /// The most problems that one answer names.
 const MOST: usize = 50;
+/// The most proposals of one author that are open at once.
+const OPEN: usize = 20;
 
 /// A change to what is in force.
 #[derive(Deserialize, JsonSchema)]
@@ -84,8 +86,7 @@ impl Change for Propose {
 
 /// A bundle that would load, with nothing wrong in its names or in anything else. What was compiled stays in the workshop.
 pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Stop> {
-    let bad = bundle.files.keys().filter_map(|path| Some(format!("files: `{path}` {}", path_problem(path)?)));
-    let bad: Vec<String> = bad.take(MOST).collect();
+    let bad = problems(&bundle.files, MOST);
     if !bad.is_empty() {
         return Err(Refusal::invalid(bad).into());
     }
@@ -113,6 +114,11 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     if let Some(same) = draft.read().open_change(&author, &hash, base_version)? {
         // Proposed again, it is the same proposal: a pipeline may run twice.
         return Ok(same);
+    }
+    if draft.read().open_changes_of(&author)? >= OPEN {
+        let message =
+            format!("{author} has {OPEN} open proposals, the most there may be: take one back, or have it decided");
+        return Err(Refusal::conflict(message).into());
     }
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     draft.record(Event::ChangeProposed {

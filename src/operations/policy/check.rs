@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::world::Card;
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, post};
-use crate::policy::bundle::path_problem;
+use crate::policy::bundle::problems;
 use crate::policy::check::{Directory, Options, Person};
 use crate::policy::{Bundle, Finding};
 use crate::store::actors::Status;
@@ -97,8 +97,7 @@ impl Query for Check {
     }
 
     fn run(_: Permit<Self>, input: Files, read: &Reader<'_>) -> Result<Checked, Stop> {
-        let bad = input.files.keys().filter_map(|path| Some(format!("files: `{path}` {}", path_problem(path)?)));
-        let bad: Vec<String> = bad.take(20).collect();
+        let bad = problems(&input.files, 20);
         if !bad.is_empty() {
             return Err(Refusal::invalid(bad).into());
         }
