@@ -111,6 +111,22 @@ fn an_operation_reaches_the_world_through_the_gate_alone() {
     }
 }
 
+/// `types::json` refuses what `serde_json` passes over: members that stand twice.
+#[test]
+fn what_comes_from_outside_is_read_by_one_reader() {
+    // They read what this program itself has just written.
+    let own = ["src/cli/call.rs", "src/cli/socket.rs", "src/engine/call.rs", "src/http/stream.rs"];
+    for (name, text) in files("src", "rs") {
+        let room = name.strip_prefix("src/").unwrap().split(['/', '.']).next().unwrap();
+        // The others read what stands in the log and the tables.
+        let outside = ["types", "policy", "operations", "engine", "http", "cli"].contains(&room);
+        if outside && name != "src/types/json.rs" && !own.contains(&name.as_str()) {
+            let reads = ["serde_json::from_slice", "serde_json::from_str", "serde_json::from_reader"];
+            assert!(!reads.iter().any(|read| code(&text).contains(read)), "{name}: read JSON by types::json::read");
+        }
+    }
+}
+
 #[test]
 fn only_one_module_prints() {
     for (name, text) in files("src", "rs").into_iter().filter(|(name, _)| !name.contains("/tests/")) {

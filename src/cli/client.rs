@@ -113,7 +113,8 @@ impl Session {
             Session::There(remote) => remote.ask(&ask).await,
             Session::Here(Opened::Ours(company)) => Ok(call::perform(&company.gate, ask).await),
             Session::Here(Opened::Theirs(holder, link)) => {
-                let slow = operations::ALL.iter().any(|entry| entry.spec.name == ask.op && entry.spec.route.slow);
+                let slow =
+                    operations::ALL.iter().any(|entry| entry.spec.name == ask.op && entry.spec.route.slow.is_some());
                 let patience = if slow { LONG_ANSWER } else { ANSWER };
                 match tokio::time::timeout(patience, link.ask(&ask)).await {
                     Ok(Ok(answer)) => Ok(answer),

@@ -12,6 +12,7 @@ use super::exit::Failure;
 use crate::config;
 use crate::gate::operation::{Method as Verb, Route};
 use crate::operations;
+use crate::types::json;
 use crate::types::refusal::Code;
 
 const CONNECT: Duration = Duration::from_secs(10);
@@ -119,7 +120,7 @@ fn base(address: &str) -> Result<Url, Failure> {
 }
 
 fn answer(status: u16, next: Option<String>, text: String) -> Answer {
-    let body: Value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    let body: Value = json::read(text.as_bytes()).unwrap_or(Value::String(text));
     if (200..300).contains(&status) && status != Code::NeedsApproval.status() {
         return Answer { status, body, next, error: None };
     }

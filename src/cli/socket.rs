@@ -19,6 +19,7 @@ use crate::config;
 use crate::gate::Gate;
 use crate::gate::lock::beside;
 use crate::types::entropy::Entropy;
+use crate::types::json;
 use crate::types::refusal::{Code, Refusal};
 
 /// The longest question, in bytes.
@@ -112,7 +113,7 @@ async fn talk(peer: UnixStream, gate: Arc<Gate>, stop: CancellationToken) {
         };
         let answer = match line {
             Ok(None) => return,
-            Ok(Some(line)) => match serde_json::from_slice::<Ask>(&line) {
+            Ok(Some(line)) => match json::read::<Ask>(&line) {
                 Ok(ask) => answered(&gate, ask).await,
                 Err(error) => Refusal::bad_request(format!("not understood: {error}")).into(),
             },

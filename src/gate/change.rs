@@ -39,7 +39,8 @@ pub(super) struct Refused {
     pub caller: Caller,
     pub entry: &'static Entry,
     pub target: Target,
-    pub input: Value,
+    /// None where it was refused before all of it was read.
+    pub input: Option<Value>,
     pub ruling: Ruling,
 }
 
@@ -131,7 +132,7 @@ impl Writer {
 
     fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
         let Refused { caller, entry, target, input, ruling } = refused;
-        Err(self.deny(caller, entry, (target, input), ruling, None, now)?)
+        Err(self.deny(caller, entry, (target, input.as_ref()), ruling, None, now)?)
     }
 
     /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
@@ -187,7 +188,7 @@ impl Writer {
                 let wait = Wait { caller, entry, input, target: &target, ruling: &ruling, idem, now };
                 self.wait(wait, act)
             }
-            Ruling::Deny { .. } => Err(self.deny(caller, entry, (&target, input), &ruling, idem, now)?),
+            Ruling::Deny { .. } => Err(self.deny(caller, entry, (&target, Some(input)), &ruling, idem, now)?),
         }
     }
 
@@ -314,7 +315,7 @@ impl Writer {
         &mut self,
         caller: &Caller,
         entry: &Entry,
-        (target, input): (&Target, &Value),
+        (target, input): (&Target, Option<&Value>),
         ruling: &Ruling,
         idem: Option<[u8; 32]>,
         now: Time,
@@ -326,7 +327,11 @@ impl Writer {
         };
         let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
         let event = Event::Denied { operation, target: target.id(), reason, fault };
-        let gate = note(&self.world, entry, caller, (target, input), &[], ruling);
+        let mut gate = note(&self.world, entry, caller, (target, input.unwrap_or(&Value::Null)), &[], ruling);
+        if input.is_none() {
+            // A question that cannot be asked again.
+            gate.asked = None;
+        }
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         self.record(vec![Drafted { event, behalf: None }], &record)?;
         Ok(Refusal { decision: self.newest(), ..denial(spec, ruling) }.into())

@@ -27,6 +27,7 @@ use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::delegation::{Authority, DelegationStatus, Terms};
+use crate::types::effort;
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::time::Time;
@@ -53,7 +54,12 @@ struct Known<'a>(&'a [Entry]);
 impl Stage for Known<'_> {
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
         let world = world(snapshot, fixture, schema(self.0));
-        cases.iter().map(|case| self.question(&world, fixture, case)).collect()
+        // Every case is asked about a company of its own.
+        let question = |case| {
+            effort::spend(10);
+            self.question(&world, fixture, case)
+        };
+        cases.iter().map(question).collect()
     }
 
     fn sight(&self, resource: &str) -> Option<&'static str> {

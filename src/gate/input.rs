@@ -3,6 +3,8 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::types::json;
+
 /// Why an input was not understood.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}{what}", field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default())]
@@ -22,8 +24,7 @@ pub(super) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
     })
 }
 
-/// Reads an input that is JSON still, in one go; nothing where that cannot be done. That it is UTF-8 is looked at once, not
-/// for each text in it.
-pub(super) fn straight<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
-    serde_json::from_str(std::str::from_utf8(json).ok()?).ok()
+/// Reads an input that is JSON still, in one go; nothing where that cannot be done.
+pub(super) fn straight<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
+    json::read(text).ok()
 }

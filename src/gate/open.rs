@@ -10,11 +10,12 @@ use arc_swap::ArcSwap;
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use zeroize::Zeroizing;
 
 use super::guard::Guard;
 use super::keys;
+use super::lanes::{self, Lanes};
 use super::limiter::Limiter;
 use super::lock::{self, Holder, Lock, Tried};
 use super::operation::Entry;
@@ -33,6 +34,7 @@ use crate::store::company::{self, Instance};
 use crate::store::fold::fold;
 use crate::store::open::{self as file, Mode, OpenError};
 use crate::store::policies;
+use crate::types::effort;
 use crate::types::egress::Egress;
 use crate::types::entropy::Entropy;
 use crate::types::event::Event;
@@ -42,9 +44,8 @@ use crate::types::time::{Clock, Monotone, Time};
 
 /// Where a log's name begins; the company's ULID and the generation follow.
 const HOST: &str = "ok.local";
-const READERS: u32 = 8;
-/// Long queries at once; the other readers are for short ones.
-const SLOW: usize = 4;
+/// One for each place in the lanes; the others are for what is answered where it comes in.
+const READERS: u32 = lanes::PLACES + 4;
 
 /// What a company is opened with.
 #[derive(Clone)]
@@ -183,7 +184,7 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         limiter: Limiter::default(),
         clock,
         grown: growing,
-        slow: Arc::new(Semaphore::new(SLOW)),
+        lanes: Lanes::default(),
     };
     Ok(Company { gate: Arc::new(gate), lock, writer })
 }
@@ -206,6 +207,8 @@ fn readers(path: &Path) -> Result<super::reader::Readers, Fault> {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let manager = SqliteConnectionManager::file(path).with_flags(flags).with_init(|conn| {
         conn.set_prepared_statement_cache_capacity(128);
+        // A statement ends with the work that it is a part of.
+        conn.progress_handler(10_000, Some(|| effort::is_spent(0)))?;
         conn.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 2000; PRAGMA trusted_schema = OFF")
     });
     let pool = Pool::builder().max_size(READERS).min_idle(Some(1)).test_on_check_out(false);

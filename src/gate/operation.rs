@@ -47,7 +47,7 @@ pub trait Query: Sized + 'static {
     }
     /// Whether this very question may take long, where the route says that some do and it is a small one.
     fn is_long(_input: &Self::Input) -> bool {
-        Self::SPEC.route.slow
+        Self::SPEC.route.slow.is_some()
     }
 }
 
@@ -80,7 +80,7 @@ pub trait Decide: Sized + 'static {
     fn run(permit: Permit<Self>, input: Self::Input, read: &Reader<'_>) -> Result<(Self::Output, Vec<Event>), Stop>;
     /// Whether this very question may take long, where the route says that some do and it is a small one.
     fn is_long(_input: &Self::Input) -> bool {
-        Self::SPEC.route.slow
+        Self::SPEC.route.slow.is_some()
     }
 }
 
@@ -110,11 +110,13 @@ const SMALL: usize = 16 << 10;
 /// A parsed call of one operation.
 pub struct Prepared {
     pub entry: &'static Entry,
-    /// The input as it came, for an approval to store and a retry to be recognised by. Null for a query that was read
-    /// straight into its type: none is ever stored.
+    /// The input as it came, for an approval to store and a retry to be recognised by. Null for a query: none is ever
+    /// stored.
     pub value: Value,
-    /// It was read from few bytes.
+    /// It was read straight from few bytes.
     pub(super) is_small: bool,
+    /// The bytes that it was read from, as far as that counts.
+    pub(super) bytes: usize,
     pub(super) call: Call,
 }
 
@@ -246,12 +248,19 @@ impl Entry {
     /// Parses an input.
     pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
         let call = (self.prepare)(&value)?;
-        Ok(Prepared { entry: self, value, is_small: false, call })
+        let value = if matches!(call, Call::Query(_)) { Value::Null } else { value };
+        Ok(Prepared { entry: self, value, is_small: false, bytes: 0, call })
     }
 
     /// Reads a query's input straight from JSON. What cannot be read so is left to `prepare`, which tells what is wrong.
     pub fn read(&'static self, json: &[u8]) -> Option<Prepared> {
-        Some(Prepared { entry: self, value: Value::Null, is_small: json.len() <= SMALL, call: (self.read)(json)? })
+        Some(Prepared {
+            entry: self,
+            value: Value::Null,
+            is_small: json.len() <= SMALL,
+            bytes: json.len(),
+            call: (self.read)(json)?,
+        })
     }
 
     /// The input's schema on its own, for reading parameters by their types.
@@ -264,10 +273,15 @@ impl Entry {
 }
 
 impl Prepared {
+    #[must_use]
+    pub fn from_bytes(self, bytes: usize) -> Prepared {
+        Prepared { bytes, ..self }
+    }
+
     /// Makes in the workshop what carrying it out will need.
     pub fn make_ready(&self, read: &Reader<'_>) -> Result<(), Stop> {
         match &self.call {
-            Call::Change(act) if self.entry.spec.route.slow => act.prepare(read),
+            Call::Change(act) if self.entry.spec.route.slow.is_some() => act.prepare(read),
             Call::Change(_) | Call::Query(_) => Ok(()),
         }
     }

@@ -5,24 +5,27 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::admit;
 use super::change::{Changing, Refused, Told};
+use super::lanes::Lanes;
 use super::limiter::Limiter;
 use super::memo;
 use super::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
 use super::permit::Grant;
-use super::queue::{PATIENCE, Queue};
+use super::queue::Queue;
 use super::rate;
 use super::reader::{Reader, Readers};
+use super::route::Lane;
 use super::rule;
+use super::target::Target;
 use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
 use crate::types::egress::Egress;
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::time::{Clock, Monotone};
 
 /// One call, ready to be decided.
@@ -61,8 +64,7 @@ pub struct Gate {
     pub(super) limiter: Limiter,
     pub(super) clock: Arc<Monotone>,
     pub(super) grown: watch::Receiver<i64>,
-    /// Long queries that may run at once.
-    pub(super) slow: Arc<Semaphore>,
+    pub(super) lanes: Lanes,
 }
 
 impl Gate {
@@ -99,27 +101,45 @@ impl Gate {
         admit::admit(&self.world.load(), &self.limiter, presented, spec, self.clock.now())
     }
 
+    /// Whether the policies could let a caller do this at all, whatever it would be about: asked before somebody is listened
+    /// to at length. A refusal is recorded as any other.
+    pub async fn consider(&self, caller: &Caller, entry: &'static Entry) -> Result<(), Stop> {
+        let target = Target::Company;
+        let ruling = {
+            let (world, now) = (self.world.load(), self.clock.now());
+            let Err(ruling) = rule::Asker::new(&world, caller, &target, now).could(entry.spec.name) else {
+                return Ok(());
+            };
+            rate::count(&world, caller, entry.spec.name, now)?;
+            ruling
+        };
+        let refused = Refused { caller: caller.clone(), entry, target, input: None, ruling };
+        self.queue.submit(Work::Refused(refused)).await.map(drop)
+    }
+
     /// Decides a call and, if it is allowed, carries it out.
     pub async fn perform(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
         let Request { caller, call, idem } = request;
-        let Prepared { entry, value, is_small, call } = call;
+        let Prepared { entry, value, is_small, bytes, call } = call;
         rate::count(&self.world.load(), &caller, entry.spec.name, self.clock.now())?;
         let query = match call {
             Call::Change(act) => {
-                let (caller, act) = if entry.spec.route.slow {
-                    self.prepared(caller, entry, act, &value).await?
-                } else {
-                    (caller, act)
+                let (caller, act, value) = match entry.spec.route.slow {
+                    Some(lane) => self.prepared((lane, bytes), caller, entry, act, value).await?,
+                    None => (caller, act, value),
                 };
                 let changing = Changing { caller, entry, value, act, idem };
                 return self.queue.submit(Work::Change(changing)).await;
             }
             Call::Query(query) => query,
         };
-        let answered = if entry.spec.route.slow && (!is_small || query.is_long()) {
-            self.apart(move |gate| gate.ask(caller, entry, query, value)).await??
-        } else {
-            self.ask(caller, entry, query, value)?
+        let lane = entry.spec.route.slow.filter(|_| !is_small || query.is_long());
+        let answered = match lane {
+            Some(lane) => {
+                let asker = caller.clone();
+                self.apart(lane, bytes, &asker, move |gate| gate.ask(caller, entry, query, value)).await?
+            }
+            None => self.ask(caller, entry, query, value)?,
         };
         match answered {
             Asked::Done(reply) => Ok(reply),
@@ -129,35 +149,17 @@ impl Gate {
         }
     }
 
-    /// Does what takes long, a few at a time: they share the readers and the machine with everybody else.
-    async fn apart<T: Send + 'static>(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Gate) -> T + Send + 'static,
-    ) -> Result<T, Stop> {
-        let slot = tokio::time::timeout(PATIENCE, Arc::clone(&self.slow).acquire_owned()).await;
-        let busy = || Refusal {
-            retry_after: Some(1),
-            ..Refusal::new(Code::Unavailable, "too many long questions at once; try again")
-        };
-        let Ok(Ok(slot)) = slot else { return Err(busy().into()) };
-        let gate = Arc::clone(self);
-        let task = tokio::task::spawn_blocking(move || {
-            let _slot = slot;
-            work(&gate)
-        });
-        Ok(task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())))
-    }
-
     /// Lets a change prepare itself, unless it will be refused anyhow: a refusal is the writer's to record.
     async fn prepared(
         self: &Arc<Self>,
+        (lane, bytes): (Lane, usize),
         caller: Caller,
         entry: &'static Entry,
         act: Box<dyn Act>,
-        value: &Value,
-    ) -> Result<(Caller, Box<dyn Act>), Stop> {
-        let value = value.clone();
-        self.apart(move |gate| {
+        value: Value,
+    ) -> Result<(Caller, Box<dyn Act>, Value), Stop> {
+        let asker = caller.clone();
+        let prepared = self.apart(lane, bytes, &asker, move |gate| {
             let world = gate.world.load();
             let now = gate.clock.now();
             let read = Reader::pooled(&gate.readers, &world, &caller, now);
@@ -168,10 +170,9 @@ impl Gate {
                 act.prepare(&read)?;
             }
             drop(read);
-            Ok((caller, act))
-        })
-        .await?
-        .map_err(|stop: Stop| stop.under(self.policy_version()))
+            Ok((caller, act, value))
+        });
+        prepared.await.map_err(|stop: Stop| stop.under(self.policy_version()))
     }
 
     fn ask(&self, caller: Caller, entry: &'static Entry, query: Box<dyn Ask>, value: Value) -> Result<Asked, Stop> {
@@ -212,7 +213,7 @@ impl Gate {
         }
         // A query is never parked: nothing would resume it. Who would need approval to read is refused.
         drop(read);
-        Ok(Asked::Refused(Refused { caller, entry, target, input, ruling }))
+        Ok(Asked::Refused(Refused { caller, entry, target, input: Some(input), ruling }))
     }
 }
 

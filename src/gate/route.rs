@@ -22,6 +22,17 @@ pub enum Media {
     Events,
 }
 
+/// Among which other work something long waits for its place: none waits for that of another lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lane {
+    /// Pages of lists.
+    Lists,
+    /// Decisions of approvals, which carry out what was approved.
+    Approvals,
+    /// Whatever compiles, compares, tests or replays.
+    Long,
+}
+
 /// Where an operation is found, and the shape of its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
@@ -43,7 +54,7 @@ pub struct Route {
     /// Not served over HTTP: for whoever holds the state file.
     pub local: bool,
     /// May take long: a query runs, and a change is prepared, where it delays nobody. Which queries do, `is_long` may tell.
-    pub slow: bool,
+    pub slow: Option<Lane>,
     /// Its body may hold a whole bundle of policies.
     pub large: bool,
     /// A field of the answer that is shown once and stored nowhere.
@@ -64,7 +75,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         open: false,
         by_server: false,
         local: false,
-        slow: false,
+        slow: None,
         large: false,
         secret: None,
         denied: Code::Denied,
@@ -115,7 +126,14 @@ impl Route {
     pub const LOCAL: Route = Route { local: true, ..post("") };
 
     pub const fn slow(self) -> Route {
-        Route { slow: true, ..self }
+        self.slow_among(Lane::Long)
+    }
+    pub const fn slow_among(self, lane: Lane) -> Route {
+        Route { slow: Some(lane), ..self }
+    }
+    /// A list of rows that are asked about one by one.
+    pub const fn listed(self) -> Route {
+        self.slow_among(Lane::Lists)
     }
     pub const fn large(self) -> Route {
         Route { large: true, ..self }

@@ -69,6 +69,12 @@ impl<'a> Asker<'a> {
         self.ask_for(operation, granted, For::Doing)
     }
 
+    /// Whether any target could be allowed to the caller, if only with approval; otherwise the answer to all of them.
+    pub fn could(&self, operation: &str) -> Result<(), Ruling> {
+        let deny = |because| Ruling::Deny { because, fault: None, why: None };
+        self.question(operation, &[], |question| self.world.policy.could(question)).map_err(deny)
+    }
+
     /// Whether the target may be known: what was handed on is about it, whether or not this read was too.
     pub fn sees(&self, sight: &str) -> bool {
         self.seeing(sight).is_allowed()

@@ -7,8 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::policy::{Bundle, Finding, Snapshot, kinds};
 
-/// Things that are kept; the oldest goes first. A compiled bundle of 10,000 policies is the largest of them.
+/// Things that are kept; the oldest goes first.
 const MOST: usize = 12;
+/// Bytes of the texts that kept things were made of: compiled, policies take many times as much. The newest two are always
+/// kept: what is compared, and what with.
+const MOST_BYTES: usize = 3 << 20;
+const ALWAYS: usize = 2;
 
 type Made = Arc<dyn Any + Send + Sync>;
 
@@ -16,7 +20,14 @@ type Made = Arc<dyn Any + Send + Sync>;
 pub struct Workshop {
     /// The product's Cedar schema.
     schema: String,
-    made: Mutex<VecDeque<(String, Made)>>,
+    made: Mutex<VecDeque<Kept>>,
+}
+
+struct Kept {
+    key: String,
+    /// Of the text that it was made of, where that is much.
+    bytes: usize,
+    thing: Made,
 }
 
 impl Workshop {
@@ -31,7 +42,13 @@ impl Workshop {
 
     /// The bundle, compiled.
     pub fn snapshot(&self, bundle: &Bundle) -> Result<Arc<Snapshot>, Vec<Finding>> {
-        self.make(&format!("snapshot {}", bundle.hash()), || Snapshot::load(&self.schema, bundle))
+        let key = format!("snapshot {}", bundle.hash());
+        if let Some(found) = self.get(&key) {
+            return Ok(found);
+        }
+        let made = Arc::new(Snapshot::load(&self.schema, bundle)?);
+        self.keep(key, bundle.files.values().map(String::len).sum(), made.clone());
+        Ok(made)
     }
 
     /// The compiled bundle of this hash, if it is here.
@@ -50,19 +67,24 @@ impl Workshop {
     /// Puts a thing under the key, in place of what stands there.
     pub fn put<T: Any + Send + Sync>(&self, key: &str, thing: T) -> Arc<T> {
         let fresh = Arc::new(thing);
+        self.keep(key.to_owned(), 0, fresh.clone());
+        fresh
+    }
+
+    fn keep(&self, key: String, bytes: usize, thing: Made) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.retain(|(known, _)| known != key);
-        made.push_back((key.to_owned(), fresh.clone()));
-        if made.len() > MOST {
+        made.retain(|kept| kept.key != key);
+        made.push_back(Kept { key, bytes, thing });
+        let is_much = |made: &VecDeque<Kept>| made.iter().map(|kept| kept.bytes).sum::<usize>() > MOST_BYTES;
+        while made.len() > MOST || (made.len() > ALWAYS && is_much(&made)) {
             made.pop_front();
         }
-        fresh
     }
 
     /// What stands under the key.
     pub fn get<T: Any + Send + Sync>(&self, key: &str) -> Option<Arc<T>> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = made.iter().find(|(known, _)| known == key).map(|(_, made)| Arc::clone(made));
+        let found = made.iter().find(|kept| kept.key == key).map(|kept| Arc::clone(&kept.thing));
         found.and_then(|made| made.downcast().ok())
     }
 }

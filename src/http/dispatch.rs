@@ -16,6 +16,7 @@ use super::limits::Limits;
 use super::{reply, stream};
 use crate::gate::operation::{Effect, Media};
 use crate::gate::perform::Idem;
+use crate::gate::shares::Shares;
 use crate::gate::{Entry, Gate, Request as Asked};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
@@ -30,12 +31,19 @@ pub(super) struct Face {
     pub params: BTreeMap<String, ParamKind>,
     pub gate: Arc<Gate>,
     pub limits: Limits,
+    /// The room for long bodies, of all routes together.
+    pub bodies: Arc<Shares>,
     pub stop: CancellationToken,
 }
 
 impl Face {
-    pub fn new(entry: &'static Entry, gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Face {
-        Face { entry, params: gather::params(&entry.input_schema()), gate, limits, stop }
+    pub fn new(
+        entry: &'static Entry,
+        gate: Arc<Gate>,
+        (limits, bodies): (Limits, Arc<Shares>),
+        stop: CancellationToken,
+    ) -> Face {
+        Face { entry, params: gather::params(&entry.input_schema()), gate, limits, bodies, stop }
     }
 
     /// The most bytes that a body may have.
@@ -90,7 +98,8 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     not_older(&face, &parts)?;
     let idem = idempotency(&face, &parts)?;
     let params = params.map_err(|_| Refusal::not_found())?;
-    let (call, streaming) = gather::call(&face, &params, &parts, body).await?;
+    // Its place is held until there is an answer.
+    let (gather::Asked { call, streaming }, _place) = gather::call(&face, &caller, &params, &parts, body).await?;
     let reply = face.gate.perform(Asked { caller, call, idem }).await?;
     match streaming {
         Some(filter) => Ok(stream::follow(&face, presented, filter, &reply)),

@@ -2,6 +2,7 @@
 //! the error shape (400, 413 apart: 400, 405, 415, 422 as text) are made here, as the specification has them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::RawPathParams;
@@ -9,16 +10,17 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HOST};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt as _;
+use bytes::Bytes;
 use schemars::Schema;
 use serde_json::{Map, Value};
-use tokio::time::timeout;
 
+use super::body::{self, Taken};
 use super::dispatch::{Face, Failed};
-use super::limits::Limits;
 use crate::gate::operation::{Media, Method, Prepared};
-use crate::types::refusal::{Code, Refusal};
+use crate::gate::shares::Place;
+use crate::types::caller::Caller;
+use crate::types::json;
+use crate::types::refusal::Refusal;
 
 /// How the text of a parameter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,44 +72,75 @@ impl ParamKind {
     }
 }
 
-/// What a request asks of the operation; for a stream, also as a value.
+/// What a request asks of the operation.
+pub(super) struct Asked {
+    pub call: Prepared,
+    /// For a stream: what it filters by.
+    pub streaming: Option<Value>,
+}
+
+/// What a request says beside its body.
+struct Said {
+    params: Vec<(String, String)>,
+    query: Map<String, Value>,
+    is_json: bool,
+    host: Option<String>,
+}
+
+/// What a request asks; a long body keeps its place.
 pub(super) async fn call(
-    face: &Face,
+    face: &Arc<Face>,
+    caller: &Caller,
     params: &RawPathParams,
     parts: &Parts,
     body: Body,
-) -> Result<(Prepared, Option<Value>), Failed> {
-    let route = &face.entry.spec.route;
-    let in_query = matches!(route.method, Method::Get | Method::Delete);
-    let said = query(face, parts, in_query)?;
-    let body = if in_query { None } else { Some(read(body, &face.limits, face.body_bytes()).await?) };
-    if let Some(call) = body.as_ref().and_then(|body| straight(face, parts, body)) {
-        return Ok((call, None));
+) -> Result<(Asked, Option<Place>), Failed> {
+    let in_query = matches!(face.entry.spec.route.method, Method::Get | Method::Delete);
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let said = Said {
+        params: params.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
+        query: query(face, parts, in_query)?,
+        is_json: is_json(parts),
+        host: host.or_else(|| parts.uri.authority().map(|host| host.as_str())).map(str::to_owned),
+    };
+    if in_query {
+        return Ok((asked(face, said, None)?, None));
     }
-    let input = input(face, params, parts, said, body)?;
-    let filter = (route.media == Media::Events).then(|| input.clone());
-    Ok((prepare(face, input)?, filter))
+    let Taken { bytes, place } = body::take(face, caller, body).await?;
+    if place.is_none() {
+        return Ok((asked(face, said, Some(bytes))?, None));
+    }
+    // Reading much takes long: it is done where nobody waits for it.
+    let face = Arc::clone(face);
+    let read = tokio::task::spawn_blocking(move || asked(&face, said, Some(bytes)));
+    let read = read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    Ok((read?, place))
+}
+
+fn asked(face: &Face, said: Said, body: Option<Bytes>) -> Result<Asked, Failed> {
+    if let Some(call) = body.as_ref().and_then(|body| straight(face, &said, body)) {
+        return Ok(Asked { call, streaming: None });
+    }
+    let bytes = body.as_ref().map_or(0, Bytes::len);
+    let input = input(face, said, body)?;
+    let streaming = (face.entry.spec.route.media == Media::Events).then(|| input.clone());
+    Ok(Asked { call: prepare(face, input)?.from_bytes(bytes), streaming })
 }
 
 /// A standard's question, read straight into its type. Whatever is unusual about it goes the long way.
-fn straight(face: &Face, parts: &Parts, body: &Bytes) -> Option<Prepared> {
+fn straight(face: &Face, said: &Said, body: &Bytes) -> Option<Prepared> {
     let route = &face.entry.spec.route;
     let is_object = body.trim_ascii_start().first() == Some(&b'{');
-    let plain = route.standard && !route.host && !route.path.contains('{') && is_object && is_json(parts);
+    let plain = route.standard && !route.host && !route.path.contains('{') && is_object && said.is_json;
     plain.then(|| face.entry.read(body)).flatten()
 }
 
 /// One value of everything that a request says.
-fn input(
-    face: &Face,
-    params: &RawPathParams,
-    parts: &Parts,
-    mut fields: Map<String, Value>,
-    body: Option<Bytes>,
-) -> Result<Value, Failed> {
+fn input(face: &Face, said: Said, body: Option<Bytes>) -> Result<Value, Failed> {
     let route = &face.entry.spec.route;
+    let mut fields = said.query;
     if let Some(body) = body {
-        match self::json(parts, &body).map_err(|failed| malformed(face, failed))? {
+        match parsed(said.is_json, &body).map_err(|failed| malformed(face, failed))? {
             // What a standard may add some day is passed over.
             Value::Object(object) if route.standard => fields = object,
             Value::Object(object) => fields = known(face, object)?,
@@ -115,14 +148,13 @@ fn input(
         }
     }
     if route.host {
-        let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-        fields.insert("host".to_owned(), host.or_else(|| parts.uri.authority().map(|host| host.as_str())).into());
+        fields.insert("host".to_owned(), said.host.into());
     }
-    for (name, text) in params {
+    for (name, text) in said.params {
         // What cannot be an id names nothing.
-        let kind = face.params.get(name).copied().unwrap_or(ParamKind::Text);
-        let value = kind.read(text).map_err(|_| Refusal::not_found())?;
-        fields.insert(name.to_owned(), value);
+        let kind = face.params.get(&name).copied().unwrap_or(ParamKind::Text);
+        let value = kind.read(&text).map_err(|_| Refusal::not_found())?;
+        fields.insert(name, value);
     }
     Ok(Value::Object(fields))
 }
@@ -211,33 +243,12 @@ fn unknown(face: &Face, name: &str, in_query: bool) -> Refusal {
     Refusal::bad_request(format!("unknown query parameter `{name}`; this route takes {takes}"))
 }
 
-async fn read(body: Body, limits: &Limits, most: usize) -> Result<Bytes, Refusal> {
-    let slow = || Refusal::new(Code::Timeout, "the request's body took too long");
-    timeout(limits.body_total, collect(body, limits, most)).await.map_err(|_| slow())?
-}
-
-async fn collect(mut body: Body, limits: &Limits, most: usize) -> Result<Bytes, Refusal> {
-    let slow = |_| Refusal::new(Code::Timeout, "the request's body took too long");
-    let mut all = BytesMut::new();
-    while let Some(frame) = timeout(limits.body_idle, body.frame()).await.map_err(slow)? {
-        let frame = frame.map_err(|error| Refusal::bad_request(format!("the request's body broke off: {error}")))?;
-        if let Some(data) = frame.data_ref() {
-            if all.len() + data.len() > most {
-                let message = format!("the request's body is over {most} bytes");
-                return Err(Refusal::new(Code::TooLarge, message));
-            }
-            all.extend_from_slice(data);
-        }
-    }
-    Ok(all.freeze())
-}
-
-fn json(parts: &Parts, body: &Bytes) -> Result<Value, Failed> {
-    if !is_json(parts) {
+fn parsed(is_json: bool, body: &Bytes) -> Result<Value, Failed> {
+    if !is_json {
         let text = "Expected request with `Content-Type: application/json`".to_owned();
         return Err(Failed::Rejected(Rejected(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)));
     }
-    serde_json::from_slice(body).map_err(|error| {
+    json::read(body).map_err(|error| {
         let text = format!("Failed to parse the request body as JSON: {error}");
         Failed::Rejected(Rejected(StatusCode::BAD_REQUEST, text))
     })

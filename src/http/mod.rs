@@ -1,12 +1,15 @@
 //! The HTTP face: a router made from the list of operations, one dispatcher for all of them, and the limits that keep
 //! one client from hurting another. It decides nothing; the gate does.
 
+mod body;
 mod dispatch;
+mod framing;
 mod gather;
 mod limits;
 mod pace;
 mod page;
 mod reply;
+mod rest;
 mod router;
 mod serve;
 mod stream;

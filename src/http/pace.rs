@@ -13,35 +13,59 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
+use super::framing::Framing;
+
 /// Whether a request is being answered: its head has arrived, and its body has timers of its own.
 #[derive(Clone, Default)]
-pub(super) struct Answering(Arc<AtomicBool>);
+pub(super) struct Answering(Arc<Doing>);
+
+#[derive(Default)]
+struct Doing {
+    answers: AtomicBool,
+    leaves: AtomicBool,
+}
 
 impl Answering {
     pub fn begin(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.answers.store(true, Ordering::Release);
     }
     pub fn end(&self) {
-        self.0.store(false, Ordering::Release);
+        self.0.answers.store(false, Ordering::Release);
+    }
+    /// The connection will be closed although the peer may still be sending.
+    pub fn leave_unread(&self) {
+        self.0.leaves.store(true, Ordering::Release);
+    }
+    fn is_on(&self) -> bool {
+        self.0.answers.load(Ordering::Acquire)
+    }
+    fn leaves_unread(&self) -> bool {
+        self.0.leaves.load(Ordering::Acquire)
     }
 }
 
 pub(super) struct Paced {
     stream: TcpStream,
     answering: Answering,
+    framing: Framing,
     limit: Duration,
     /// Runs while a head is arriving.
     head: Option<Pin<Box<Sleep>>>,
     /// Runs while the peer takes nothing of an answer.
     stuck: Option<Pin<Box<Sleep>>>,
+    /// Runs once our end is closed, while the peer is still sending.
+    parting: Option<Pin<Box<Sleep>>>,
 }
 
 /// A peer that takes nothing for so long is let go.
 const TAKES_NOTHING: Duration = Duration::from_secs(30);
+/// How long a peer may still send on a connection that is closed: it would lose the answer if it were cut off at once.
+const PARTING: Duration = Duration::from_secs(2);
 
 impl Paced {
-    pub fn new(stream: TcpStream, limit: Duration, answering: Answering) -> Paced {
-        Paced { stream, answering, limit, head: Some(Box::pin(tokio::time::sleep(limit))), stuck: None }
+    pub fn new(stream: TcpStream, limit: Duration, answering: Answering, framing: Framing) -> Paced {
+        let head = Some(Box::pin(tokio::time::sleep(limit)));
+        Paced { stream, answering, framing, limit, head, stuck: None, parting: None }
     }
 
     fn late(&mut self, cx: &mut Context<'_>) -> bool {
@@ -64,17 +88,35 @@ impl Paced {
     }
 }
 
+impl Paced {
+    /// Reads what the peer is still sending, and keeps nothing of it.
+    fn part(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let parting = self.parting.get_or_insert_with(|| Box::pin(tokio::time::sleep(PARTING)));
+        let mut some = [0; 4096];
+        while parting.as_mut().poll(cx).is_pending() {
+            let mut buf = ReadBuf::new(&mut some);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {}
+                Poll::Ready(_) => break,
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
 impl AsyncRead for Paced {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.answering.0.load(Ordering::Acquire) {
+        if self.answering.is_on() {
             self.head = None;
         } else if self.late(cx) {
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "a request's head took too long")));
         }
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        self.framing.read(buf.filled().get(before..).unwrap_or_default());
         let begins = buf.filled().len() > before && self.head.is_none();
-        if begins && !self.answering.0.load(Ordering::Acquire) {
+        if begins && !self.answering.is_on() {
             self.head = Some(Box::pin(tokio::time::sleep_until(Instant::now() + self.limit)));
         }
         read
@@ -91,7 +133,11 @@ impl AsyncWrite for Paced {
         self.written(cx, flushed)
     }
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let shut = Pin::new(&mut self.stream).poll_shutdown(cx);
+        if matches!(shut, Poll::Ready(Ok(()))) && self.answering.leaves_unread() {
+            return self.part(cx).map(Ok);
+        }
+        shut
     }
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,

@@ -97,6 +97,12 @@ pub(super) fn refusal(refusal: &Refusal) -> Response {
     response
 }
 
+/// A request whose end can be read in two ways.
+pub(super) fn crooked() -> Response {
+    let what = "content-length, transfer-encoding and host: each at most once, and one length alone";
+    refusal(&Refusal::bad_request(what))
+}
+
 /// Our fault: the answer says nothing of it but where to look it up.
 pub(super) fn internal(id: Option<&str>) -> Response {
     let message = match id {

@@ -14,16 +14,17 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::dispatch::{Face, dispatch};
 use super::limits::Limits;
-use super::{page, reply};
+use super::{body, page, reply};
 use crate::gate::operation::Method;
 use crate::gate::{Entry, Gate};
 use crate::types::refusal::{Code, Refusal};
 
 /// The whole service. Streams end when `stop` is cancelled.
 pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Router {
+    let bodies = Arc::new(body::room(&limits));
     let mut paths: BTreeMap<(bool, &'static str), MethodRouter> = BTreeMap::new();
     for entry in gate.entries().iter().filter(|entry| !entry.spec.route.local) {
-        let face = Arc::new(Face::new(entry, Arc::clone(&gate), limits, stop.clone()));
+        let face = Arc::new(Face::new(entry, Arc::clone(&gate), (limits, Arc::clone(&bodies)), stop.clone()));
         let at = (entry.spec.route.root, entry.spec.route.path);
         let methods = paths.remove(&at).unwrap_or_default();
         paths.insert(

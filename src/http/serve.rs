@@ -4,12 +4,16 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,8 +24,11 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::dispatch::Peer;
+use super::framing::{Crooked, Framing};
 use super::limits::Limits;
 use super::pace::{Answering, Paced};
+use super::reply;
+use super::rest::Rest;
 use super::router::router;
 use crate::gate::Gate;
 
@@ -34,7 +41,8 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let app = router(gate, limits, stop.clone());
     let slots = Arc::new(Semaphore::new(limits.connections));
-    let addresses = Arc::new(Addresses { most: limits.per_address, open: Mutex::default() });
+    let addresses =
+        Arc::new(Addresses { most: limits.per_address, most_loopback: limits.per_loopback, open: Mutex::default() });
     let graceful = GracefulShutdown::new();
     loop {
         let slot = tokio::select! {
@@ -74,16 +82,22 @@ fn connection(
     held: (OwnedSemaphorePermit, Place),
 ) {
     let _ = stream.set_nodelay(true);
-    let app = app.clone();
-    let answering = Answering::default();
-    let paced = Paced::new(stream, limits.head, answering.clone());
-    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
+    let (app, served) = (app.clone(), *limits);
+    let (answering, crooked) = (Answering::default(), Crooked::default());
+    let framing = Framing::new(limits.head_bytes, crooked.clone());
+    let paced = Paced::new(stream, limits.head, answering.clone(), framing);
+    let count = AtomicU64::new(0);
+    let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         let (app, answering) = (app.clone(), answering.clone());
+        let is_crooked = crooked.is(count.fetch_add(1, Ordering::Relaxed));
         answering.begin();
         async move {
-            let response = app.oneshot(request).await.unwrap_or_else(|never| match never {});
+            let response = if is_crooked {
+                last(reply::crooked(), &answering)
+            } else {
+                one(app, request, &served, &answering).await
+            };
             answering.end();
             Ok::<_, Infallible>(response)
         }
@@ -105,9 +119,26 @@ fn connection(
     });
 }
 
+/// Answers one request; what it left of its body is out of the way of the next one.
+async fn one(app: Router, request: Request<Incoming>, limits: &Limits, answering: &Answering) -> Response {
+    let (parts, body) = request.into_parts();
+    let rest = Rest::of(&parts.headers, body);
+    let request = Request::from_parts(parts, Body::new(rest.clone()));
+    let response = app.oneshot(request).await.unwrap_or_else(|never| match never {});
+    if rest.read_away(limits).await { response } else { last(response, answering) }
+}
+
+/// The last answer on its connection.
+fn last(mut response: Response, answering: &Answering) -> Response {
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    answering.leave_unread();
+    response
+}
+
 /// Open connections by address.
 struct Addresses {
     most: usize,
+    most_loopback: usize,
     open: Mutex<BTreeMap<IpAddr, usize>>,
 }
 
@@ -118,7 +149,8 @@ impl Addresses {
     fn enter(all: &Arc<Addresses>, from: IpAddr) -> Option<Place> {
         let mut open = all.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let count = open.entry(from).or_default();
-        if *count >= all.most && !from.is_loopback() {
+        let most = if from.is_loopback() { all.most_loopback } else { all.most };
+        if *count >= most {
             return None;
         }
         *count += 1;

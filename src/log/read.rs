@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::index;
 use super::record::Decision;
+use crate::types::effort;
 use crate::types::event::EventKind;
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
@@ -111,6 +112,7 @@ pub fn scan(
         let Some(last) = seqs.last().copied() else { return Ok(()) };
         at = last;
         for seq in seqs {
+            effort::spend(1);
             let logged = one(conn, seq)?;
             if filter.matches(&logged) && each(logged)?.is_break() {
                 return Ok(());

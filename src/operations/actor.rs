@@ -68,7 +68,7 @@ impl Query for List {
         name: "actor.list",
         doc: "List people, agents and teams, newest first.",
         scope: Reach::READ,
-        route: get("/actors").slow(),
+        route: get("/actors").listed(),
         about: &[ResourceKind::Company],
         events: &[],
     };

@@ -42,12 +42,12 @@ pub fn read<T: DeserializeOwned>(field: &str, written: &Value) -> Result<T, Refu
     match written {
         Value::String(text) => {
             bounded(field, text)?;
-            yaml::read(text).map_err(|error| wrong(field, &error))
+            yaml::read_at_once(text).map_err(|error| wrong(field, &error))
         }
         other => {
             let text = other.to_string();
             bounded(field, &text)?;
-            yaml::read(&text).map_err(|error| Refusal::field(field, error.message))
+            yaml::read_at_once(&text).map_err(|error| Refusal::field(field, error.message))
         }
     }
 }

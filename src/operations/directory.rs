@@ -50,7 +50,7 @@ impl Query for Find {
         name: "directory.find",
         doc: "Find people and agents by skill or name, the best match first.",
         scope: Reach::READ,
-        route: get("/directory/find").slow(),
+        route: get("/directory/find").listed(),
         about: &[ResourceKind::Company],
         events: &[],
     };
@@ -109,7 +109,7 @@ impl Query for Cards {
         name: "directory.cards",
         doc: "List the company's agents as A2A agent cards, newest first.",
         scope: Reach::READ,
-        route: get("/directory/cards").slow(),
+        route: get("/directory/cards").listed(),
         about: &[ResourceKind::Company],
         events: &[],
     };

@@ -158,7 +158,7 @@ impl Query for List {
         name: "event.list",
         doc: "Read the event log, as far as the caller may see it.",
         scope: Reach::READ,
-        route: get("/events").slow(),
+        route: get("/events").listed(),
         about: &[ResourceKind::Company, ResourceKind::Event],
         events: &[],
     };

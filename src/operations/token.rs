@@ -97,7 +97,7 @@ impl Query for List {
         name: "token.list",
         doc: "List the tokens that the caller may see, newest first.",
         scope: Reach::READ,
-        route: get("/tokens").slow(),
+        route: get("/tokens").listed(),
         about: &[ResourceKind::Company, ResourceKind::Token],
         events: &[],
     };

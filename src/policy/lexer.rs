@@ -76,17 +76,31 @@ fn string(text: &str) -> usize {
 
 /// The most words and signs that one policy may have.
 const MAX_TOKENS: usize = 4_000;
+/// The most bytes of one policy without its comments, and of a pattern in it: matching takes as long as pattern and text together make.
+const MAX_BYTES: usize = 64 << 10;
+const MAX_PATTERN: usize = 1 << 10;
 /// How deep brackets may nest.
 const MAX_NESTING: usize = 64;
 
 /// Where a text goes beyond the bounds, and how.
 pub(super) fn out_of_bounds(text: &str) -> Option<(usize, String)> {
-    let (mut count, mut depth, mut begun) = (0_usize, 0_usize, 0_usize);
+    let (mut count, mut depth, mut begun, mut bytes, mut before) = (0_usize, 0_usize, 0_usize, 0_usize, "");
     for token in Tokens::new(text) {
         if count == 0 {
-            begun = token.at;
+            (begun, bytes) = (token.at, 0);
         }
         count += 1;
+        bytes += token.text.len();
+        // The parser would go on to tell of each.
+        if token.text == ";" && count == 1 {
+            return Some((token.at, "a semicolon that ends nothing".to_owned()));
+        }
+        if bytes > MAX_BYTES {
+            return Some((begun, format!("a policy of more than {MAX_BYTES} bytes")));
+        }
+        if std::mem::replace(&mut before, token.text) == "like" && token.text.len() > MAX_PATTERN {
+            return Some((token.at, format!("a pattern of more than {MAX_PATTERN} bytes")));
+        }
         match token.text {
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth = depth.saturating_sub(1),
@@ -152,5 +166,8 @@ mod tests {
         assert!(out_of_bounds(&"(".repeat(99)).is_some_and(|(at, _)| at == 64));
         assert!(out_of_bounds(&"a.".repeat(4_000)).is_some());
         assert!(out_of_bounds(&format!("// a\r{}", "(".repeat(99))).is_some());
+        assert!(out_of_bounds("permit (principal, action, resource);;").is_some());
+        assert!(out_of_bounds(&format!("permit (principal, \"{}\"", "x".repeat(MAX_BYTES))).is_some());
+        assert!(out_of_bounds(&format!("resource.name like \"{}\"", "*".repeat(MAX_PATTERN))).is_some());
     }
 }

@@ -13,6 +13,7 @@ pub mod diff;
 pub mod engine;
 pub mod entities;
 pub mod exempt;
+mod expansion;
 pub mod finding;
 pub mod folder;
 pub mod kinds;

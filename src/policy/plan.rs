@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::bundle::{MAX_BYTES, MAX_FILES, path_problem};
 use super::{Bundle, Hash};
+use crate::types::json;
 
 /// The form of the file, so that another one is not taken for it.
 pub const FORMAT: &str = "ok/plan/v1";
@@ -74,7 +75,7 @@ impl Plan {
 
     /// Reads a plan, and makes sure that it is whole.
     pub fn parse(text: &str) -> Result<Plan, PlanError> {
-        let plan: Plan = serde_json::from_str(text)?;
+        let plan: Plan = json::read(text.as_bytes())?;
         if plan.format != FORMAT {
             return Err(PlanError::Format(plan.format.chars().take(80).collect()));
         }

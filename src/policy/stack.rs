@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, TryLockError};
 use std::thread::{Builder, available_parallelism, scope};
 
+use crate::types::effort;
+
 const DEPTH: usize = 64 << 20;
 /// Held by whoever works on every core.
 static TURN: Mutex<()> = Mutex::new(());
@@ -15,7 +17,8 @@ static TURN: Mutex<()> = Mutex::new(());
 /// Runs something on a thread of its own; on the caller's where there is none to be had. Pages of the stack that are not
 /// touched cost nothing.
 pub(super) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let mut work = Some(work);
+    let effort = effort::current();
+    let mut work = Some(move || effort::carry(effort, work));
     let mut done = None;
     let (slot, place) = (&mut work, &mut done);
     scope(|scope| {
@@ -36,12 +39,13 @@ pub(super) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// a deep stack. Where others are at it already, it works alone: a server has other callers. The results stand in the order
 /// of the things.
 pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
+    let (next, effort) = (AtomicUsize::new(0), effort::current());
     let worker = || {
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(thing) = things.get(at) else { return done };
+            effort::spend(1);
             done.push((at, work(thing)));
         }
     };
@@ -53,7 +57,8 @@ pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync
     let cores = if turn.is_some() { available_parallelism().map_or(1, NonZero::get) } else { 1 };
     let others = cores.min(things.len()).saturating_sub(1);
     let mut done = scope(|scope| {
-        let other = |_| Builder::new().stack_size(DEPTH).spawn_scoped(scope, worker).ok();
+        let helped = || effort::carry(effort.clone(), worker);
+        let other = |_| Builder::new().stack_size(DEPTH).spawn_scoped(scope, helped).ok();
         let others: Vec<_> = (0..others).filter_map(other).collect();
         let mut done = worker();
         for other in others {

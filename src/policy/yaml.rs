@@ -1,5 +1,7 @@
 //! YAML as a bundle holds it: bounded before it is read, and with the line of what is said about it.
 
+use std::collections::BTreeSet;
+
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 /// The most bytes of one file.
@@ -8,6 +10,9 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_VALUES: usize = 200_000;
 /// How deep values may nest.
 const MAX_DEPTH: usize = 32;
+
+/// The most that the parser may have to do: for each sign of a text it looks at every bracket that is open.
+const MAX_WORK: usize = 1 << 27;
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +30,19 @@ impl YamlError {
 
 /// Reads a file. What would grow beyond the bounds is refused before anything is kept of it.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    read_within(MAX_WORK, text)
+}
+
+/// Reads a text where it comes in: others wait meanwhile.
+pub fn read_at_once<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    read_within(MAX_WORK / 8, text)
+}
+
+fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlError> {
     if text.len() > MAX_BYTES {
         return Err(YamlError::at(1, format!("the file holds more than {MAX_BYTES} bytes")));
     }
+    measure(work, text)?;
     let told = |error: serde_yaml::Error| {
         let message = error.to_string();
         let line = error.location().map_or(1, |at| at.line());
@@ -37,6 +52,47 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     let mut left = MAX_VALUES;
     Count { left: &mut left, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)?;
     T::deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)
+}
+
+/// One look at the signs, before the parser sees any: it takes its time before it finds what `Count` would refuse.
+fn measure(work: usize, text: &str) -> Result<(), YamlError> {
+    let brackets = brackets(text);
+    if brackets.saturating_mul(text.len()) > work.max(MAX_DEPTH * text.len()) {
+        let most = (work / text.len().max(1)).max(MAX_DEPTH);
+        let message =
+            format!("{brackets} brackets are too many for a file of {} bytes: the most is {most}", text.len());
+        return Err(YamlError::at(1, format!("{message}; write some of it in block style, or in another file")));
+    }
+    // It compares each directive with all before it.
+    match text.lines().position(|line| line.starts_with('%')) {
+        Some(at) => Err(YamlError::at(at + 1, "directives (`%`) are not read")),
+        None => Ok(()),
+    }
+}
+
+/// How many brackets can be open at once, at the most. Which are open only the parser knows; but on a line without quotes,
+/// comments and tags, whatever follows a bracket that does open is closed by the brackets that seem to. Of all other lines,
+/// each bracket is taken for one that stays open.
+fn brackets(text: &str) -> usize {
+    let (mut left_open, mut deepest) = (0, 0);
+    for line in text.split('\n') {
+        let (mut opened, mut depth, mut most, mut is_plain) = (0_usize, 0_usize, 0_usize, true);
+        for byte in line.bytes() {
+            match byte {
+                b'[' | b'{' => (opened, depth) = (opened + 1, depth + 1),
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                b'"' | b'\'' | b'#' | b'!' => is_plain = false,
+                _ => {}
+            }
+            most = most.max(depth);
+        }
+        if is_plain && depth == 0 {
+            deepest = deepest.max(most);
+        } else {
+            left_open += opened;
+        }
+    }
+    left_open + deepest
 }
 
 /// Walks over a value, keeps nothing, and stops at the bounds.
@@ -94,13 +150,55 @@ impl<'de> Visitor<'de> for Count<'_> {
         Ok(())
     }
     fn visit_map<A: MapAccess<'de>>(mut self, mut pairs: A) -> Result<(), A::Error> {
-        while pairs.next_key_seed(self.inner())?.is_some() {
+        let mut keys = BTreeSet::new();
+        while let Some(key) = pairs.next_key_seed(Key(self.inner()))? {
+            if let Some(twice) = keys.replace(key) {
+                let short: String = twice.chars().take(80).collect();
+                return Err(A::Error::custom(format!("`{}` is given twice", short.escape_debug())));
+            }
             pairs.next_value_seed(self.inner())?;
         }
         Ok(())
     }
     fn visit_enum<A: serde::de::EnumAccess<'de>>(self, _: A) -> Result<(), A::Error> {
         Err(A::Error::custom("tags are not read"))
+    }
+}
+
+/// A key of a mapping, which counts as a value does.
+struct Key<'a>(Count<'a>);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = String;
+    fn deserialize<D: Deserializer<'de>>(mut self, from: D) -> Result<String, D::Error> {
+        self.0.one::<D::Error>()?;
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Key<'_> {
+    type Value = String;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a plain key")
+    }
+    fn visit_bool<E>(self, key: bool) -> Result<String, E> {
+        Ok(key.to_string())
+    }
+    fn visit_i64<E>(self, key: i64) -> Result<String, E> {
+        Ok(key.to_string())
+    }
+    fn visit_u64<E>(self, key: u64) -> Result<String, E> {
+        Ok(key.to_string())
+    }
+    fn visit_f64<E>(self, key: f64) -> Result<String, E> {
+        Ok(key.to_string())
+    }
+    fn visit_str<E>(self, key: &str) -> Result<String, E> {
+        Ok(key.to_owned())
+    }
+    fn visit_unit<E>(self) -> Result<String, E> {
+        Ok("null".to_owned())
     }
 }
 
@@ -159,6 +257,32 @@ mod tests {
             let begun = std::time::Instant::now();
             assert!(read::<serde_json::Value>(&bomb).is_err(), "{}", &bomb[..bomb.len().min(99)]);
             assert!(begun.elapsed().as_secs() < 5);
+        }
+    }
+
+    /// Takes the parser longest for what is let through to it.
+    #[test]
+    fn what_passes_the_first_look_is_parsed_soon() {
+        for size in [16 << 10, 64 << 10, 256 << 10, MAX_BYTES] {
+            let brackets = MAX_WORK / size - 1;
+            for (bracket, sign) in [("[? ", "a,"), ("[", "a,"), ("{a: ", "a,"), ("[? ", ",\n"), ("[", "? ")] {
+                let open = bracket.repeat(brackets.min(size / 2 / bracket.len()));
+                let bomb = format!("{open}{}", sign.repeat((size - open.len()) / sign.len()));
+                let begun = std::time::Instant::now();
+                assert!(read::<serde_json::Value>(&bomb).is_err());
+                assert!(begun.elapsed().as_secs() < 5);
+            }
+        }
+    }
+
+    /// Brackets that are closed where they stand cost nothing, and those that only seem to be are counted.
+    #[test]
+    fn brackets_that_may_stay_open_are_counted() {
+        assert_eq!(brackets(&"- {a: [b, c], d: {}}\n".repeat(50_000)), 2);
+        for (line, open) in
+            [("[\"]\",\n", 1), ("[ # ]\n", 1), ("[!<]> a,\n", 1), ("[a',\"b'],\n", 1), ("[a]: b] [\n", 2)]
+        {
+            assert_eq!(brackets(&line.repeat(1_000)), 1_000 * open, "{line}");
         }
     }
 

@@ -52,10 +52,27 @@ async fn a_body_without_a_required_field_or_of_a_wrong_type_is_422_in_plain_text
 }
 
 #[tokio::test]
-async fn an_unknown_field_is_refused_by_name_and_the_last_of_two_equal_ones_counts() {
+async fn a_member_that_stands_twice_is_refused_wherever_it_stands() {
     let test = Test::new().await;
-    let body = r#"{"id":"old","kind":"person","id":"new"}"#;
-    assert_eq!(put(&test, body).await.json()["id"], "new");
+    let many: String = (0..40).map(|number| format!("\"a{number}\":0,")).collect();
+    for (body, name) in [
+        (r#"{"id":"old","kind":"person","id":"new"}"#.to_owned(), "id"),
+        (r#"{"id":"a","kind":"person","ki\u006ed":"agent"}"#.to_owned(), "kind"),
+        (r#"{"id":"a","kind":"agent","definition":{"metadata":[{"name":"a","name":"b"}]}}"#.to_owned(), "name"),
+        (format!("{{{many}\"a39\":1}}"), "a39"),
+    ] {
+        let answer = put(&test, body.clone()).await;
+        let told = format!("Failed to parse the request body as JSON: `{name}` is given twice at line 1");
+        assert!(answer.status == 400 && answer.text().starts_with(&told), "{body}: {}", answer.text());
+    }
+    let twice = "apiVersion: ok/v1\nkind: Agent\nmetadata: {name: a, name: b}\n";
+    let hired = test.post("/actors/hire", &test.admin, json!({ "definition": twice })).await;
+    assert!(hired.error().contains("definition: line 3: metadata: `name` is given twice"), "{}", hired.text());
+}
+
+#[tokio::test]
+async fn an_unknown_field_is_refused_by_name() {
+    let test = Test::new().await;
     // Misspelt, it would give a token without any limit.
     let misspelt = test.post("/tokens", &test.admin, json!({ "scope": ["read"] })).await;
     assert_eq!(misspelt.status, 422);

@@ -25,6 +25,7 @@ mod inbox;
 mod input;
 mod kill;
 mod limits;
+mod long_bodies;
 mod matrix;
 mod me;
 mod offboard;

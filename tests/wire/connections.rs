@@ -93,28 +93,51 @@ async fn what_is_no_http_is_refused() {
 }
 
 #[tokio::test]
-async fn a_request_of_two_lengths_smuggles_no_other() {
+async fn a_request_that_can_be_read_in_two_ways_is_refused_and_smuggles_no_other() {
     let wire = Wire::new(|_| {}).await;
     let body = r#"{"id":"one","kind":"person"}"#;
     let hidden = wire.head("POST /api/actors") + "content-type: application/json\r\ncontent-length: 32\r\n\r\n";
     let hidden = format!("{hidden}{}", r#"{"id":"smuggled","kind":"agent"}"#);
     let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
-    for lengths in [
-        format!("content-length: {}\r\ntransfer-encoding: chunked\r\n", chunked.len() + hidden.len()),
+    let both = chunked.len() + hidden.len();
+    for lines in [
+        format!("content-length: {both}\r\ntransfer-encoding: chunked\r\n"),
+        format!("transfer-encoding: chunked\r\ncontent-length: {both}\r\n"),
+        "transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n".to_owned(),
+        format!("content-length: {0}\r\nContent-Length: {0}\r\n", chunked.len()),
         "content-length: 4\r\ncontent-length: 5\r\n".to_owned(),
         "transfer-encoding: chunked, gzip\r\n".to_owned(),
+        "transfer-encoding: gzip, chunked\r\n".to_owned(),
         "transfer-encoding: xchunked\r\n".to_owned(),
         "content-length: +4\r\n".to_owned(),
+        format!("content-length: {0}, {0}\r\n", chunked.len()),
+        format!("content-length: {}\r\nHOST: other\r\n", chunked.len()),
     ] {
         let mut line = wire.connect().await;
-        let head = wire.head("POST /api/actors") + "content-type: application/json\r\n" + &lengths;
+        assert_eq!(status(&line.ask(HEALTH).await), "200");
+        let head = wire.head("POST /api/actors") + "content-type: application/json\r\n" + &lines;
         line.say(&format!("{head}\r\n{chunked}{hidden}")).await;
-        line.0.readable().await.unwrap();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        drop(line);
-        let smuggled = wire.test.get("/actors/smuggled", &wire.test.admin).await;
-        assert_eq!(smuggled.status, 404, "{lengths}");
+        let answer = line.rest().await;
+        assert!(status(&answer) == "400" && answer.contains("connection: close"), "{lines}: {answer}");
+        for id in ["one", "smuggled"] {
+            let made = wire.test.get(&format!("/actors/{id}"), &wire.test.admin).await;
+            assert_eq!(made.status, 404, "{lines}");
+        }
     }
+}
+
+#[tokio::test]
+async fn one_address_has_so_many_connections_and_loopback_more_but_not_all() {
+    let wire = Wire::new(|limits| limits.per_loopback = 2).await;
+    let mut held = [wire.connect().await, wire.connect().await];
+    for line in &mut held {
+        assert_eq!(status(&line.ask(HEALTH).await), "200");
+    }
+    let mut third = wire.connect().await;
+    third.say(HEALTH).await;
+    assert_eq!(third.rest().await, "", "the third was served beside two others");
+    let mut other = wire.connect_from([127, 0, 0, 2]).await;
+    assert_eq!(status(&other.ask(HEALTH).await), "200", "another address is not affected");
 }
 
 #[tokio::test]

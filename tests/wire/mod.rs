@@ -1,6 +1,8 @@
 //! Over real sockets: what the service does with connections that are slow, large, many or crooked, and its stream.
 
 mod approvals;
+mod bodies;
+mod bombs;
 mod connections;
 mod failures;
 mod stopping;

@@ -79,13 +79,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The answer to a question whose missing parts are those of `default`, with its record if one is wanted.
+    /// The answer to a question, with its record if one is wanted. A part that it leaves out is that of `default`; one that
+    /// it gives replaces the default's whole.
     pub fn decide(&mut self, said: &Evaluation, default: &Evaluation) -> Result<Decision, Wrong> {
         let snapshot = self.snapshot;
-        let own_action = said.action.as_ref().and_then(|action| action.name.as_deref());
         let words = said.action.as_ref().or(default.action.as_ref()).ok_or_else(|| required("action"))?;
-        let name = own_action.or_else(|| default.action.as_ref()?.name.as_deref());
-        let name = name.ok_or_else(|| required("name").within("action"))?;
+        let name = words.name.as_deref().ok_or_else(|| required("name").within("action"))?;
         let action = own::action(snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
         let end = |said, default, kept| end(snapshot, said, default, kept);
         let subject = end(said.subject.as_ref(), default.subject.as_ref(), &mut self.subject);
@@ -171,7 +170,7 @@ fn kept(said: &Said) -> Option<Value> {
 /// All that was asked, wherever it stood.
 fn whole(said: &Evaluation, default: &Evaluation, action: &EntityUid, words: &Action) -> Option<Said> {
     let end = |said: Option<&Entity>, default: Option<&Entity>| {
-        let parts = parts(said.or(default)?, default).ok()?;
+        let parts = parts(said.or(default)?).ok()?;
         let (kind, id) = (parts.kind.to_owned(), parts.id.to_owned());
         Some(Described { kind, id, properties: parts.properties.cloned() })
     };
@@ -199,10 +198,10 @@ fn end(
     default: Option<&Entity>,
     kept: &mut Option<Result<Arc<Thing>, Wrong>>,
 ) -> Result<Arc<Thing>, Wrong> {
-    let read = |parts| own::thing(snapshot, parts).map(Arc::new);
+    let read = |said| own::thing(snapshot, parts(said)?).map(Arc::new);
     match (said, default) {
-        (Some(said), default) => read(parts(said, default)?),
-        (None, Some(default)) => kept.get_or_insert_with(|| parts(default, None).and_then(read)).clone(),
+        (Some(said), _) => read(said),
+        (None, Some(default)) => kept.get_or_insert_with(|| read(default)).clone(),
         (None, None) => Err(Wrong::new("is required")),
     }
 }

@@ -102,7 +102,7 @@ impl Search {
 
 /// The end that is known.
 fn known(snapshot: &Snapshot, said: Option<&Entity>, field: &str) -> Result<Thing, Wrong> {
-    let thing = || own::thing(snapshot, parts(said.ok_or_else(|| Wrong::new("is required"))?, None)?);
+    let thing = || own::thing(snapshot, parts(said.ok_or_else(|| Wrong::new("is required"))?)?);
     thing().map_err(|wrong| wrong.within(field))
 }
 

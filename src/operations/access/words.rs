@@ -1,7 +1,7 @@
 //! What other programs say. Every field may be missing, so that what is missing can be named.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use smol_str::SmolStr;
 
 use crate::policy::Snapshot;
@@ -40,20 +40,24 @@ pub struct Action {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Evaluation {
     /// Required.
+    #[serde(default, deserialize_with = "given")]
     pub subject: Option<Entity>,
     /// Required.
+    #[serde(default, deserialize_with = "given")]
     pub action: Option<Action>,
     /// Required.
+    #[serde(default, deserialize_with = "given")]
     pub resource: Option<Entity>,
     /// As the action's context in the schema.
+    #[serde(default, deserialize_with = "given")]
     pub context: Option<Properties>,
 }
 
-/// An entity with what it lacks taken from a default.
-pub(super) fn parts<'a>(said: &'a Entity, default: Option<&'a Entity>) -> Result<Parts<'a>, Wrong> {
+/// What an entity says, all of it: nothing that it lacks comes from elsewhere.
+pub(super) fn parts(said: &Entity) -> Result<Parts<'_>, Wrong> {
     let required = |name: &str| Wrong::new("is required").within(name);
-    let kind = said.kind.as_deref().or_else(|| default?.kind.as_deref()).ok_or_else(|| required("type"))?;
-    let id = said.id.as_deref().or_else(|| default?.id.as_deref()).ok_or_else(|| required("id"))?;
+    let kind = said.kind.as_deref().ok_or_else(|| required("type"))?;
+    let id = said.id.as_deref().ok_or_else(|| required("id"))?;
     Ok(Parts { kind, id, properties: said.properties.as_ref() })
 }
 
@@ -68,7 +72,7 @@ fn whole(asked: &Evaluation, snapshot: &Snapshot) -> Result<Said, Wrong> {
     let name = words.name.as_deref().ok_or_else(required("name")).map_err(|wrong| wrong.within("action"))?;
     let action = own::action(snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
     let end = |end: &Option<Entity>, field: &'static str| {
-        let parts = parts(end.as_ref().ok_or_else(required(field))?, None).map_err(|wrong| wrong.within(field))?;
+        let parts = parts(end.as_ref().ok_or_else(required(field))?).map_err(|wrong| wrong.within(field))?;
         let (kind, id) = (parts.kind.to_owned(), parts.id.to_owned());
         Ok::<_, Wrong>(Described { kind, id, properties: parts.properties.cloned() })
     };
@@ -78,6 +82,11 @@ fn whole(asked: &Evaluation, snapshot: &Snapshot) -> Result<Said, Wrong> {
         resource: end(&asked.resource, "resource")?,
         context: asked.context.clone().unwrap_or_default().and(words.properties.as_ref()),
     })
+}
+
+/// A field that is given is not null: null would bring a default back.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 /// What a whole request is told that does not fit.

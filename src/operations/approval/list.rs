@@ -32,7 +32,7 @@ impl Query for List {
         name: "approval.list",
         doc: "List the approvals that the caller may see, newest first.",
         scope: Reach::READ,
-        route: get("/approvals").slow(),
+        route: get("/approvals").listed(),
         about: &[ResourceKind::Company],
         events: &[],
     };

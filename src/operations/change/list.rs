@@ -40,7 +40,7 @@ impl Query for List {
         name: "change.list",
         doc: "List the changes that the caller may see, newest first.",
         scope: READS,
-        route: get("/changes").slow(),
+        route: get("/changes").listed(),
         about: &[ResourceKind::Company],
         events: &[],
     };

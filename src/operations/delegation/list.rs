@@ -30,7 +30,7 @@ impl Query for List {
         name: "delegation.list",
         doc: "List the delegations that the caller may see, newest first.",
         scope: Reach::READ,
-        route: get("/delegations").slow(),
+        route: get("/delegations").listed(),
         about: &[ResourceKind::Company],
         events: &[],
     };

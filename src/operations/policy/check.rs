@@ -20,6 +20,9 @@ use crate::types::scope::{Reach, Scope};
 /// Evaluations that the tests of one request may cost: some seconds.
 const MOST: usize = 500_000;
 
+/// The most findings that one answer tells.
+const SHOWN: usize = 500;
+
 /// A bundle.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,7 +38,11 @@ pub struct Checked {
     pub ok: bool,
     /// How many policies would load.
     pub policies: usize,
+    /// At most 500, and as many of the tests.
     pub problems: Vec<Problem>,
+    /// How many more there are; left out where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omitted: Option<usize>,
     pub tests: Tests,
     /// Percent of the policies' parts that the tests have seen both true and false; none where the bundle does not load.
     pub coverage: Option<u8>,
@@ -98,11 +105,17 @@ impl Query for Check {
         let directory = directory(read);
         let options = Options { directory: Some(&directory), most: Some(MOST), ..Options::default() };
         let report = fixture::check(&crate::operations::ALL, &Bundle { files: input.files }, &options);
+        let more = |all: usize| all.saturating_sub(SHOWN);
+        let omitted = more(report.findings.len()) + more(report.tests().count());
         Ok(Checked {
             ok: report.is_clean() && report.is_tested(),
             policies: report.policies,
-            problems: report.findings.iter().map(Problem::from).collect(),
-            tests: Tests { run: report.run.asked.len(), failed: report.tests().map(Problem::from).collect() },
+            problems: report.findings.iter().take(SHOWN).map(Problem::from).collect(),
+            omitted: Some(omitted).filter(|more| *more > 0),
+            tests: Tests {
+                run: report.run.asked.len(),
+                failed: report.tests().take(SHOWN).map(Problem::from).collect(),
+            },
             coverage: report.coverage.as_ref().map(crate::policy::testing::Coverage::percent),
         })
     }

@@ -9,6 +9,7 @@ use crate::policy::finding::{Source, code};
 use crate::policy::lexer::{Tokens, out_of_bounds};
 use crate::policy::stack::{deep, each};
 use crate::policy::{Bundle, Finding};
+use crate::types::effort;
 
 const CONFIG: Config = Config { line_width: 80, indent_width: 2 };
 /// What is given to the formatter of one policy, comments before it left aside. A larger one is left as it is written.
@@ -51,6 +52,7 @@ struct Policy<'a> {
 
 impl Policy<'_> {
     fn pretty(&self) -> Option<String> {
+        effort::spend(1 + self.text.len() / 64);
         if self.text.len() > MAX_BYTES || comments(self.text).nth(MAX_COMMENTS).is_some() {
             // It must parse all the same.
             cedar_policy::PolicySet::from_str(self.text).ok()?;

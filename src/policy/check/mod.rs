@@ -22,6 +22,9 @@ use super::testing::{self, Coverage, Mutation, Run, Stage};
 use super::{Bundle, Finding, Snapshot};
 use crate::policy::approvals;
 
+/// Few policies do not make room for more cases than this leaves: each is kept until all have run.
+const LEAST: usize = 25;
+
 /// What is to be checked beside the bundle itself.
 #[derive(Default)]
 pub struct Options<'a> {
@@ -153,7 +156,7 @@ fn tested(
     findings: Vec<Finding>,
 ) -> Report {
     let policies = snapshot.policies().count();
-    let cases = options.most.map_or(usize::MAX, |most| most / policies.max(1));
+    let cases = options.most.map_or(usize::MAX, |most| most / policies.max(LEAST));
     let run = testing::run(bundle, &snapshot, stage, cases);
     let mutate = options.mutates();
     let measured = run.files > 0 || options.measures();

@@ -9,6 +9,7 @@ use super::Sides;
 use crate::policy::bundle::is_policy;
 use crate::policy::engine::Effect;
 use crate::policy::{PolicyMeta, Snapshot};
+use crate::types::effort;
 
 /// More lines than this are counted, not compared one by one.
 const MOST_LINES: usize = 4_000;
@@ -155,6 +156,7 @@ fn unified(before: &str, after: &str) -> String {
     if old.max(new) > MOST_LINES {
         return format!("{old} lines before, {new} after: too many to compare one by one\n");
     }
+    effort::spend(old * new / 64);
     // A last line without its end would be told as a change of it.
     let whole = |text: &str| if text.is_empty() { String::new() } else { format!("{}\n", text.trim_end_matches('\n')) };
     let (before, after) = (whole(before), whole(after));

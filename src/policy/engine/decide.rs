@@ -23,6 +23,7 @@ use super::shape;
 use super::snapshot::{Action, Snapshot};
 use crate::policy::entities::{Slice, Within};
 use crate::policy::record::{Facts, references};
+use crate::types::effort;
 
 /// May this principal do this to that?
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +124,7 @@ impl Snapshot {
         let request = self.request_with(question, Some(action), &[]);
         self.fits(question, action, &request)?;
         let candidates = self.gather(question, action, entities)?;
+        effort::spend(1 + candidates.len());
         let forbids = match self.weigh(self.evaluate(request, entities, &candidates), is_real) {
             Weighed::Settled(ruling) => return Ok(ruling),
             Weighed::Refused(forbids) => forbids,

@@ -24,13 +24,19 @@ use crate::policy::lexer::out_of_bounds;
 use crate::policy::limits::{self, Limits};
 use crate::policy::stack::each;
 use crate::policy::{Bundle, Finding, yaml};
+use crate::types::effort;
 
 /// The most nodes that the conditions of one policy may have.
 const MAX_NODES: usize = 1_000;
 /// How many references a policy may follow, one after the other; the slices of entities reach as far.
 pub(super) const MAX_HOPS: u32 = 2;
-/// Policies that one thread validates at a time.
+/// Policies that one thread validates at a time, where there are so many kinds of questions; fewer where there are more.
 const PART: usize = 50;
+const KINDS: usize = 500;
+/// The most bytes of all policies: compiled, they take many times as much.
+const MAX_BYTES: usize = 4 << 20;
+/// The most mistakes that are told of one file.
+const MAX_TOLD: usize = 50;
 
 /// Loads everything, or tells everything.
 pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>> {
@@ -38,7 +44,14 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
     let Known { schema, kind_type, kinds } =
         schema::read(schema, bundle, &mut findings).map_err(|finding| vec![finding])?;
     let mut loading = Loading::new(kind_type, findings);
+    let mut bytes = 0;
     for (file, text) in bundle.files.iter().filter(|(file, _)| is_policy(file)) {
+        bytes += text.len();
+        if bytes > MAX_BYTES {
+            let message = format!("the policies come to more than {MAX_BYTES} bytes here");
+            loading.findings.push(Finding::new(code::TOO_LARGE, file.as_str(), 1, (0, 1), message));
+            break;
+        }
         loading.file(file, text);
     }
     let approvals = loading.approval_rules(bundle);
@@ -54,9 +67,10 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
 }
 
 /// The same policies in sets of a few.
-fn parts(set: &PolicySet) -> Vec<PolicySet> {
+fn parts(set: &PolicySet, schema: &Schema) -> Vec<PolicySet> {
     let policies: Vec<Policy> = set.policies().cloned().collect();
-    let parts = policies.chunks(PART).map(|part| PolicySet::from_policies(part.iter().cloned()).ok());
+    let part = (PART * KINDS / schema.request_envs().count().max(KINDS)).max(1);
+    let parts = policies.chunks(part).map(|part| PolicySet::from_policies(part.iter().cloned()).ok());
     parts.collect::<Option<_>>().unwrap_or_else(|| vec![set.clone()])
 }
 
@@ -107,6 +121,7 @@ impl Loading {
     }
 
     fn file(&mut self, file: &str, text: &str) {
+        effort::spend(1 + text.len() / 16);
         let source = Source::new(file, text);
         if let Some((at, what)) = out_of_bounds(text) {
             self.findings.push(source.finding(code::TOO_LARGE, (at, 1), what));
@@ -114,7 +129,8 @@ impl Loading {
         }
         match PolicySet::from_str(text) {
             Err(errors) => {
-                let told = errors.iter().map(|error| source.diagnostic(code::PARSE, error, (0, text.len())));
+                let told =
+                    errors.iter().take(MAX_TOLD).map(|error| source.diagnostic(code::PARSE, error, (0, text.len())));
                 self.findings.extend(told);
             }
             Ok(set) => {
@@ -181,7 +197,7 @@ impl Loading {
     fn validate(&mut self, schema: &Schema) {
         let validator = Validator::new(schema.clone());
         // Each policy is judged by itself.
-        let parts = parts(&self.set);
+        let parts = parts(&self.set, schema);
         let results = each(&parts, |set| validator.validate_with_level(set, ValidationMode::Strict, MAX_HOPS));
         // What cannot match because a name in it is wrong, or for two reasons, is told once.
         let mut told: BTreeSet<String> = BTreeSet::new();

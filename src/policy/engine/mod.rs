@@ -7,6 +7,7 @@
 mod approvals;
 mod behalf;
 mod compare;
+mod could;
 mod decide;
 mod explain;
 mod index;

@@ -16,6 +16,7 @@ use super::decide::{Question, is_true};
 use super::ruling::Because;
 use super::snapshot::{Rule, Snapshot};
 use crate::policy::lexer;
+use crate::types::effort;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -85,6 +86,7 @@ impl Snapshot {
     /// Notes what one question shows.
     pub fn observe(&self, question: &Question<'_>, seen: &mut Seen) {
         let Ok(entities) = question.entities.entities() else { return };
+        effort::spend(1 + seen.watched.len());
         let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         for watched in &seen.watched {
             let mut look = Look { evaluator: &evaluator, env: &watched.env, parts: &mut seen.parts, at: watched.first };

@@ -14,6 +14,7 @@ use cedar_policy_core::validator::json_schema::Fragment;
 use cedar_policy_core::validator::{RawName, ValidatorEntityTypeKind};
 
 use super::approvals::KIND_TYPE;
+use crate::policy::expansion::too_much;
 use crate::policy::finding::{SCHEMA_FILE, Source, code};
 use crate::policy::folder::PRODUCT_SCHEMA;
 use crate::policy::lexer::{Tokens, out_of_bounds};
@@ -67,7 +68,7 @@ fn product(text: &str) -> Result<Known, Finding> {
 fn extended(ours: &str, theirs: &str) -> Result<Schema, Vec<Finding>> {
     let source = Source::new(SCHEMA_FILE, theirs);
     let told = |error: &dyn miette::Diagnostic| vec![source.diagnostic(code::SCHEMA, error, (0, 0))];
-    if let Some((at, what)) = out_of_bounds(theirs) {
+    if let Some((at, what)) = out_of_bounds(theirs).or_else(|| too_much(theirs)) {
         return Err(vec![source.finding(code::SCHEMA, (at, 1), what)]);
     }
     if theirs.starts_with(GENERATED) {

@@ -1,14 +1,13 @@
 //! JSON as other programs' questions say it: small, read once, by names that the schema has.
 //!
-//! Always true: no name stands twice in one object (a request in which one does is read as any other JSON: the last counts).
-//! Names and texts of a few letters need no memory of their own.
+//! Always true: no name stands twice in one object (`types::json` and `policy::yaml` see to that). Names and texts of a few
+//! letters need no memory of their own.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
@@ -86,21 +85,6 @@ impl Properties {
     pub fn and(mut self, other: Option<&Properties>) -> Properties {
         self.0.extend(other.into_iter().flat_map(|other| other.0.iter().cloned()));
         self
-    }
-
-    /// A name that stands twice.
-    fn repeated(&self) -> Option<&str> {
-        /// Up to here each with each is quicker than a set.
-        const FEW: usize = 16;
-        let names = || self.0.iter().map(|(name, _)| name.as_str());
-        if self.0.len() <= FEW {
-            return names()
-                .enumerate()
-                .find(|(at, name)| names().take(*at).any(|other| other == *name))
-                .map(|(_, name)| name);
-        }
-        let mut seen = BTreeSet::new();
-        names().find(|name| !seen.insert(*name))
     }
 }
 
@@ -211,9 +195,6 @@ impl<'de> Visitor<'de> for ReadingObject {
         while let Some(field) = fields.next_entry()? {
             all.0.push(field);
         }
-        match all.repeated() {
-            Some(name) => Err(A::Error::custom(format!("`{name}` is given twice"))),
-            None => Ok(all),
-        }
+        Ok(all)
     }
 }

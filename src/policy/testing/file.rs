@@ -212,10 +212,18 @@ pub fn parse(file: &str, text: &str) -> Result<TestFile, Finding> {
 }
 
 /// Where a line of a text stands.
-pub(super) fn line_span(text: &str, line: usize) -> (usize, usize) {
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let told = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-    (start + told.len() - told.trim_start().len(), told.trim().len())
+fn line_span(text: &str, line: usize) -> (usize, usize) {
+    line_spans(text).nth(line.saturating_sub(1)).unwrap_or((text.len(), 0))
+}
+
+/// What each line holds between its blanks: where it starts, and how long it is.
+pub(super) fn line_spans(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut start = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let span = (start + line.len() - line.trim_start().len(), line.trim().len());
+        start += line.len();
+        if span.1 > 0 { span } else { (start - line.len(), 0) }
+    })
 }
 
 fn read(text: &str) -> Result<TestFile, YamlError> {

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::file::{TestFile, line_span, parse};
+use super::file::{TestFile, line_spans, parse};
 use super::{Asked, Stage};
 use crate::policy::bundle::is_test;
 use crate::policy::engine::Part;
 use crate::policy::finding::code;
 use crate::policy::{Answered, Bundle, Finding, Ruling, Snapshot};
+use crate::types::effort;
 use crate::types::impact::Decision;
 
 /// What the cases of a bundle came to.
@@ -50,6 +51,7 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
     let mut run = Run::default();
     for (file, text) in bundle.files.iter().filter(|(file, _)| is_test(file)) {
         run.files += 1;
+        effort::spend(1_000 + text.len());
         let parsed = match parse(file, text) {
             Ok(parsed) => parsed,
             Err(finding) => {
@@ -73,9 +75,11 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
         let evaluated = evaluations
             .iter()
             .map(|one| (one.line, one.name.clone(), one.expected.clone(), one.question(snapshot, &records)));
+        let spans: Vec<(usize, usize)> = line_spans(text).collect();
         for (line, name, expected, question) in asked.chain(evaluated) {
-            let finding =
-                |code, message: String| Finding::new(code, file.as_str(), line, line_span(text, line), message);
+            effort::spend(1);
+            let span = spans.get(line.saturating_sub(1)).copied().unwrap_or_default();
+            let finding = |code, message: String| Finding::new(code, file.as_str(), line, span, message);
             match question {
                 Err(message) => run.invalid.push(finding(code::TEST_INVALID, message)),
                 Ok(asked) => {

@@ -179,6 +179,17 @@ proptest! {
     }
 
     #[test]
+    fn what_could_not_be_allowed_is_allowed_of_nothing(text in policies(), entities in entities()) {
+        let snapshot = loaded(&text);
+        for (who, what, whom) in questions() {
+            // Of something that nobody knows yet.
+            let could = asked(&snapshot, &entities, (who, what, "unread"), &[], Snapshot::could);
+            let ruling = asked(&snapshot, &entities, (who, what, whom), &[], |snapshot, question| snapshot.decide(question));
+            prop_assert!(could.is_ok() || matches!(ruling, Ruling::Deny { .. }), "{who} {what} {whom} {ruling:?}\n{text}");
+        }
+    }
+
+    #[test]
     fn approvals_that_are_asked_for_help_and_each_is_needed(text in policies(), entities in entities()) {
         let snapshot = loaded(&text);
         for words in questions() {

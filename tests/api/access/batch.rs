@@ -13,9 +13,9 @@ async fn a_batch_goes_as_far_as_its_semantic_says() {
             "options": { "evaluations_semantic": semantic },
             "evaluations": [
                 { "resource": doc("1", json!({ "open": true })) },
-                { "resource": { "id": "2", "properties": { "open": false } } },
-                { "resource": { "id": "3", "properties": { "open": true } } },
-                { "resource": { "id": "4" } },
+                { "resource": doc("2", json!({ "open": false })) },
+                { "resource": doc("3", json!({ "open": true })) },
+                { "resource": { "type": "Docs::Doc", "id": "4" } },
             ],
         })
     };
@@ -38,6 +38,69 @@ async fn a_batch_goes_as_far_as_its_semantic_says() {
     assert!(other.error().starts_with("400 bad_request options.evaluations_semantic: unknown variant `some`"));
     let many = test.post(path, &test.admin, json!({ "evaluations": vec![json!({}); 1001] })).await;
     assert_eq!(many.error(), "422 invalid evaluations: must be at most 1000");
+}
+
+/// What a question says of an entity is all that is known of it: a default stands in for a part that is left out, and
+/// never completes one that is given.
+#[tokio::test]
+async fn an_entity_given_in_a_question_replaces_the_default_whole() {
+    let test = company().await;
+    let open = doc("1", json!({ "open": true }));
+    for (question, told) in [
+        (json!({ "subject": {} }), "subject.type: is required"),
+        (json!({ "subject": { "id": "bob" } }), "subject.type: is required"),
+        (json!({ "subject": { "type": "Docs::User" } }), "subject.id: is required"),
+        (json!({ "action": {} }), "action.name: is required"),
+        (json!({ "action": { "properties": { "mfa": true } } }), "action.name: is required"),
+        (json!({ "resource": {} }), "resource.type: is required"),
+        (json!({ "resource": { "id": "1" } }), "resource.type: is required"),
+        (
+            json!({ "resource": { "type": "Docs::Doc", "id": "1" } }),
+            "resource.properties: of `Docs::Doc::\"1\"`, open: is missing",
+        ),
+    ] {
+        let mut batch = question_with_defaults(&open);
+        batch["evaluations"] = json!([question, {}]);
+        let answer = test.post("/access/v1/evaluations", &test.admin, batch).await;
+        let error = json!({ "status": 400, "message": told });
+        let expected = json!([{ "decision": false, "context": { "error": error } }, { "decision": true }]);
+        assert_eq!(answer.json()["evaluations"], expected, "{question}");
+    }
+    for part in ["subject", "action", "resource", "context"] {
+        let mut batch = question_with_defaults(&open);
+        batch["evaluations"] = json!([{ part: null }]);
+        let answer = test.post("/access/v1/evaluations", &test.admin, batch).await;
+        assert!(answer.error().starts_with(&format!("400 bad_request evaluations[0].{part}: ")), "{}", answer.text());
+    }
+}
+
+fn question_with_defaults(resource: &Value) -> Value {
+    let mut batch = question("view", resource.clone());
+    batch["context"] = json!({ "mfa": true });
+    batch
+}
+
+#[tokio::test]
+async fn a_question_in_which_a_member_stands_twice_is_refused() {
+    let test = company().await;
+    let [ann, bob] = ["ann", "bob"].map(|id| user(id).to_string());
+    let open = doc("1", json!({ "open": true }));
+    let rest = format!(r#""action":{{"name":"view"}},"resource":{open}"#);
+    let batched = format!(r#"{{"subject":{ann},{rest},"evaluations":[{{"subject":{bob},"subject":{ann}}}]}}"#);
+    for (path, body) in [
+        ("evaluation", format!(r#"{{"subject":{ann},"subject":{bob},{rest}}}"#)),
+        ("evaluation", format!(r#"{{"subject":{{"type":"Docs::User","id":"bob","id":"ann"}},{rest}}}"#)),
+        ("evaluation", format!(r#"{{"subject":{ann},{rest},"later":{{"a":1,"a":2}}}}"#)),
+        ("evaluations", batched),
+        ("search/action", format!(r#"{{"subject":{ann},"subject":{bob},"resource":{open}}}"#)),
+    ] {
+        let headers = [("content-type", "application/json")];
+        let told = test.raw("POST", &format!("/access/v1/{path}"), &headers, body.clone()).await.error();
+        assert!(
+            told.starts_with("400 bad_request Failed to parse") && told.contains("is given twice"),
+            "{body}: {told}"
+        );
+    }
 }
 
 /// What is gathered once for several questions is what each would gather alone.

@@ -1,0 +1,205 @@
+//! What a schema comes to once its types are written out: Cedar writes them out each time that they are named, follows what
+//! each type is a member of to its end, and judges each policy for every kind of question that an action can be asked with.
+//! So that is counted first, in one pass over the words.
+//!
+//! Always true: what is counted is never less than what Cedar comes to. Names are taken without their namespaces.
+
+use std::collections::BTreeMap;
+
+use super::lexer::{Token, Tokens};
+
+/// The most words of all types, written out, and of one.
+const MAX_WORDS: usize = 200_000;
+const MAX_WORDS_OF_ONE: usize = 10_000;
+/// How deep types may nest, written out.
+const MAX_DEPTH: usize = 64;
+/// The most entity types, and the most actions.
+const MAX_TYPES: usize = 1_000;
+const MAX_ACTIONS: usize = 2_000;
+/// The most pairs of a principal's and a resource's type that actions apply to, all actions together.
+const MAX_PAIRS: usize = 5_000;
+
+/// One declaration: its words up to the semicolon.
+struct Declaration<'a> {
+    at: usize,
+    words: Vec<&'a str>,
+}
+
+/// What a type comes to, written out.
+#[derive(Clone, Copy)]
+struct Size {
+    words: usize,
+    depth: usize,
+}
+
+/// Where a schema comes to too much, and how.
+pub(super) fn too_much(text: &str) -> Option<(usize, String)> {
+    let declarations = declarations(text);
+    let begins = |declaration: &&Declaration<'_>, word: &str| declaration.words.first() == Some(&word);
+    let mut sizes = Sizes { common: BTreeMap::new(), known: BTreeMap::new() };
+    for one in declarations.iter().filter(|one| begins(one, "type")) {
+        sizes.common.entry(one.words.get(1).copied().unwrap_or_default()).or_default().push(one);
+    }
+    let (mut words, mut types, mut actions, mut pairs) = (0_usize, 0_usize, 0_usize, 0_usize);
+    for one in &declarations {
+        let size = sizes.of(one, 0);
+        words = words.saturating_add(size.words);
+        let told = |what: String| Some((one.at, what));
+        if size.depth > MAX_DEPTH {
+            return told(format!("types nest deeper than {MAX_DEPTH}, written out"));
+        }
+        if size.words > MAX_WORDS_OF_ONE || words > MAX_WORDS {
+            return told(format!("types come to more than {MAX_WORDS_OF_ONE} words, or all of them to {MAX_WORDS}"));
+        }
+        if begins(&one, "entity") {
+            types += one.names();
+        } else if begins(&one, "action") {
+            actions += one.names();
+            pairs = pairs.saturating_add(one.pairs());
+        }
+        if types > MAX_TYPES || actions > MAX_ACTIONS {
+            return told(format!("more than {MAX_TYPES} entity types, or {MAX_ACTIONS} actions"));
+        }
+        if pairs > MAX_PAIRS {
+            return told(format!("actions apply to more than {MAX_PAIRS} pairs of types"));
+        }
+    }
+    None
+}
+
+/// The declarations of all namespaces.
+fn declarations(text: &str) -> Vec<Declaration<'_>> {
+    let mut found = Vec::new();
+    let mut words = Vec::new();
+    let (mut at, mut is_namespace) = (0, false);
+    for Token { text, at: here } in Tokens::new(text) {
+        match (text, words.is_empty()) {
+            ("namespace", true) => is_namespace = true,
+            ("{", true) if is_namespace => is_namespace = false,
+            _ if is_namespace => {}
+            ("}", true) => {}
+            (";", _) => found.push(Declaration { at, words: std::mem::take(&mut words) }),
+            (word, is_first) => {
+                at = if is_first { here } else { at };
+                // Annotations stand before the word that says what is declared.
+                words.push(word);
+                if is_annotated(&words) && matches!(word, "type" | "entity" | "action") {
+                    words = vec![word];
+                }
+            }
+        }
+    }
+    if !words.is_empty() {
+        found.push(Declaration { at, words });
+    }
+    found
+}
+
+fn is_annotated(words: &[&str]) -> bool {
+    words.first() == Some(&"@")
+}
+
+impl Declaration<'_> {
+    /// How many types or actions it declares: `entity A, B in [C]`.
+    fn names(&self) -> usize {
+        let own =
+            self.words.iter().take_while(|word| !matches!(**word, "in" | "=" | "{" | "appliesTo" | "enum" | "tags"));
+        1 + own.filter(|word| **word == ",").count()
+    }
+
+    /// Its actions times the principals and the resources that they apply to.
+    fn pairs(&self) -> usize {
+        let end = |name: &str| {
+            let begun = self.words.iter().skip_while(|word| **word != name);
+            let list = begun.take_while(|word| !matches!(**word, "]" | "}"));
+            let words = list.filter(|word| word.starts_with(|c: char| c.is_alphanumeric() || c == '_')).count();
+            words.saturating_sub(1).max(1)
+        };
+        self.names().saturating_mul(end("principal")).saturating_mul(end("resource"))
+    }
+}
+
+struct Sizes<'a> {
+    /// By name: several namespaces may have a type of it, and all of them are counted.
+    common: BTreeMap<&'a str, Vec<&'a Declaration<'a>>>,
+    known: BTreeMap<&'a str, Size>,
+}
+
+impl<'a> Sizes<'a> {
+    /// Goes no deeper than is allowed; a circle is deeper.
+    fn of(&mut self, one: &'a Declaration<'a>, depth: usize) -> Size {
+        let own = one.words.iter().filter(|word| **word == "{").count();
+        let mut size = Size { words: one.words.len(), depth: own.min(1) };
+        if depth > MAX_DEPTH {
+            return Size { depth: MAX_DEPTH + 1, ..size };
+        }
+        let skip = if one.words.first() == Some(&"type") { 2 } else { 1 };
+        for word in one.words.iter().skip(skip).copied() {
+            if let Some(inner) = self.named(word, depth + 1) {
+                size.words = size.words.saturating_add(inner.words);
+                size.depth = size.depth.max(inner.depth + 1);
+            }
+        }
+        size
+    }
+
+    fn named(&mut self, word: &'a str, depth: usize) -> Option<Size> {
+        if let Some(known) = self.known.get(word) {
+            return Some(*known);
+        }
+        let mut all = Size { words: 0, depth: 0 };
+        for one in self.common.get(word)?.clone() {
+            let size = self.of(one, depth);
+            all = Size { words: all.words.saturating_add(size.words), depth: all.depth.max(size.depth) };
+        }
+        self.known.insert(word, all);
+        Some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Option<String> {
+        too_much(text).map(|(_, what)| what)
+    }
+
+    #[test]
+    fn what_companies_write_is_let_through() {
+        let schema = "namespace Docs {\n @doc(\"type; x\") type Address = { street: String, city?: Set<Long> };\n\
+            entity Team;\n entity User, Robot in [Team] = { home: Address, work: Address };\n\
+            action view, edit appliesTo { principal: [User, Robot], resource: User, context: { at: Address } };\n}\n\
+            entity Top enum [\"a\", \"b\"];";
+        assert_eq!(told(schema), None);
+        let whole = crate::policy::Bundle::built_in();
+        assert_eq!(whole.files.get("schema.cedarschema").and_then(|ours| told(ours)), None);
+    }
+
+    #[test]
+    fn what_grows_when_written_out_is_too_much() {
+        let doubling = |levels: usize| -> String {
+            (1..=levels).map(|n| format!("type A{n} = {{a: A{}, b: A{}}};", n - 1, n - 1)).collect()
+        };
+        let chain: String = (1..=99).map(|n| format!("type A{n} = {{a: A{}}};", n - 1)).collect();
+        let users = vec!["U"; 80].join(", ");
+        let apart = format!("namespace N {{ {} }} namespace M {{ type A3 = Long; }}", doubling(12));
+        for bomb in [
+            doubling(40),
+            format!("namespace N {{ {} }}", doubling(12)),
+            chain,
+            "type A = {a: B}; type B = {a: A};".to_owned(),
+            "type A = A;".to_owned(),
+            apart,
+            (0..1_001).map(|n| format!("entity E{n};")).collect(),
+            format!("entity {};", (0..1_001).map(|n| format!("E{n}")).collect::<Vec<_>>().join(", ")),
+            (0..2_001).map(|n| format!("action a{n};")).collect(),
+            format!("action a appliesTo {{ principal: [{users}], resource: [{users}] }};"),
+            format!("type T = {{{}}};", "a: Long, ".repeat(4_000)),
+        ] {
+            let begun = std::time::Instant::now();
+            assert!(told(&bomb).is_some(), "{:.80}", bomb);
+            assert!(begun.elapsed().as_millis() < 500);
+        }
+    }
+}
