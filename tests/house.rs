@@ -219,6 +219,7 @@ const BY_THE_GATE: &[EventKind] = &[
     EventKind::CompanyCreated,
     EventKind::Denied,
     EventKind::ApprovalRequested,
+    EventKind::ArgumentsKept,
     EventKind::GlassUsed,
     EventKind::DeliveryIntended,
 ];

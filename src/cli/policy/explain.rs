@@ -50,8 +50,8 @@ struct Json(Value);
 impl FromStr for Json {
     type Err = serde_json::Error;
 
-    fn from_str(text: &str) -> Result<Json, serde_json::Error> {
-        serde_json::from_str(text).map(Json)
+    fn from_str(text: &str) -> Result<Json, Self::Err> {
+        crate::types::json::read(text.as_bytes()).map(Json)
     }
 }
 
@@ -78,8 +78,8 @@ impl Explain {
 const MOST: usize = 1 << 20;
 
 fn read(path: &Path) -> Result<Value, Failure> {
-    let wrong = |error: serde_json::Error| Failure::new(format!("{}: {error}", path.display()));
-    serde_json::from_str(&text_of(path, MOST)?).map_err(wrong)
+    crate::types::json::read(text_of(path, MOST)?.as_bytes())
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
 
 /// List who may do something, with or without approval
