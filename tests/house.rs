@@ -220,6 +220,7 @@ const BY_THE_GATE: &[EventKind] = &[
     EventKind::Denied,
     EventKind::ArgumentsKept,
     EventKind::ApprovalRequested,
+    EventKind::ArgumentsKept,
     EventKind::GlassUsed,
     EventKind::DeliveryIntended,
 ];

@@ -95,6 +95,17 @@ impl<'a> Reader<'a> {
             .is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
     }
 
+    /// Of these actors and teams, those that the caller may see: however one is referred to, it is shown by this or not at
+    /// all. Oneself is no secret.
+    pub fn seen(&self, ids: impl IntoIterator<Item = ActorId>) -> Vec<ActorId> {
+        ids.into_iter().filter(|id| self.knows(id)).collect()
+    }
+
+    /// Whether an actor or a team is there, as far as the caller can tell.
+    pub fn knows(&self, id: &ActorId) -> bool {
+        *id == self.caller.actor() || (self.card(id).is_some() && self.sees(&Target::Actor(id.clone())))
+    }
+
     /// The same company at the same moment, as somebody else.
     pub fn acting_as<'b>(&'b self, caller: &'b Caller) -> Reader<'b> {
         let source = match &self.source {

@@ -149,7 +149,7 @@ impl Query for Show {
             let mut ids: Vec<ActorId> =
                 read.cards().map(|card| &card.actor).filter(is_related).map(|other| other.id.clone()).collect();
             ids.sort();
-            ids
+            read.seen(ids)
         };
         Ok(ShownActor {
             members: related(|other| &other.team),

@@ -24,6 +24,11 @@ pub const ALL: &[Entry] = &[
     Entry::query::<Verify>(),
 ];
 
+/// Whether the caller may read the whole log: whoever may not is told no counts of it, for a count tells of events too.
+pub fn may_read_all(read: &Reader<'_>) -> bool {
+    read.may(Head::SPEC.name, &Target::Company)
+}
+
 const COMPANY: &[ResourceKind] = &[ResourceKind::Company];
 
 /// The log's newest state.

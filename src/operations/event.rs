@@ -101,6 +101,17 @@ fn shown(mut logged: Logged) -> EventRecord {
     EventRecord { seq, at, actor, on_behalf_of, decision, event }
 }
 
+/// The fields of events that list others than those whom the event is about.
+const TELLS: [&str; 2] = ["approvers", "told"];
+
+/// Leaves out of a list whom the caller may not see.
+fn keep_seen(list: &mut Value, read: &Reader<'_>) {
+    let known = |id: &Value| id.as_str().and_then(|id| id.parse().ok()).is_some_and(|id| read.knows(&id));
+    if let Some(ids) = list.as_array_mut() {
+        ids.retain(known);
+    }
+}
+
 /// Decides which events the caller sees. Events with the same type, actor and subjects read the same to every policy,
 /// so each such group is asked about once.
 struct Sight<'a> {
@@ -172,7 +183,13 @@ impl Query for List {
     fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
-        collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))
+        let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
+        for event in &mut found.events {
+            for field in TELLS {
+                event.event.get_mut(field).into_iter().for_each(|told| keep_seen(told, read));
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -23,7 +23,9 @@ impl<'a> Known<'a> {
     }
 
     pub fn get(&self, id: &ActorId) -> Option<&Actor> {
-        self.more.get(id).or_else(|| self.read.card(id).map(|card| &card.actor))
+        // Whom the caller may not see is not there.
+        let known = || self.read.card(id).filter(|_| self.read.knows(id));
+        self.more.get(id).or_else(|| known().map(|card| &card.actor))
     }
 
     /// Whether this is an active actor of this kind.
@@ -34,7 +36,7 @@ impl<'a> Known<'a> {
 
 /// What joining is about: the team, or the company where there is none, or none that the caller may know of.
 pub fn joining(team: Option<&ActorId>, read: &Reader<'_>) -> Target {
-    let known = |team: &&ActorId| read.card(team).is_some() && read.sees(&Target::Actor((*team).clone()));
+    let known = |team: &&ActorId| read.knows(team);
     team.filter(|team| team.is_team()).filter(known).map_or(Target::Company, |team| Target::Actor(team.clone()))
 }
 

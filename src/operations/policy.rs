@@ -17,6 +17,7 @@ mod who_can;
 use crate::gate::Entry;
 
 pub use explained::PolicyVersion;
+pub use in_force::may_export;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<check::Check>(),

@@ -82,7 +82,10 @@ async fn nothing_is_told_about_what_the_asker_may_not_see() {
     let issued = test.post("/tokens", &test.admin, json!({ "for": "max" })).await.json();
     let hidden = json!({ "op": "token.revoke", "target": issued["id"] });
     let invisible = test.post("/policy/explain", &cast.mia, hidden.clone()).await;
-    assert_eq!(invisible.error(), "404 not_found not found");
+    // Just as of a token that is not there.
+    let told =
+        format!("422 invalid target: token.revoke is about Token, and `{}` is none", issued["id"].as_str().unwrap());
+    assert_eq!(invisible.error(), told);
     assert_eq!(test.post("/policy/explain", &test.admin, hidden).await.status, 200);
 }
 

@@ -200,5 +200,6 @@ async fn anything_can_be_what_it_is_about() {
         assert_eq!(none.error(), told);
     }
     let unseen = json!({ "op": "event.list", "target": seq.to_string() });
-    assert_eq!(test.post("/policy/explain", &cast.max, unseen).await.error(), "404 not_found not found");
+    let told = format!("422 invalid target: event.list is about Company or Event, and `{seq}` is none");
+    assert_eq!(test.post("/policy/explain", &cast.max, unseen).await.error(), told);
 }

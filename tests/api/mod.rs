@@ -19,6 +19,7 @@ mod explain_company;
 mod explain_past;
 mod forget;
 mod from_approvals;
+mod hidden;
 mod hire;
 mod idempotency;
 mod inbox;

@@ -102,16 +102,13 @@ async fn recorded_decisions_are_asked_again_and_held_against_budgets() {
     let samples: Vec<_> = impact["samples"].as_array().unwrap().iter().map(|sample| &sample["seq"]).collect();
     assert_eq!(samples, [&json!(since), &json!(since + 1)]);
 
-    // One may compare what one may not look into.
-    let member = diff(&test, &cast.mia, json!({ "files": strict().files })).await.json();
-    assert_eq!(member["impact"]["newly_denied"], 1);
-    assert_eq!(member["impact"].get("samples"), None);
-    assert_eq!(member["impact"]["by_actor"]["rows"], json!([]));
-    let auditor = diff(&test, &cast.aud, json!({ "files": strict().files })).await.json();
+    let since = json!({ "files": strict().files, "since": since.to_string() });
+    let auditor = diff(&test, &cast.aud, since.clone()).await.json();
     assert_eq!(auditor["impact"]["samples"].as_array().unwrap().len(), 2);
     let scoped = test.token("ana", json!({ "scopes": ["policy"] })).await;
-    let scoped = diff(&test, &scoped, json!({ "files": strict().files })).await.json();
-    assert_eq!(scoped["impact"].get("samples"), None);
+    let scoped = diff(&test, &scoped, since).await.json();
+    assert_eq!((scoped["impact"].get("samples"), &scoped["impact"]["newly_denied"]), (None, &json!(1)));
+    assert_eq!(scoped["impact"]["by_actor"]["rows"], json!([]));
     assert_eq!(diff(&test, &cast.bot, json!({ "files": {} })).await.status, 403);
 }
 
@@ -135,19 +132,20 @@ async fn each_decision_is_asked_in_the_directory_as_it_was() {
 
 #[tokio::test]
 async fn decisions_of_an_older_version_are_held_against_the_one_in_force() {
-    let test = Test::with_policies(strict()).await;
+    let test = Test::new().await;
     let cast = test.cast().await;
+    let test = test.upgraded(strict()).await;
     let since = test.last_seq().await + 1;
     assert_eq!(test.post("/tokens", &cast.mia, json!({ "for": "mia" })).await.status, 202);
     let test = test.upgraded(Bundle::built_in()).await;
     let more = json!({ "since": since.to_string() });
     let stays = compared(&test, &Bundle::built_in(), more.clone()).await;
-    assert_eq!((&stays["base"]["version"], &stays["impact"]["recorded_otherwise"]), (&json!(2), &json!(1)));
+    assert_eq!((&stays["base"]["version"], &stays["impact"]["recorded_otherwise"]), (&json!(3), &json!(1)));
     assert_eq!(matrix(&stays), [[1, 0, 0], [0, 0, 0], [0, 0, 0]]);
     let back = compared(&test, &strict(), more).await;
     assert_eq!(matrix(&back), [[0, 1, 0], [0, 0, 0], [0, 0, 0]]);
     let conflict = diff(&test, &test.admin, json!({ "files": {}, "base": 1 })).await;
-    assert_eq!(conflict.error(), "409 conflict version 2 is in force, not 1");
+    assert_eq!(conflict.error(), "409 conflict version 3 is in force, not 1");
 }
 
 #[tokio::test]
@@ -279,4 +277,56 @@ async fn what_cannot_be_compared_is_refused_with_the_field() {
     // Without any policy, everything is denied: a candidate like any other.
     let nothing = compared(&test, &Bundle::default(), json!({ "since": "2026-11-20" })).await;
     assert_eq!(nothing["impact"]["newly_denied"], nothing["impact"]["denominator"]["replayed"]);
+}
+
+#[tokio::test]
+async fn nobody_is_told_by_a_comparison_what_they_may_not_read() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    test.post("/tick", &cast.mia, json!({})).await;
+    let files = strict().files;
+    // A member neither reads the policies nor learns of them by comparing with nothing.
+    for input in
+        [json!({ "files": files }), json!({ "files": {}, "impact": false }), json!({ "from": 1, "impact": false })]
+    {
+        assert_eq!(diff(&test, &cast.mia, input).await.status, 403);
+    }
+    // A steward reads them, and is told no counts of a log that is not theirs to read.
+    let compared = diff(&test, &cast.sam, json!({ "files": files })).await.json();
+    assert!(!compared["text"]["policies"].as_array().unwrap().is_empty());
+    assert_eq!((&compared["impact"], &compared["over_budget"]), (&Value::Null, &json!([])));
+    for asked in [json!({ "impact": true }), json!({ "since": "1" }), json!({ "max": { "newly_denied": 0 } })] {
+        let mut input = json!({ "files": files });
+        input.as_object_mut().unwrap().extend(asked.as_object().unwrap().clone());
+        let told = diff(&test, &cast.sam, input).await.error();
+        assert_eq!(told, "403 denied policy denied audit.head: the impact counts the decisions of everybody");
+    }
+}
+
+/// Whatever the policies say of comparing and proposing, they make no reader of somebody who is none.
+#[tokio::test]
+async fn whoever_may_compare_or_propose_is_not_shown_what_they_may_not_export() {
+    let mut open = Bundle::built_in();
+    let action = |name: &str| format!("Ok::Action::\"{name}\"");
+    let actions = ["policy.diff", "policy.drift", "change.propose"].map(action).join(", ");
+    open.files.insert(
+        "open.cedar".into(),
+        format!("@id(\"open\")\npermit (principal is Ok::Actor, action in [{actions}], resource);\n"),
+    );
+    let test = Test::with_policies(open).await;
+    let cast = test.cast().await;
+    let told = diff(&test, &cast.mia, json!({ "files": {} })).await.error();
+    assert_eq!(told, "403 denied policy denied policy.export: a comparison shows the policies in force");
+    let declared = json!({ "files": strict().files, "reason": "from git", "commit": "4f2a" });
+    assert_eq!(test.post("/policy/proposals", &test.admin, declared).await.status, 201);
+    let drift = test.get("/policy/drift", &cast.mia).await.json();
+    assert_eq!((&drift["drifted"], &drift["diff"], &drift["weaker"]), (&json!(true), &Value::Null, &json!([])));
+    // What a change would remove is not shown to its author.
+    let empty = json!({ "target": "policy", "content": { "files": {} }, "reason": "what is there?" });
+    let change = test.post("/changes", &cast.mia, empty).await.json();
+    let path = format!("/changes/{}/diff", change["id"].as_str().unwrap_or_else(|| panic!("{change}")));
+    let own = test.get(&path, &cast.mia).await.json();
+    assert_eq!((&own["text"]["policies"], &own["semantic"]["pairs"]), (&json!([]), &json!([])), "{own}");
+    let seen = test.get(&path, &test.admin).await.json();
+    assert!(!seen["text"]["policies"].as_array().unwrap().is_empty());
 }

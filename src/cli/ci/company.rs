@@ -75,7 +75,7 @@ impl Ci {
 
     async fn ask(&self, session: &mut Session, context: &Context, checked: &Checked<'_>) -> Company {
         let files = &checked.bundle.files;
-        let input = json!({ "files": files, "since": self.since, "max": self.max, "impact": true });
+        let input = json!({ "files": files, "since": self.since, "max": self.max });
         let (diff, no_diff) = match checked.report.loads() {
             false => (None, Some(Step::skipped("diff", UNLOADED))),
             true => match session.call(context, "policy.diff", input).await {
@@ -160,6 +160,9 @@ fn pairs(answer: &Value, change: &str) -> Option<String> {
 
 /// `1,204 of 1,204 replayed, 0 not replayable: 0 newly allowed, 0 newly denied, 0 newly need approval`
 fn impact(answer: &Value) -> Step {
+    if answer.get("impact").is_none_or(Value::is_null) {
+        return Step::skipped("impact", "it is told to whoever may read the audit");
+    }
     let newly = |field: &str| grouped(number(answer, &format!("/impact/{field}")));
     let mut told = format!(
         "{}: {} newly allowed, {} newly denied, {} newly need approval",

@@ -45,7 +45,7 @@ impl Diff {
             "files": bundle.files,
             "since": self.since,
             "max": self.max,
-            "impact": !self.no_impact,
+            "impact": self.no_impact.then_some(false),
         });
         let answer = client::call(context, "policy.diff", input).await?;
         if let Some(path) = &self.save {

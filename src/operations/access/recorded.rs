@@ -163,8 +163,8 @@ const MOST_KEPT: usize = 16 << 10;
 
 /// The question as it can be asked again.
 fn kept(said: &Said) -> Option<Value> {
-    let text = serde_json::to_string(said).ok().filter(|text| text.len() <= MOST_KEPT)?;
-    serde_json::from_str(&text).ok()
+    let value = serde_json::to_value(said).ok()?;
+    (value.to_string().len() <= MOST_KEPT).then_some(value)
 }
 
 /// All that was asked, wherever it stood.

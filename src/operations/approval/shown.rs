@@ -95,7 +95,7 @@ pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
         kind: kind.clone(),
         threshold: read.approval_rule(kind).threshold,
         held: held(approval, kind, read),
-        any_of: read.approvers(kind, approval).into_iter().collect(),
+        any_of: read.seen(read.approvers(kind, approval)),
     };
     approval.kinds.iter().map(needed).collect()
 }

@@ -70,7 +70,7 @@ impl Change for Canary {
         change.terms = Some(terms);
         change.trialled = Some(Trialled::default());
         change.updated_at = permit.now();
-        Ok(change.into())
+        Ok(ShownChange::of(change, draft.read()))
     }
 }
 

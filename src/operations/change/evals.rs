@@ -51,7 +51,7 @@ impl Change for Evals {
         let bundle = Bundle { files: draft.read().change_files(&change.id)? };
         put_to_tests(&mut change, &bundle, draft)?;
         change.updated_at = permit.now();
-        Ok(change.into())
+        Ok(ShownChange::of(change, draft.read()))
     }
 }
 

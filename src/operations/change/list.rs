@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{OneChange, ShownChange, find};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
-use crate::operations::policy::PolicyVersion;
 use crate::operations::policy::compare::Both;
+use crate::operations::policy::{PolicyVersion, may_export};
 use crate::policy::Bundle;
 use crate::policy::diff::{Semantic, TextDiff};
 use crate::store::changes::{self, Change};
@@ -64,7 +64,7 @@ impl Query for List {
         };
         let page =
             read.page(&input.page, what, |from, limit| read.changes_after(from, limit), wanted, changes::position)?;
-        Ok(Page { rows: page.rows.into_iter().map(ShownChange::from).collect(), next: page.next })
+        Ok(Page { rows: page.rows.into_iter().map(|change| ShownChange::of(change, read)).collect(), next: page.next })
     }
 
     fn next(output: &Page<ShownChange>) -> Option<String> {
@@ -88,6 +88,16 @@ pub struct Compared {
 /// Compare a change with what it was made from.
 pub enum Diff {}
 
+/// What differs shows what is in force: to whoever may read that, and to whoever decides about the change. That somebody
+/// wrote the other side of it is not enough.
+fn shows_policies(change: &Change, read: &Reader<'_>) -> bool {
+    let decides = match read.change_target(change) {
+        Target::Change { approvers, .. } => approvers.contains(&read.caller().actor()),
+        _ => false,
+    };
+    decides || may_export(read)
+}
+
 impl Query for Diff {
     const SPEC: Spec = Spec {
         name: "change.read",
@@ -109,13 +119,20 @@ impl Query for Diff {
         let gone = || Refusal::conflict(format!("version {} is not in the log any more", change.base_version));
         let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?;
         let wanted = Bundle { files: read.change_files(&change.id)? };
-        let found = Both::new(&base, &wanted, read)?.compare(read);
+        let (text, semantic) = if shows_policies(&change, read) {
+            let found = Both::new(&base, &wanted, read)?.compare(read);
+            (found.text.clone(), found.semantic.clone())
+        } else {
+            let told =
+                "what it would change is shown to whoever may export the policies, or decide about it".to_owned();
+            (TextDiff::default(), Semantic { told, ..Semantic::default() })
+        };
         Ok(Compared {
             base: PolicyVersion { version: change.base_version, hash: base.hash().to_string() },
             hash: change.hash.clone(),
-            text: found.text.clone(),
-            semantic: found.semantic.clone(),
-            change: change.into(),
+            text,
+            semantic,
+            change: ShownChange::of(change, read),
         })
     }
 }

@@ -39,7 +39,7 @@ impl Change for Promote {
     fn run(_: Permit<Self>, input: OneChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let change = find_open(&input.id, draft.read())?;
         let bundle = Bundle { files: draft.read().change_files(&change.id)? };
-        Ok(promote(change, bundle, draft)?.into())
+        Ok(ShownChange::of(promote(change, bundle, draft)?, draft.read()))
     }
 }
 

@@ -80,7 +80,7 @@ impl Change for Propose {
         let NewChange { target: ChangeTarget::Policy, content, reason, base_version } = input;
         let bundle = Bundle { files: content.files };
         let proposal = Proposal { bundle, reason, base_version, commit: None, rolls_back: None };
-        Ok(propose(&proposal, permit.actor(), draft)?.into())
+        Ok(ShownChange::of(propose(&proposal, permit.actor(), draft)?, draft.read()))
     }
 }
 

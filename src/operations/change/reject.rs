@@ -52,6 +52,6 @@ impl Change for Reject {
         })?;
         change.state = if withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
         change.updated_at = permit.now();
-        Ok(change.into())
+        Ok(ShownChange::of(change, draft.read()))
     }
 }

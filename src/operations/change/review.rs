@@ -58,6 +58,6 @@ impl Change for Review {
             change.state = if change.is_reviewed() { ChangeState::Approved } else { ChangeState::InReview };
         }
         change.updated_at = at;
-        Ok(change.into())
+        Ok(ShownChange::of(change, draft.read()))
     }
 }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::gate::Reader;
+use crate::operations::audit::may_read_all;
 use crate::store::changes::Change;
 use crate::types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, ReviewVerdict};
 use crate::types::id::ActorId;
@@ -55,9 +57,9 @@ pub struct ShownReview {
 pub struct ShownCanary {
     #[serde(flatten)]
     pub terms: TrialTerms,
-    /// Decisions before (the rows) and after, as recorded by the last tick.
-    pub matrix: Matrix,
-    /// Some of the decisions that would have come out otherwise.
+    /// Decisions before (the rows) and after, as recorded by the last tick; for whoever may read the audit.
+    pub matrix: Option<Matrix>,
+    /// Some of the decisions that would have come out otherwise; for whoever may read the audit.
     pub samples: Vec<Shifted>,
 }
 
@@ -71,8 +73,9 @@ pub struct ShownEvals {
     pub last: Vec<EvalCase>,
 }
 
-impl From<Change> for ShownChange {
-    fn from(change: Change) -> ShownChange {
+impl ShownChange {
+    /// A change as the caller of `read` may see it.
+    pub fn of(change: Change, read: &Reader<'_>) -> ShownChange {
         let passed = change.evals.iter().all(|eval| eval.status == EvalStatus::Passed);
         let run = !change.evals.is_empty();
         let review = |review: crate::store::changes::Review| ShownReview {
@@ -82,7 +85,10 @@ impl From<Change> for ShownChange {
             at: review.at,
         };
         let seen = change.trialled.unwrap_or_default();
-        let canary = |terms| ShownCanary { terms, matrix: seen.matrix, samples: seen.samples };
+        let canary = |terms| match may_read_all(read) {
+            true => ShownCanary { terms, matrix: Some(seen.matrix), samples: seen.samples },
+            false => ShownCanary { terms, matrix: None, samples: Vec::new() },
+        };
         ShownChange {
             canary: change.terms.map(canary),
             id: change.id,

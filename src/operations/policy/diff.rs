@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::Both;
 use super::explained::PolicyVersion;
+use super::in_force::may_export;
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, impact, post};
+use crate::operations::audit::may_read_all;
 use crate::policy::Bundle;
 use crate::policy::diff::{Budgets, Groups, Impact, Over, Semantic, TextDiff};
 use crate::types::caller::Who;
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 use crate::types::time::Time;
 
@@ -30,7 +32,7 @@ pub struct Candidate {
     pub since: Option<String>,
     /// How many decisions may come out otherwise.
     pub max: Option<Budgets>,
-    /// Whether to replay the decisions of the log; yes unless given.
+    /// Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
     pub impact: Option<bool>,
 }
 
@@ -47,7 +49,7 @@ pub struct Compared {
     pub hash: String,
     pub text: TextDiff,
     pub semantic: Semantic,
-    /// None if it was not asked for.
+    /// None if it was not asked for, or the caller may not read the audit.
     pub impact: Option<Impact>,
     /// The budgets that are not kept.
     pub over_budget: Vec<Over>,
@@ -73,11 +75,18 @@ impl Query for Diff {
     }
 
     fn run(_: Permit<Self>, input: Candidate, read: &Reader<'_>) -> Result<Compared, Stop> {
-        let replays = input.impact.unwrap_or(true);
+        if !may_export(read) {
+            return Err(denied("policy.export", "a comparison shows the policies in force").into());
+        }
         let budgets = input.max.unwrap_or_default();
-        if !replays && !budgets.is_empty() {
+        if input.impact == Some(false) && !budgets.is_empty() {
             return Err(Refusal::field("max", "without the impact there is nothing to hold it against").into());
         }
+        let wanted = input.impact == Some(true) || input.since.is_some() || !budgets.is_empty();
+        if wanted && !may_read_all(read) {
+            return Err(denied("audit.head", "the impact counts the decisions of everybody").into());
+        }
+        let replays = input.impact.unwrap_or_else(|| may_read_all(read));
         let since = start(input.since.as_deref(), read)?;
         let (bundle, (version, hash)) = (read.bundle()?, read.policy_stamp());
         // The tables may be one commit ahead of the directory in memory.
@@ -141,10 +150,15 @@ fn start(since: Option<&str>, read: &Reader<'_>) -> Result<i64, Stop> {
     Ok(read.newest_by(Time(time.0 - 1))?)
 }
 
-/// Single decisions and who made them are for those who may read the audit, by an unlimited token.
+/// What the caller needs beside the comparison itself.
+fn denied(operation: &str, why: &str) -> Refusal {
+    Refusal::new(Code::Denied, format!("policy denied {operation}: {why}"))
+}
+
+/// Single decisions and who made them are for unlimited tokens.
 fn shown(impact: Impact, read: &Reader<'_>) -> Impact {
     let limited = matches!(&read.caller().who, Who::Token { scopes, .. } if !scopes.is_empty());
-    if !limited && read.may("audit.head", &Target::Company) {
+    if !limited {
         return impact;
     }
     Impact { samples: None, by_actor: Groups::default(), ..impact }

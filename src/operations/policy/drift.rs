@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compare::Both;
+use super::in_force::may_export;
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
 use crate::operations::Nothing;
 use crate::policy::Bundle;
@@ -22,9 +23,10 @@ pub struct Drift {
     pub declared_hash: Option<String>,
     pub applied_hash: String,
     pub applied_version: i64,
-    /// From what is declared to what is in force.
+    /// From what is declared to what is in force, for whoever may export the policies.
     pub diff: Option<TextDiff>,
-    /// Where what is in force allows more than what is declared, each with a question that was asked on both sides.
+    /// Where what is in force allows more than what is declared, each with a question that was asked on both sides; for
+    /// whoever may export the policies.
     pub weaker: Vec<Pair>,
 }
 
@@ -90,6 +92,9 @@ impl Query for ShowDrift {
             (true, false) => Status::Stronger,
             (true, true) => Status::Equivalent,
         };
+        if !may_export(read) {
+            return Ok(Drift { status, drifted: true, ..managed });
+        }
         Ok(Drift { status, drifted: true, diff: Some(found.text.clone()), weaker, ..managed })
     }
 }

@@ -105,6 +105,11 @@ pub struct Exported {
 /// Export the policies in force.
 pub enum Export {}
 
+/// Whether the caller may read the policies in force: what shows them, or what they answer, is for nobody else.
+pub fn may_export(read: &Reader<'_>) -> bool {
+    read.may(Export::SPEC.name, &Target::Company)
+}
+
 impl Query for Export {
     const SPEC: Spec = Spec {
         name: "policy.export",

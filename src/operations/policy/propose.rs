@@ -74,7 +74,7 @@ impl Change for Propose {
                 change = promote(change, proposal.bundle, draft)?;
             }
         }
-        Ok(ShownChange { also_allows, ..change.into() })
+        Ok(ShownChange { also_allows, ..ShownChange::of(change, draft.read()) })
     }
 }
 

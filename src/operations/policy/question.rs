@@ -71,7 +71,18 @@ pub(super) fn target(
             return Err(Refusal::field("target", message).into());
         }
     };
-    if read.sees(&target) { Ok(target) } else { Err(Refusal::not_found().into()) }
+    if read.sees(&target) {
+        return Ok(target);
+    }
+    // What may not be seen is told just as what is not there.
+    match (about, &target) {
+        (About::Id(_), Target::Actor(_)) | (About::Input(_) | About::Nothing, _) => Err(Refusal::not_found().into()),
+        (About::Id(id), _) => Err(none(id, entry).into()),
+    }
+}
+
+fn none(id: &str, entry: &Entry) -> Refusal {
+    Refusal::field("target", format!("{} is about {}, and `{id}` is none", entry.spec.name, kinds(entry)))
 }
 
 fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<Target, Stop> {
@@ -121,7 +132,7 @@ fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<
         read.actor(&actor)?;
         return Ok(Target::Actor(actor));
     }
-    Err(Refusal::field("target", format!("{} is about {}, and `{id}` is none", entry.spec.name, kinds(entry))).into())
+    Err(none(id, entry).into())
 }
 
 /// `Company or Team`

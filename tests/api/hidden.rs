@@ -1,0 +1,75 @@
+//! Somebody whom the caller may not see: no answer names them beside others, and none tells that they are there.
+
+use ok::policy::Bundle;
+use serde_json::{Value, json};
+
+use crate::harness::Test;
+
+/// Nobody but admins sees gus, or a token of his.
+const UNSEEN: &str = r#"@id("gus-unseen")
+@reason("gus is nobody's business")
+forbid (principal, action == Ok::Action::"actor.read", resource == Ok::Actor::"gus")
+unless { principal in Ok::Role::"admin" };
+"#;
+
+async fn company() -> (Test, String) {
+    let mut policies = Bundle::built_in();
+    policies.files.insert("unseen.cedar".into(), UNSEEN.into());
+    let test = Test::with_policies(policies).await;
+    test.add("team:ops", "team", json!({})).await;
+    let mia = test.add("mia", "person", json!({ "role": "lead", "team": "team:ops" })).await;
+    for (id, role) in [("gus", "admin"), ("abe", "admin")] {
+        test.add(id, "person", json!({ "role": role, "team": "team:ops" })).await;
+    }
+    (test, mia)
+}
+
+#[tokio::test]
+async fn a_reference_names_nobody_whom_the_reader_may_not_see() {
+    let (test, mia) = company().await;
+    let members = async |token: &str| test.get("/actors/team:ops", token).await.json()["members"].clone();
+    assert_eq!(members(&test.admin).await, json!(["abe", "gus", "mia"]));
+    assert_eq!(members(&mia).await, json!(["abe", "mia"]));
+    let lead = json!({ "id": "team:web", "kind": "team", "lead": "mia" });
+    assert_eq!(test.post("/actors", &test.admin, lead).await.status, 201);
+    test.add("bob", "person", json!({ "team": "team:web" })).await;
+    let waits = test.post("/actors/bob/offboard", &mia, json!({ "reason": "left" })).await;
+    assert_eq!(waits.status, 202, "{}", waits.text());
+    let id = waits.json()["approval"].as_str().unwrap().to_owned();
+    let pool = async |token: &str| {
+        let shown = test.get(&format!("/approvals/{id}"), token).await.json();
+        shown["approvers"][0]["any_of"].clone()
+    };
+    assert_eq!(pool(&test.admin).await, json!(["abe", "ana", "gus"]));
+    assert_eq!(pool(&mia).await, json!(["abe", "ana"]));
+    let asked = async |token: &str| {
+        let events = test.get("/events?type=approval_requested", token).await.json()["events"].clone();
+        events[0]["event"]["approvers"].clone()
+    };
+    assert_eq!(asked(&test.admin).await, json!(["abe", "ana", "gus"]));
+    assert_eq!(asked(&mia).await, json!(["abe", "ana"]));
+}
+
+#[tokio::test]
+async fn what_is_hidden_reads_as_what_is_not_there() {
+    let (test, mia) = company().await;
+    let token = test.post("/tokens", &test.admin, json!({ "for": "gus" })).await.json()["id"].clone();
+    let token = token.as_str().unwrap();
+    let told = async |path: &str, body: Value, name: &str| {
+        let answer = test.post(path, &mia, body).await;
+        answer.error().replace(name, "<id>")
+    };
+    for field in ["owner", "lead"] {
+        let (kind, id) = if field == "lead" { ("team", "team:new") } else { ("agent", "new") };
+        let body = |name: &str| json!({ "id": id, "kind": kind, "team": "team:ops", field: name });
+        let hidden = told("/actors", body("gus"), "gus").await;
+        assert_eq!(hidden, told("/actors", body("nil"), "nil").await, "{field}");
+    }
+    for (op, there, absent) in
+        [("token.revoke", token, "tok_01M7A0000000000000000000AA"), ("actor.trust", "gus", "nil")]
+    {
+        let question = |target: &str| json!({ "op": op, "target": target });
+        let hidden = told("/policy/explain", question(there), there).await;
+        assert_eq!(hidden, told("/policy/explain", question(absent), absent).await, "{op}");
+    }
+}
