@@ -4,6 +4,7 @@
 pub mod admit;
 mod again;
 pub mod arguments;
+mod beyond;
 mod chain;
 pub mod change;
 pub mod draft;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use cedar_policy::EntityUid;
 use serde_json::Value;
 
+use super::beyond::Beyond;
 use super::chain::{self, Links};
 use super::facts;
 use super::target::{Target, actor_uid, sight, uid, uid_of};
@@ -16,7 +17,6 @@ use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::refusal::Refusal;
-use crate::types::scope::Scope;
 use crate::types::time::Time;
 
 /// One caller and one target: several operations can be asked about, and what they share is gathered once.
@@ -34,34 +34,6 @@ pub(super) struct Asker<'a> {
     beyond: Beyond,
     /// The actors and teams among the entities.
     reached: BTreeSet<ActorId>,
-}
-
-/// A token that is limited to proposals reaches its holder's own; one that reads reaches the others by reading.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Beyond {
-    Nothing,
-    /// Everything but `change.read`.
-    AllButReading,
-    All,
-}
-
-impl Beyond {
-    fn of(caller: &Caller, target: &Target) -> Beyond {
-        let (Who::Token { actor, scopes, .. }, Target::Change { author, .. }) = (&caller.who, target) else {
-            return Beyond::Nothing;
-        };
-        match scopes.is_empty() || author == actor {
-            true => Beyond::Nothing,
-            false if scopes.contains(&Scope::Read) => Beyond::AllButReading,
-            false => Beyond::All,
-        }
-    }
-
-    fn refuses(self, operation: &str) -> Option<Ruling> {
-        let refused = self == Beyond::All || (self == Beyond::AllButReading && operation != "change.read");
-        let why = || Some("this token reaches its holder's own proposals only".to_owned());
-        refused.then(|| Ruling::Deny { because: Vec::new(), fault: None, why: why() })
-    }
 }
 
 /// What somebody does, or would do.

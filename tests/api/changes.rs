@@ -183,7 +183,7 @@ async fn a_token_for_policy_proposes_and_sees_its_own_proposals_alone() {
     let theirs = propose(&test, &ci, &stricter("three")).await;
     assert_eq!(
         step(&test, &admins, &theirs, "reject", json!({})).await.error(),
-        "403 not_owner policy denied change.reject: this token takes back its holder's own proposals only"
+        "403 not_owner policy denied change.reject: this token reaches its holder's own proposals only"
     );
 }
 

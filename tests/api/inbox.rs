@@ -43,7 +43,7 @@ async fn who_may_decide_is_told_and_then_who_asked() {
 }
 
 #[tokio::test]
-async fn reading_is_ones_own_mark_and_no_event() {
+async fn what_is_read_first_counts_and_is_an_event() {
     let test = Test::new().await;
     let max = test.add("max", "person", json!({})).await;
     test.add("bot", "agent", json!({ "owner": "max" })).await;
@@ -57,7 +57,9 @@ async fn reading_is_ones_own_mark_and_no_event() {
     assert_eq!(read["read_at"], "2026-11-20T09:00:00Z");
     test.clock.advance(1_000);
     assert_eq!(test.post(&path, &max, json!({})).await.json()["read_at"], read["read_at"], "the first time counts");
-    assert_eq!(test.last_seq().await, before);
+    assert_eq!(test.last_seq().await, before + 1, "the second time changes nothing");
+    assert_eq!(test.event().await["event"]["type"], "inbox_item_read");
+    assert!(test.verdict().ok);
 
     let test = test.reopened().await;
     assert_eq!(items(&test, &max, "").await[0]["read_at"], read["read_at"]);

@@ -51,7 +51,7 @@ async fn who_may_decide_is_reminded_once_and_then_more_people_may() {
     assert_eq!(tick(&test).await, none);
     test.clock.advance(SECOND);
     assert_eq!(tick(&test).await, [json!([id]), json!([])]);
-    assert_eq!(unread(&test, &test.admin).await, ["actor.add of team:ops still waits for you"]);
+    assert_eq!(unread(&test, &test.admin).await, ["lea adds new as agent to team:ops: still waits for you"]);
     assert_eq!(test.event().await["event"]["approvers"], json!(["ana"]));
     assert_eq!(tick(&test).await, none, "reminded once");
 
@@ -62,7 +62,10 @@ async fn who_may_decide_is_reminded_once_and_then_more_people_may() {
     test.clock.advance(20 * HOUR);
     assert_eq!(tick(&test).await, [json!([]), json!([id])]);
     assert_eq!(tick(&test).await, none, "escalated once");
-    assert_eq!(unread(&test, &cast.aud).await, ["actor.add of team:ops has waited long and now waits for you too"]);
+    assert_eq!(
+        unread(&test, &cast.aud).await,
+        ["lea adds new as agent to team:ops: has waited long and now waits for you too"]
+    );
     let late = test.post(&format!("/approvals/{id}"), &cast.aud, json!({ "decision": "approve" })).await;
     assert_eq!(late.json()["status"], "used", "{}", late.text());
     assert!(unread(&test, &test.admin).await.is_empty(), "what is decided waits for nobody");

@@ -143,8 +143,8 @@ fn the_log_is_filtered_followed_back_and_replayed() {
         "--format json log --since 5",
         "replay --actor bob",
         "replay --run run_none",
-        "forget 6 --reason 'no longer needed'",
-        "forget 5 --reason 'no longer needed'",
+        "context forget 6 --reason 'no longer needed'",
+        "context forget 5 --reason 'no longer needed'",
         "log --since 5",
         "audit verify",
     ];

@@ -17,7 +17,7 @@ fn usage_errors_end_with_64() {
         "replay",
         "replay --run a --task b",
         "token scope tok_x write",
-        "forget --reason x",
+        "context forget --reason x",
         "audit verify --from 3 --to 2",
         "audit proof 0",
         "token -V",

@@ -102,7 +102,7 @@ fn json(place: &Place, line: &str) -> Value {
 /// A company that tells this receiver; the webhook's id and secret.
 fn company(receiver: &Receiver) -> (Place, String, String) {
     let place = Place::with_company();
-    let made = json(&place, &format!("webhooks add {} --event agent.gate.pending", receiver.url));
+    let made = json(&place, &format!("subscription add {} --event agent.gate.pending", receiver.url));
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
     (place, text("id"), text("secret"))
 }
@@ -110,7 +110,7 @@ fn company(receiver: &Receiver) -> (Place, String, String) {
 /// The newest delivery, once it stands so.
 fn delivery(place: &Place, webhook: &str, state: &str) -> Value {
     until(|| {
-        let newest = json(place, &format!("webhooks deliveries {webhook}"))[0].clone();
+        let newest = json(place, &format!("subscription deliveries {webhook}"))[0].clone();
         (newest["state"] == state).then_some(newest)
     })
 }
@@ -120,7 +120,7 @@ fn a_message_arrives_and_can_be_verified() {
     let receiver = Receiver::new(&["204 No Content"]);
     let (place, id, secret) = company(&receiver);
     let server = serve(&place);
-    json(&place, &format!("webhooks test {id}"));
+    json(&place, &format!("subscription test {id}"));
     let [got] = receiver.wait(1).try_into().unwrap_or_else(|_| panic!("more than one"));
     let key = BASE64.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
     let header = |name: &str| got.headers.get(name).cloned().unwrap_or_else(|| panic!("no {name}"));
@@ -142,11 +142,11 @@ fn what_was_intended_before_a_crash_is_sent_after_it() {
     let receiver = Receiver::new(&["", "200 OK"]);
     let (place, id, _) = company(&receiver);
     let server = serve(&place);
-    json(&place, &format!("webhooks test {id}"));
+    json(&place, &format!("subscription test {id}"));
     receiver.wait(1);
     server.signal("-KILL");
     server.ended();
-    json(&place, &format!("webhooks test {id}"));
+    json(&place, &format!("subscription test {id}"));
     let server = serve(&place);
     let got = receiver.wait(3);
     assert_eq!(delivery(&place, &id, "delivered")["attempts"], 1);
@@ -157,7 +157,7 @@ fn what_was_intended_before_a_crash_is_sent_after_it() {
     assert_eq!(server.stop().code, 0);
     // Nothing is left to send.
     let server = serve(&place);
-    json(&place, &format!("webhooks test {id}"));
+    json(&place, &format!("subscription test {id}"));
     let got = receiver.wait(4);
     assert_eq!(got.len(), 4);
     assert!(!got[..3].iter().any(|got| got.headers["webhook-id"] == receiver.got()[3].headers["webhook-id"]));
@@ -170,7 +170,7 @@ fn what_fails_is_sent_again() {
     let receiver = Receiver::new(&["500 Internal Server Error", "200 OK"]);
     let (place, id, _) = company(&receiver);
     let server = serve(&place);
-    json(&place, &format!("webhooks test {id}"));
+    json(&place, &format!("subscription test {id}"));
     let got = receiver.wait(2);
     assert_eq!(got[0].headers["webhook-id"], got[1].headers["webhook-id"]);
     assert_eq!(delivery(&place, &id, "delivered")["attempts"], 2);
@@ -184,10 +184,10 @@ fn a_redirect_is_a_failure_and_nobody_follows_it() {
     let receiver = Receiver::new(&[redirect.as_str()]);
     let (place, id, _) = company(&receiver);
     let server = serve(&place);
-    json(&place, &format!("webhooks test {id}"));
+    json(&place, &format!("subscription test {id}"));
     receiver.wait(1);
     let failed = until(|| {
-        let newest = json(&place, &format!("webhooks deliveries {id}"))[0].clone();
+        let newest = json(&place, &format!("subscription deliveries {id}"))[0].clone();
         (newest["attempts"] != 0).then_some(newest)
     });
     assert_eq!((&failed["http_status"], &failed["state"]), (&Value::from(302), &Value::from("pending")));
@@ -201,9 +201,9 @@ fn a_receiver_that_is_gone_is_sent_nothing_more() {
     let receiver = Receiver::new(&["410 Gone"]);
     let (place, id, _) = company(&receiver);
     let server = serve(&place);
-    json(&place, &format!("webhooks test {id}"));
+    json(&place, &format!("subscription test {id}"));
     delivery(&place, &id, "given_up");
-    assert_eq!(json(&place, &format!("webhooks show {id}"))["status"], "disabled");
+    assert_eq!(json(&place, &format!("subscription show {id}"))["status"], "disabled");
     assert_eq!(server.stop().code, 0);
     assert_eq!(receiver.got().len(), 1);
 }
@@ -212,13 +212,13 @@ fn a_receiver_that_is_gone_is_sent_nothing_more() {
 fn outside_of_development_this_machine_is_no_receiver() {
     let receiver = Receiver::new(&["200 OK"]);
     let (place, id, _) = company(&receiver);
-    let refused = place.ana(&format!("webhooks add {} --event agent.gate.pending", receiver.url));
+    let refused = place.ana(&format!("subscription add {} --event agent.gate.pending", receiver.url));
     assert!(refused.code != 0 && refused.stderr.contains("url: must be an https address"), "{refused}");
     // What was fine when it was named is judged again when something is sent.
     let server = place.serve();
-    assert_eq!(place.ana(&format!("webhooks test {id}")).code, 0);
+    assert_eq!(place.ana(&format!("subscription test {id}")).code, 0);
     let failed = until(|| {
-        let newest = json(&place, &format!("webhooks deliveries {id}"))[0].clone();
+        let newest = json(&place, &format!("subscription deliveries {id}"))[0].clone();
         (newest["attempts"] != 0).then_some(newest)
     });
     assert_eq!(failed["error"], "the address must be an https address");
