@@ -123,7 +123,16 @@ impl Log {
         let tail = Tail::resume(conn, Signer::new(origin, &key)).unwrap();
         let policies = vec!["tick-by-admins".into()];
         let (by, scopes, target) = (By::Actor, Default::default(), Target::Company);
-        let asked = Some(Asked { by, scopes, target, granted: Vec::new(), under: None, glass: None });
+        let asked = Some(Asked {
+            by,
+            scopes,
+            issuer: None,
+            target,
+            input: None,
+            granted: Vec::new(),
+            under: None,
+            glass: None,
+        });
         let entry = LogEntry {
             actor: "ana".parse().unwrap(),
             event: Event::Denied {

@@ -211,8 +211,7 @@ impl Writer<'_> {
                 self.flags(&[*reviewed]);
                 self.count(*peers as usize);
                 self.actor(author, Far::End);
-                self.all(behalf.iter(), Far::Beyond);
-                self.all(approvers.iter(), Far::Beyond);
+                [behalf, approvers].into_iter().for_each(|ids| self.all(ids.iter(), Far::Beyond));
             }
         }
     }

@@ -250,10 +250,8 @@ impl Event {
             | Event::CompanyUpdated { .. }
             | Event::PolicySourceChanged { .. }
             | Event::InboxItemRead { .. }
-            | Event::AccessDecided { .. } => Vec::new(),
-            Event::PolicyApplied { change, .. } | Event::BlueprintInstalled { change, .. } => {
-                change.iter().map(Id::to_string).collect()
-            }
+            | Event::AccessDecided { .. } => vec![],
+            Event::PolicyApplied { change, .. } | Event::BlueprintInstalled { change, .. } => texts(change),
             Event::ChangeProposed { id, .. } | Event::GlassBroken { id, .. } => vec![id.to_string()],
             Event::ChangeReviewed { id, author, .. }
             | Event::EvalsRun { id, author, .. }
@@ -327,6 +325,11 @@ fn stopped(scope: &KillScope) -> Option<String> {
         KillScope::Actor(id) | KillScope::Team(id) => Some(id.to_string()),
         KillScope::Tool(id) => Some(format!("tool:{id}")),
     }
+}
+
+/// The ids that there are.
+fn texts<'a>(ids: impl IntoIterator<Item = &'a Id>) -> Vec<String> {
+    ids.into_iter().map(Id::to_string).collect()
 }
 
 impl EventKind {
