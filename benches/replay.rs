@@ -132,7 +132,8 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
             Event::TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() };
     }
     let (by, scopes) = (By::Actor, Default::default());
-    let asked = Some(Asked { by, scopes, target, granted: Vec::new(), under: None, glass: None });
+    let asked =
+        Some(Asked { by, scopes, issuer: None, target, input: None, granted: Vec::new(), under: None, glass: None });
     entry.actor = id(&actor);
     entry.decision = decision;
     entry.gate = GateNote {

@@ -44,7 +44,8 @@ async fn ask(test: &Test, lea: &str, who: &str) -> String {
 
 /// What the courier would be given.
 async fn due(test: &Test) -> Vec<Value> {
-    let free = json!({ "busy": [], "most": 8 });
+    let stamp = ok::types::time::Clock::now(&*test.clock);
+    let free = json!({ "busy": [], "most": 8, "stamp": stamp });
     test.local(Credential::Server, "webhook.dispatch", free).await["messages"].as_array().unwrap().clone()
 }
 
