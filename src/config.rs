@@ -100,6 +100,12 @@ pub const EGRESS_PORTS: Setting = Setting {
     default: "443",
     doc: "The ports that webhooks may be at, separated by commas",
 };
+pub const DISK_LOW_WATER: Setting = Setting {
+    variable: "OK_DISK_LOW_WATER",
+    flag: None,
+    default: "256, or 5 % of a small disk",
+    doc: "MiB free on the state file's disk below which only what stops or revokes is accepted; 0 for no such mark",
+};
 pub const LLM_CONFIG: Setting =
     Setting { variable: "OK_LLM_CONFIG", flag: None, default: "none", doc: "A file that configures model providers" };
 pub const ANTHROPIC: Setting = provider("ANTHROPIC_API_KEY", "The key of the model provider Anthropic");
@@ -136,6 +142,7 @@ pub const ALL: &[Setting] = &[
     DEV_AUTH,
     SECRETS_KEY,
     EGRESS_PORTS,
+    DISK_LOW_WATER,
     LLM_CONFIG,
     ANTHROPIC,
     OPENAI,

@@ -40,6 +40,7 @@ pub fn options(dir: &Path) -> Options {
         dev_auth: false,
         secrets: None,
         ports: vec![443],
+        low_water: None,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
     }

@@ -70,6 +70,7 @@ fn options(context: &Context) -> Options {
         dev_auth: context.dev_auth,
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),
+        low_water: context.low_water,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
     }

@@ -148,6 +148,8 @@ pub struct Context {
     dev_auth: bool,
     /// The ports that webhooks may be at.
     ports: Vec<u16>,
+    /// MiB that must be free on the disk.
+    low_water: Option<u64>,
     /// The key that secrets are made from, where it is not in a file beside the state.
     secrets: Option<Zeroizing<[u8; 32]>>,
     /// A server on the network to ask instead.
@@ -184,6 +186,7 @@ impl Global {
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
             ports: ports()?,
+            low_water: low_water()?,
             secrets: secrets()?,
             server: None,
         })
@@ -200,6 +203,16 @@ fn ports() -> Result<Vec<u16>, Failure> {
         Failure::Usage(format!("{name} must hold ports, separated by commas, such as 443,8443; not `{text}`"))
     };
     ports.map(Vec::from_iter).ok_or_else(wrong)
+}
+
+/// MiB that must be free on the disk.
+fn low_water() -> Result<Option<u64>, Failure> {
+    let Some(text) = config::DISK_LOW_WATER.value() else { return Ok(None) };
+    let wrong = |_| {
+        let name = config::DISK_LOW_WATER.variable;
+        Failure::Usage(format!("{name} must hold a whole number of MiB, such as 256, or 0; not `{text}`"))
+    };
+    text.trim().parse().map(Some).map_err(wrong)
 }
 
 /// The key that secrets are made from. What is wrong with it is told without showing it.

@@ -144,6 +144,7 @@ mod tests {
             dev_auth: false,
             secrets: None,
             ports: vec![443],
+            low_water: None,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
         };

@@ -87,6 +87,7 @@ mod tests {
             dev_auth: false,
             secrets: None,
             ports: vec![443],
+            low_water: None,
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),
         };

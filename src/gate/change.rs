@@ -12,7 +12,7 @@ use super::permit::Grant;
 use super::reader::Reader;
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, chain, hold, outbox, pool, replay, rule};
+use super::{admit, chain, hold, outbox, pool, rate, replay, rule};
 use crate::log::append;
 use crate::log::record::{self, Decision, GateNote};
 use crate::policy::Ruling;
@@ -138,6 +138,7 @@ impl Writer {
     /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
     fn told(&mut self, told: Told, now: Time) -> Result<Reply, Halt> {
         let Told { caller, entry, target, input, ruling, events, reply } = told;
+        self.room.suffices()?;
         let caller = admit::still(&self.world, caller, &entry.spec, now)?;
         let gate = note(&self.world, entry, &caller, (&target, &input), &[], &ruling);
         let drafted = events.into_iter().map(|event| Drafted { event, behalf: None }).collect();
@@ -155,6 +156,9 @@ impl Writer {
             && let Some(kept) = idem::get(&self.conn, key, now)?
         {
             return Ok(replay::answer(&self.world, &caller, kept, &asked, now)?);
+        }
+        if !spec.route.stops {
+            self.room.suffices()?;
         }
         let outcome = match self.decide(&caller, entry, &value, act, key, now) {
             Ok(reply) => Ok(reply),
@@ -317,6 +321,8 @@ impl Writer {
         idem: Option<[u8; 32]>,
         now: Time,
     ) -> Result<Halt, Halt> {
+        self.room.suffices()?;
+        rate::refused(&self.world, caller, now)?;
         let spec = &entry.spec;
         let fault = match ruling {
             Ruling::Deny { fault, .. } => fault.clone(),

@@ -38,8 +38,8 @@ impl<K> Default for Windows<K> {
     }
 }
 
-/// Calls by limit and actor.
-pub type Rates = Windows<(String, ActorId)>;
+/// Calls by limit and actor; refusals by actor where no limit is named.
+pub type Rates = Windows<(Option<String>, ActorId)>;
 
 /// Failed credentials by address.
 pub type Limiter = Windows<IpAddr>;

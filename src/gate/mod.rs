@@ -37,6 +37,7 @@ pub mod reader;
 pub mod redeem;
 pub mod refold;
 pub mod replay;
+mod room;
 mod route;
 pub mod rule;
 pub mod schema;

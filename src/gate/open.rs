@@ -25,6 +25,7 @@ use super::lock::{self, Holder, Lock, Tried};
 use super::operation::Entry;
 use super::perform::Gate;
 use super::queue::{self, Queue};
+use super::room::Room;
 use super::schema::schema;
 use super::vault::Vault;
 use super::workshop::Workshop;
@@ -64,6 +65,8 @@ pub struct Options {
     pub secrets: Option<Zeroizing<[u8; 32]>>,
     /// The ports that webhooks may be at.
     pub ports: Vec<u16>,
+    /// MiB on the disk below which only what stops or revokes is accepted; else 256, or 5 % of a small disk.
+    pub low_water: Option<u64>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
 }
@@ -185,6 +188,7 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         grown,
         reopen: reopener(options.path.clone(), world.instance.ulid.clone()),
         guard,
+        room: Room::new(&options.path, options.low_water),
         swept: tail_ts,
         healthy: true,
         writes: Arc::clone(&world.writes),

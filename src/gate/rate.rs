@@ -1,4 +1,5 @@
-//! Rate limits that the policies set: each actor's calls, counted by limit, before anything else is asked.
+//! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and each
+//! actor's refusals, which are recorded, so that nobody fills the log with what they may not do.
 
 use super::world::World;
 use crate::policy::limits::Rate;
@@ -6,6 +7,11 @@ use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal};
 use crate::types::time::{SECOND, Time};
+
+/// Refusals of one actor that are recorded in a minute. What is refused beyond them is answered 429 and leaves no entry; what
+/// is allowed goes on.
+const REFUSALS: u32 = 300;
+const MINUTE: i64 = 60 * SECOND;
 
 /// A limit that applies to somebody's calls, and what is left of it.
 pub struct Left {
@@ -20,7 +26,7 @@ pub(super) fn count(world: &World, caller: &Caller, operation: &str, now: Time) 
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
     for (id, rate) in limits(world, actor, operation) {
         let length = i64::from(rate.seconds) * SECOND;
-        world.rates.count((id.to_owned(), actor.clone()), rate.most, length, now).map_err(|seconds| {
+        world.rates.count((Some(id.to_owned()), actor.clone()), rate.most, length, now).map_err(|seconds| {
             let message =
                 format!("over the limit {id}: {} calls in {} s; try again in {seconds} s", rate.most, rate.seconds);
             Refusal {
@@ -33,10 +39,23 @@ pub(super) fn count(world: &World, caller: &Caller, operation: &str, now: Time) 
     Ok(())
 }
 
+/// Counts a refusal that is about to be recorded.
+pub(super) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+    let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
+    world.rates.count((None, actor.clone()), REFUSALS, MINUTE, now).map_err(|seconds| {
+        let message = format!("refused, as {REFUSALS} calls were in this minute; try again in {seconds} s");
+        Refusal {
+            retry_after: Some(seconds),
+            policy: Some(world.stamp.seq),
+            ..Refusal::new(Code::RateLimited, message)
+        }
+    })
+}
+
 /// The limits of an actor's calls, and what is left of them.
 pub(super) fn left(world: &World, actor: &ActorId, operation: &str, now: Time) -> Vec<Left> {
     let left = |(id, rate): (&str, &Rate)| {
-        let counted = world.rates.counted(&(id.to_owned(), actor.clone()), now);
+        let counted = world.rates.counted(&(Some(id.to_owned()), actor.clone()), now);
         Left { id: id.to_owned(), most: rate.most, seconds: rate.seconds, left: rate.most.saturating_sub(counted) }
     };
     limits(world, actor, operation).map(left).collect()

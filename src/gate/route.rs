@@ -55,6 +55,8 @@ pub struct Route {
     pub local: bool,
     /// May take long: a query runs, and a change is prepared, where it delays nobody. Which queries do, `is_long` may tell.
     pub slow: Option<Lane>,
+    /// It stops or revokes something: accepted also where the disk is nearly full.
+    pub stops: bool,
     /// Its body may hold a whole bundle of policies.
     pub large: bool,
     /// A field of the answer that is shown once and stored nowhere.
@@ -76,6 +78,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         by_server: false,
         local: false,
         slow: None,
+        stops: false,
         large: false,
         secret: None,
         denied: Code::Denied,
@@ -121,6 +124,9 @@ impl Route {
     }
     pub const fn by_server(self) -> Route {
         Route { by_server: true, ..self }
+    }
+    pub const fn stops(self) -> Route {
+        Route { stops: true, ..self }
     }
     /// No address at all.
     pub const LOCAL: Route = Route { local: true, ..post("") };

@@ -17,6 +17,7 @@ use super::guard::Guard;
 use super::operation::Entry;
 use super::perform::Reply;
 use super::queue::Job;
+use super::room::Room;
 use super::world::World;
 use crate::log::append::{self, Tail};
 use crate::store::idem;
@@ -74,6 +75,8 @@ pub(super) struct Writer {
     pub reopen: Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send>,
     /// Notices what other programs do to the file.
     pub guard: Guard,
+    /// Whether the disk has room for more.
+    pub room: Room,
     /// When old answers were last deleted.
     pub swept: Time,
     pub healthy: bool,
@@ -165,6 +168,7 @@ impl Writer {
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         let now = self.clock.now();
         let before = self.tail.size();
+        self.room.look();
         self.guard.untouched(&self.conn)?;
         self.tail.fence(&self.conn)?;
         work(self, now)?;

@@ -35,7 +35,7 @@ impl Change for Forget {
         name: "context.forget",
         doc: "Erase the content of events; the entries stay, and the log still verifies.",
         scope: Reach::Full,
-        route: post("/context/forget"),
+        route: post("/context/forget").stops(),
         about: &[ResourceKind::Company],
         events: &[EventKind::ContextForgotten],
     };

@@ -42,7 +42,7 @@ impl Change for Kill {
         name: "kill",
         doc: "Engage a kill switch, or release it with `off`.",
         scope: Reach::Full,
-        route: post("/kill"),
+        route: post("/kill").stops(),
         about: &[ResourceKind::KillSwitch],
         events: &[EventKind::KillSwitch],
     };

@@ -54,7 +54,7 @@ impl Change for Offboard {
         name: "actor.offboard",
         doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks.",
         scope: Reach::Full,
-        route: post("/actors/{id}/offboard"),
+        route: post("/actors/{id}/offboard").stops(),
         about: &[ResourceKind::Actor, ResourceKind::Team],
         events: &[
             EventKind::ActorOffboarded,

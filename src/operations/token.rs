@@ -273,7 +273,7 @@ impl Change for RevokeAll {
         name: "token.revoke_all",
         doc: "Revoke all tokens of an actor.",
         scope: Reach::Full,
-        route: delete("/tokens/{actor}"),
+        route: delete("/tokens/{actor}").stops(),
         about: &[ResourceKind::Actor, ResourceKind::Team],
         events: &[EventKind::TokenRevoked],
     };
@@ -312,7 +312,7 @@ impl Change for Revoke {
         name: "token.revoke",
         doc: "Revoke one token. Revoking it again changes nothing.",
         scope: Reach::Full,
-        route: delete("/tokens/id/{id}"),
+        route: delete("/tokens/id/{id}").stops(),
         about: &[ResourceKind::Token],
         events: &[EventKind::TokenRevoked],
     };
@@ -349,7 +349,7 @@ impl Change for Narrow {
         name: "token.narrow",
         doc: "Narrow the scopes of a token. They can never be widened.",
         scope: Reach::Full,
-        route: patch("/tokens/id/{id}"),
+        route: patch("/tokens/id/{id}").stops(),
         about: &[ResourceKind::Token],
         events: &[EventKind::TokenNarrowed],
     };

@@ -41,6 +41,27 @@ async fn over_a_rate_limit_an_actor_is_told_when_to_come_back_and_nobody_else_is
 }
 
 #[tokio::test]
+async fn nobody_fills_the_log_with_what_they_may_not_do() {
+    let test = Test::new().await;
+    let (mia, max) = (test.add("mia", "person", json!({})).await, test.add("max", "person", json!({})).await);
+    let refused = async |who: &str| test.post("/kill", who, json!({ "scope": "global", "reason": "r" })).await;
+    let before = test.last_seq().await;
+    for _ in 0..300 {
+        assert_eq!(refused(&mia).await.status, 403);
+    }
+    assert_eq!(test.last_seq().await, before + 300);
+    test.clock.advance(20_000);
+    let over = refused(&mia).await;
+    assert!(over.error().starts_with("429 rate_limited refused, as 300 calls were in this minute"), "{}", over.error());
+    assert!(over.header("retry-after").parse::<u64>().unwrap() <= 40);
+    assert_eq!(test.last_seq().await, before + 300, "what is refused beyond is not recorded");
+    assert_eq!(test.get("/me", &mia).await.status, 200, "what is allowed goes on");
+    assert_eq!(refused(&max).await.status, 403, "others have their own");
+    test.clock.advance(40_000);
+    assert_eq!(refused(&mia).await.status, 403);
+}
+
+#[tokio::test]
 async fn a_mistake_in_the_limits_names_its_place() {
     let test = Test::new().await;
     let told = async |limits: &str| {

@@ -142,6 +142,38 @@ fn a_full_disk_is_told_nothing_happens_and_the_server_recovers() {
 }
 
 #[test]
+fn on_a_nearly_full_disk_only_what_stops_or_revokes_is_accepted() {
+    let (place, token) = company();
+    place.ana("actor add-human bob --role member");
+    let bob = self::token(&place, "bob");
+    let more_than_any_disk = (1_u64 << 40).to_string();
+    let mut command = place.command(&["serve", "--bind", "127.0.0.1:0"]);
+    command.env("OK_DISK_LOW_WATER", &more_than_any_disk);
+    let server = Server::start(command);
+
+    let (status, answer) = issue(&server, &token, "more").unwrap();
+    assert_eq!((status, answer["error"].as_str()), (503, Some("audit_unavailable")), "{answer}");
+    assert!(answer["message"].as_str().unwrap().contains("nearly full"), "{answer}");
+    let refused = request(server.address(), &bob, "POST", "/kill", "no", r#"{"scope":"global"}"#).unwrap();
+    assert_eq!(refused.0, 503, "whoever is refused fills the log: {}", refused.1);
+    assert_eq!(request(server.address(), &token, "GET", "/me", "", "").unwrap().0, 200, "reads go on");
+
+    let killed = request(server.address(), &token, "POST", "/kill", "yes", r#"{"scope":"tool:mail","reason":"now"}"#);
+    let killed = killed.unwrap();
+    assert_eq!(killed.0, 200, "{}", killed.1);
+    let revoked = request(server.address(), &token, "DELETE", "/tokens/bob", "out", "").unwrap();
+    assert_eq!(revoked.0, 200, "{}", revoked.1);
+    assert_eq!(request(server.address(), &bob, "GET", "/me", "", "").unwrap().0, 401);
+
+    assert_eq!(server.stop().code, 0);
+    assert!(!issued(&place).into_values().any(|label| label == "more"), "what was answered 503 happened");
+    assert_eq!(place.ok("audit verify").code, 0);
+    let wrong = place.ok_with("--as ana tick", &[("OK_DISK_LOW_WATER", "5%")]);
+    assert_eq!(wrong.code, 64, "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("OK_DISK_LOW_WATER must hold a whole number of MiB"), "{}", wrong.stderr);
+}
+
+#[test]
 fn two_servers_started_at_once_never_both_write() {
     let (place, _) = company();
     let place = Arc::new(place);

@@ -119,6 +119,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         dev_auth: false,
         secrets: None,
         ports: vec![443],
+        low_water: None,
         clock,
         entropy: Arc::new(TestEntropy(AtomicU64::new(seed << 32))),
     }

@@ -17,7 +17,7 @@ impl Change for Withdraw {
         name: "approval.withdraw",
         doc: "Take one's own request back, as long as it has not been carried out.",
         scope: Reach::Full,
-        route: delete("/approvals/{id}").denied_as(Code::NotOwner),
+        route: delete("/approvals/{id}").stops().denied_as(Code::NotOwner),
         about: &[ResourceKind::Approval],
         events: &[EventKind::ApprovalCancelled],
     };

@@ -15,7 +15,7 @@ impl Change for End {
         name: "break_glass.end",
         doc: "End a break-glass grant at once; it still has to be reviewed.",
         scope: Reach::Full,
-        route: delete("/policy/break-glass/{id}").denied_as(Code::NotOwner),
+        route: delete("/policy/break-glass/{id}").stops().denied_as(Code::NotOwner),
         about: &[ResourceKind::Actor],
         events: &[EventKind::GlassEnded],
     };

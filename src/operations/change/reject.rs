@@ -28,7 +28,7 @@ impl Change for Reject {
         name: "change.reject",
         doc: "Reject a change; its author takes it back by this.",
         scope: Reach::Scopes(&[Scope::Changes, Scope::Policy]),
-        route: post("/changes/{id}/reject").denied_as(Code::NotOwner),
+        route: post("/changes/{id}/reject").stops().denied_as(Code::NotOwner),
         about: &[ResourceKind::Change],
         events: &[EventKind::ChangeRejected],
     };

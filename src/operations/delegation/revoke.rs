@@ -28,7 +28,7 @@ impl Change for Revoke {
         name: "delegation.revoke",
         doc: "Take a delegation back, or give it back. What was handed on of it ends with it. Revoking it again changes nothing.",
         scope: Reach::Full,
-        route: delete("/delegations/{id}").denied_as(Code::NotOwner),
+        route: delete("/delegations/{id}").stops().denied_as(Code::NotOwner),
         about: &[ResourceKind::Delegation],
         events: &[EventKind::DelegationRevoked],
     };

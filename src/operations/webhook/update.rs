@@ -107,7 +107,7 @@ impl Change for Delete {
         name: "webhook.delete",
         doc: "Delete a webhook. What was not delivered yet is not sent any more.",
         scope: Reach::Full,
-        route: delete("/v1/webhooks/{id}").from_root(),
+        route: delete("/v1/webhooks/{id}").stops().from_root(),
         about: &[ResourceKind::Webhook],
         events: &[EventKind::WebhookDeleted],
     };
