@@ -361,7 +361,7 @@ fn no_bomb_keeps_others_waiting_or_fills_the_memory() {
         slowest = slowest.max(company.probes());
         let hung_up = told.iter().any(|status| status == "-");
         let back = if hung_up { company.places_are_back() } else { Duration::ZERO };
-        let more = (company.memory() - before) >> 20;
+        let more = company.memory().saturating_sub(before) >> 20;
         println!("{:<48} {} {took:>6.0?} {slowest:>6.0?} {back:>6.0?} +{more} MiB", bomb.name, told.join(" "));
         if slowest > PROMPT || back > GIVEN_BACK {
             late.push(format!("{}: {slowest:.1?}, {back:.1?}", bomb.name));

@@ -24,7 +24,7 @@ pub struct Explain {
     op: Option<String>,
     /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch [default: the company]
     target: Option<String>,
-    /// What the operation would be given, as JSON: {"role": "admin"}
+    /// What the operation would be given, as JSON: {"id": "kim", "kind": "person", "role": "admin"}
     #[arg(long, value_name = "JSON")]
     input: Option<Json>,
     /// Who would do it [default: the acting actor]
