@@ -81,16 +81,9 @@ fn clause(calls: &[&Call], read: &Reader<'_>) -> Result<String, Refusal> {
     let mut alike: BTreeMap<(&str, ActorId), Vec<&Call>> = BTreeMap::new();
     calls.iter().for_each(|call| alike.entry((call.operation(), call.caller.actor())).or_default().push(call));
     let clauses = alike.into_iter().map(|((operation, caller), calls)| {
-        let targets: BTreeSet<String> = calls.iter().map(|call| entity(&call.target)).collect();
-        let common = (targets.len() > 1).then(|| common_team(&calls, read)).flatten();
-        let resource = match common {
-            Some(team) => format!("resource in {}", entity(&Target::Actor(team))),
-            None => is_one_of("resource", targets),
-        };
         let principal = entity(&Target::Actor(caller));
-        let mut parts =
-            vec![format!("action == Ok::Action::\"{operation}\""), format!("principal == {principal}"), resource];
-        parts.extend(given::conditions(&calls)?);
+        let mut parts = vec![format!("action == Ok::Action::\"{operation}\""), format!("principal == {principal}")];
+        parts.extend(as_approved(&calls, read)?);
         Ok(parts.join(" && "))
     });
     let clauses = clauses.collect::<Result<Vec<String>, Refusal>>()?;
@@ -100,12 +93,29 @@ fn clause(calls: &[&Call], read: &Reader<'_>) -> Result<String, Refusal> {
     })
 }
 
-fn is_one_of(what: &str, entities: BTreeSet<String>) -> String {
-    let entities: Vec<String> = entities.into_iter().collect();
-    match entities.as_slice() {
-        [one] => format!("{what} == {one}"),
-        several => format!("[{}].contains({what})", several.join(", ")),
+/// What these calls are about and what they were given. In what they differ, they are told apart call by call: what was
+/// approved of two things in two ways is not approved the other way round.
+fn as_approved(calls: &[&Call], read: &Reader<'_>) -> Result<Vec<String>, Refusal> {
+    let targets: Vec<String> = calls.iter().map(|call| entity(&call.target)).collect();
+    let several = targets.iter().collect::<BTreeSet<_>>().len() > 1;
+    let about = match several.then(|| common_team(calls, read)).flatten() {
+        Some(team) => vec![format!("resource in {}", entity(&Target::Actor(team))); calls.len()],
+        None => targets.into_iter().map(|target| format!("resource == {target}")).collect(),
+    };
+    let columns = [about].into_iter().chain(given::conditions(calls)?);
+    let (same, differing): (Vec<_>, Vec<_>) =
+        columns.partition(|column| column.iter().collect::<BTreeSet<_>>().len() == 1);
+    let mut parts: Vec<String> = same.into_iter().flat_map(|column| column.into_iter().take(1)).collect();
+    if !differing.is_empty() {
+        let row = |call: usize| {
+            let ways: Vec<&str> = differing.iter().filter_map(|column| column.get(call)).map(String::as_str).collect();
+            ways.join(" && ")
+        };
+        let rows: BTreeSet<String> = (0..calls.len()).map(row).collect();
+        let rows: Vec<String> = rows.into_iter().map(|row| format!("({row})")).collect();
+        parts.push(format!("({})", rows.join(" || ")));
     }
+    Ok(parts)
 }
 
 /// The nearest team that all the people and agents are in whom the calls are about: calls about one person each say

@@ -3,8 +3,6 @@
 //! Always true: the conditions hold for the calls that they were made from. They leave open the name of what a call makes,
 //! what only says why, and what a call that is about the same thing says of that thing again.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::call::Call;
@@ -18,8 +16,8 @@ pub fn is_open(field: &Field, call: &Call) -> bool {
     field.is_erasable || field.is_new || says_the_target
 }
 
-/// The conditions on the input that these calls of one operation have in common.
-pub fn conditions(calls: &[&Call]) -> Result<Vec<String>, Refusal> {
+/// The conditions on the input of these calls of one operation: for each field that counts, that of each call.
+pub fn conditions(calls: &[&Call]) -> Result<Vec<Vec<String>>, Refusal> {
     let Some(first) = calls.first() else { return Ok(Vec::new()) };
     let arguments = first.entry.arguments();
     for call in calls {
@@ -31,33 +29,17 @@ pub fn conditions(calls: &[&Call]) -> Result<Vec<String>, Refusal> {
         }
     }
     let closed = arguments.fields.iter().filter(|field| !calls.iter().all(|call| is_open(field, call)));
-    closed.map(|field| one_of(field, calls)).collect()
+    closed.map(|field| calls.iter().map(|call| as_given(field, call)).collect()).collect()
 }
 
-/// The field has a value that one of the calls gave it.
-fn one_of(field: &Field, calls: &[&Call]) -> Result<String, Refusal> {
-    let path = format!("context.input.{}", field.name);
-    let absent = || format!("!(context.input has {})", field.name);
-    let mut ways = BTreeSet::new();
-    for call in calls {
-        let way = match call.input.get(&field.name).filter(|value| !value.is_null()) {
-            None => absent(),
-            Some(value) => {
-                let equal = equals(&path, &field.shape, value);
-                let equal = equal.ok_or_else(|| {
-                    let message = format!("{}: a policy cannot compare `{}`", call.approval, field.name);
-                    invalid(message)
-                })?;
-                if field.is_required { equal } else { format!("context.input has {} && {equal}", field.name) }
-            }
-        };
-        ways.insert(way);
-    }
-    let ways: Vec<String> = ways.into_iter().collect();
-    Ok(match ways.as_slice() {
-        [one] => one.clone(),
-        several => format!("({})", several.iter().map(|way| format!("({way})")).collect::<Vec<_>>().join(" || ")),
-    })
+/// The field is as the call gave it.
+fn as_given(field: &Field, call: &Call) -> Result<String, Refusal> {
+    let Some(value) = call.input.get(&field.name).filter(|value| !value.is_null()) else {
+        return Ok(format!("!(context.input has {})", field.name));
+    };
+    let equal = equals(&format!("context.input.{}", field.name), &field.shape, value);
+    let equal = equal.ok_or_else(|| invalid(format!("{}: a policy cannot compare `{}`", call.approval, field.name)))?;
+    Ok(if field.is_required { equal } else { format!("context.input has {} && {equal}", field.name) })
 }
 
 /// A Cedar expression that holds for this value alone. None for what can only be looked at in part.
