@@ -279,7 +279,6 @@ impl<'a> Reader<'a> {
         (self.world.stamp.seq, &self.world.stamp.hash)
     }
 
-    /// The policies in force, compiled.
     /// Lets a candidate under trial answer a question too that another program has asked.
     pub fn watch(
         &self,
@@ -292,6 +291,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The policies in force, compiled.
     pub fn serving(&self) -> Arc<Snapshot> {
         Arc::clone(&self.world.policy)
     }

@@ -114,12 +114,12 @@ impl Reader<'_> {
         self.world().trial.as_deref()
     }
 
-    /// An actor's open change with exactly this content, made from this version.
     /// How many changes of an author are open.
     pub fn open_changes_of(&self, author: &ActorId) -> Result<usize, Fault> {
         Ok(changes::count_open(self.conn()?, author)?)
     }
 
+    /// An actor's open change with exactly this content, made from this version.
     pub fn open_change(&self, author: &ActorId, hash: &str, base: i64) -> Result<Option<Change>, Fault> {
         Ok(changes::open(self.conn()?, author, hash, base)?)
     }
