@@ -249,7 +249,8 @@ fn target(
     if let Some(approval) = fixture.approvals.iter().find(|row| row.id == id && is(ResourceKind::Approval)) {
         let (requester, operation) = (approval.requester.clone(), approval.operation.clone());
         let (approvers, behalf) = (approval.approvers.clone(), approval.behalf.clone());
-        return Ok(Target::Approval { id: approval.id.clone(), requester, operation, approvers, behalf });
+        let (id, issuer) = (approval.id.clone(), approval.issuer.clone());
+        return Ok(Target::Approval { id, requester, operation, approvers, behalf, issuer });
     }
     if let Some(row) = fixture.changes.iter().find(|row| row.id == id && is(ResourceKind::Change)) {
         return Ok(Target::Change {
@@ -260,6 +261,7 @@ fn target(
             reviewed: row.reviewed,
             peers: row.peers,
             behalf: row.behalf.clone(),
+            issuer: row.issuer.clone(),
             approvers: row.approvers.clone(),
         });
     }

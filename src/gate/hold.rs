@@ -97,6 +97,7 @@ pub(super) fn park(
         approvers,
         under: asked.caller.under.clone(),
         on_behalf_of: asked.behalf.to_vec(),
+        issuer: asked.caller.issuer.clone(),
     };
     let keeps = !matches!(&kept, Event::ArgumentsKept { arguments, .. } if arguments.is_empty());
     Ok([requested].into_iter().chain(keeps.then_some(kept)).collect())

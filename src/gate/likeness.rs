@@ -181,13 +181,14 @@ impl Writer<'_> {
                     }
                 }
             }
-            Target::Approval { id, requester, operation, approvers, behalf } => {
+            Target::Approval { id, requester, operation, approvers, behalf, issuer } => {
                 self.key.push(15);
                 self.thing("Ok::Approval", id);
                 self.text(operation);
                 self.actor(requester, Far::End);
                 self.all(approvers.iter(), Far::Beyond);
                 self.all(behalf.iter(), Far::Beyond);
+                self.maybe(issuer.as_ref(), Far::End);
             }
             Target::Delegation { id, giver, taker, chain } => {
                 self.key.push(17);
@@ -203,7 +204,7 @@ impl Writer<'_> {
                 self.text(host);
                 self.flags(&[*held]);
             }
-            Target::Change { id, author, to, state, reviewed, peers, behalf, approvers } => {
+            Target::Change { id, author, to, state, reviewed, peers, behalf, issuer, approvers } => {
                 self.key.push(16);
                 self.thing("Ok::Change", id);
                 self.text(to.name());
@@ -212,6 +213,7 @@ impl Writer<'_> {
                 self.count(*peers as usize);
                 self.actor(author, Far::End);
                 [behalf, approvers].into_iter().for_each(|ids| self.all(ids.iter(), Far::Beyond));
+                self.maybe(issuer.as_ref(), Far::End);
             }
         }
     }

@@ -87,7 +87,9 @@ fn wants(world: &World, webhook: &Webhook, news: &News, now: Time) -> bool {
 /// What an entry is as news, if it is any. No arguments of the call, and nothing that is secret.
 fn news(world: &World, entry: &Entry) -> Option<News> {
     match &entry.event {
-        Event::ApprovalRequested { id, operation, target, reason, expires_at, approvers, on_behalf_of, .. } => {
+        Event::ApprovalRequested {
+            id, operation, target, reason, expires_at, approvers, on_behalf_of, issuer, ..
+        } => {
             let by = entry.actor.clone();
             let person = world.card(&by).is_none_or(|card| card.actor.kind == ActorKind::Person);
             let about = Target::Approval {
@@ -96,6 +98,7 @@ fn news(world: &World, entry: &Entry) -> Option<News> {
                 operation: operation.clone(),
                 approvers: approvers.clone(),
                 behalf: on_behalf_of.clone(),
+                issuer: issuer.clone(),
             };
             let summary: String =
                 format!("{by} asks for {operation} of {target}: {reason}").chars().take(SUMMARY).collect();

@@ -47,7 +47,8 @@ impl Draft<'_> {
             return Ok(Redeemed::Stale("a part of what was asked for has been erased".into()));
         }
         let under = approval.under.as_deref().map(Id::stored);
-        let caller = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
+        let holder = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
+        let caller = Caller { under, issuer: approval.issuer.clone(), ..holder };
         let read = self.read().acting_as(&caller);
         admit::still(read.world(), caller.clone(), &entry.spec, read.now())?;
         let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;

@@ -278,9 +278,9 @@ impl Entities<'_> {
             }
             Target::Event { kind, actor, subjects, .. } => self.event(kind, actor.as_ref(), subjects),
             Target::KillSwitch { scope, engage } => self.kill_switch(scope, *engage),
-            Target::Change { author, to, state, reviewed, peers, behalf, approvers, .. } => {
+            Target::Change { author, to, state, reviewed, peers, behalf, issuer, approvers, .. } => {
                 self.add_with_links(author);
-                Record::new()
+                self.issued(issuer.as_ref())
                     .entity("author", &actor_uid(author))
                     .string("target", to.name())
                     .string("state", state.name())
@@ -301,9 +301,9 @@ impl Entities<'_> {
                 self.add_with_links(owner);
                 Record::new().entity("owner", &actor_uid(owner)).string("host", host).bool("held", *held)
             }
-            Target::Approval { requester, operation, approvers, behalf, .. } => {
+            Target::Approval { requester, operation, approvers, behalf, issuer, .. } => {
                 self.add_with_links(requester);
-                Record::new()
+                self.issued(issuer.as_ref())
                     .string("operation", operation)
                     .entity("requester", &actor_uid(requester))
                     .entities("approvers", &approvers.iter().map(actor_uid).collect::<Vec<_>>())
@@ -311,6 +311,13 @@ impl Entities<'_> {
             }
         };
         self.found.push(Closed::new(uid, [], &facts));
+    }
+
+    /// The facts so far of what was asked with a token that somebody else issued.
+    fn issued(&mut self, issuer: Option<&ActorId>) -> Record {
+        let Some(issuer) = issuer.filter(|issuer| self.world.card(issuer).is_some()) else { return Record::new() };
+        self.add_with_links(issuer);
+        Record::new().entity("issuer", &actor_uid(issuer))
     }
 
     fn event(&mut self, kind: &str, actor: Option<&ActorId>, subjects: &[ActorId]) -> Record {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use serde_json::{Map, Value};
 
-use super::{Position, json, json_or_null, parsed, to_json};
+use super::{Position, json, json_or_null, parsed, parsed_or_null, to_json};
 use crate::types::approval::{ApprovalStatus, Notice, Verdict};
 use crate::types::caller::Channel;
 use crate::types::event::Event;
@@ -44,6 +44,8 @@ pub struct Approval {
     /// The delegation that it was asked under, and on whose behalf.
     pub under: Option<String>,
     pub behalf: Vec<ActorId>,
+    /// Who issued the token that it was asked with, where that is not the actor.
+    pub issuer: Option<ActorId>,
     /// In the order in which they were made.
     pub decisions: Vec<Decided>,
 }
@@ -70,7 +72,7 @@ pub struct Decided {
 }
 
 const COLUMNS: &str = "id, actor, operation, target, input, resource, channel, kinds, digest, reason, status, \
-                       created_at, expires_at, ended_at, under, behalf, summary, erasable, stale";
+                       created_at, expires_at, ended_at, under, behalf, issuer, summary, erasable, stale";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
     Ok(Approval {
@@ -90,9 +92,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
         ended_at: row.get::<_, Option<i64>>(13)?.map(Time),
         under: row.get(14)?,
         behalf: json(row, 15)?,
-        summary: row.get(16)?,
-        erasable: json_or_null(row, 17)?,
-        stale: row.get(18)?,
+        issuer: parsed_or_null(row, 16)?,
+        summary: row.get(17)?,
+        erasable: json_or_null(row, 18)?,
+        stale: row.get(19)?,
         decisions: Vec::new(),
     })
 }
@@ -226,12 +229,13 @@ pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event
         expires_at,
         under,
         on_behalf_of,
+        issuer,
         summary,
         ..
     } = event
     {
         conn.prepare_cached(&format!(
-            "INSERT INTO approval ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?, ?, '{{}}', NULL)"
+            "INSERT INTO approval ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?, ?, ?, '{{}}', NULL)"
         ))?
         .execute(params![
             id.as_str(),
@@ -248,6 +252,7 @@ pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event
             expires_at.0,
             under.as_ref().map(|under| under.as_str()),
             to_json(on_behalf_of)?,
+            issuer.as_ref().map(ActorId::as_str),
             summary
         ])?;
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, json_or_null, parsed, to_json};
+use super::{Position, json, json_or_null, parsed, parsed_or_null, to_json};
 use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
 use crate::types::event::Event;
 use crate::types::id::ActorId;
@@ -29,6 +29,8 @@ pub struct Change {
     pub author: ActorId,
     /// On whose behalf it was proposed.
     pub behalf: Vec<ActorId>,
+    /// Who issued the token that it was proposed with, where that is not the author.
+    pub issuer: Option<ActorId>,
     /// The version that it became.
     pub version: Option<i64>,
     /// Empty until its evals were run.
@@ -62,7 +64,7 @@ impl Change {
 }
 
 const COLUMNS: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
-                       created_at, updated_at, terms, trialled, behalf";
+                       created_at, updated_at, terms, trialled, behalf, issuer";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     Ok(Change {
@@ -82,6 +84,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
         terms: json_or_null(row, 13)?,
         trialled: json_or_null(row, 14)?,
         behalf: json(row, 15)?,
+        issuer: parsed_or_null(row, 16)?,
         reviews: Vec::new(),
     })
 }
@@ -159,10 +162,21 @@ pub fn declared(conn: &Connection) -> rusqlite::Result<Option<Change>> {
 
 pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
     match event {
-        Event::ChangeProposed { id, target, base_version, hash, reason, commit, rolls_back, files, on_behalf_of } => {
+        Event::ChangeProposed {
+            id,
+            target,
+            base_version,
+            hash,
+            reason,
+            commit,
+            rolls_back,
+            files,
+            on_behalf_of,
+            issuer,
+        } => {
             let sql = format!(
                 "INSERT INTO change ({COLUMNS}, files) \
-                 VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?)"
+                 VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?, ?)"
             );
             conn.prepare_cached(&sql)?.execute(params![
                 id.as_str(),
@@ -176,6 +190,7 @@ pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> 
                 at.0,
                 at.0,
                 to_json(on_behalf_of)?,
+                issuer.as_ref().map(ActorId::as_str),
                 to_json(files)?
             ])?;
             Ok(())

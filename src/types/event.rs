@@ -84,6 +84,8 @@ events! {
         rolls_back: Option<i64>, files: BTreeMap<String, String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on_behalf_of: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
     }
     /// Somebody else reviewed a change.
     ChangeReviewed = "change_reviewed" { id: Id, author: ActorId, verdict: ReviewVerdict, note: String, }
@@ -150,6 +152,8 @@ events! {
         under: Option<Id>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on_behalf_of: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
     }
     /// What a call that waits was given beside, in an entry of its own: it can be erased.
     ArgumentsKept = "arguments_kept" hides "arguments" {

@@ -83,6 +83,9 @@ pub enum Target {
         /// On whose behalf it was asked.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         behalf: Vec<ActorId>,
+        /// Who issued the token that it was asked with, where that is not the requester.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
     },
     Change {
         id: String,
@@ -96,6 +99,9 @@ pub enum Target {
         /// On whose behalf it was proposed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         behalf: Vec<ActorId>,
+        /// Who issued the token that it was proposed with, where that is not the author.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
         /// Who may decide a request about it that waits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         approvers: Vec<ActorId>,

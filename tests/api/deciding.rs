@@ -162,14 +162,20 @@ async fn what_has_changed_since_is_told_of_every_kind_of_thing() {
     }
 }
 
-#[tokio::test]
-async fn who_issued_a_token_does_not_decide_with_it() {
+/// A company whose tick needs a second admin's approval, and the token that `ana` issued for the second, `ben`.
+async fn two_admins() -> (Test, String) {
     let mut policies = Bundle::built_in();
     policies.files.insert("tick.cedar".into(), "@id(\"tick-with\") @reason(\"a second admin\") forbid (principal is Ok::Actor, action == Ok::Action::\"tick\", resource) unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n".into());
     let test = Test::with_policies(policies).await;
     test.add("ben", "person", json!({ "role": "admin" })).await;
-    let kept =
-        test.post("/tokens", &test.admin, json!({ "for": "ben" })).await.json()["token"].as_str().unwrap().to_owned();
+    let issued = test.post("/tokens", &test.admin, json!({ "for": "ben" })).await;
+    let kept = issued.json()["token"].as_str().unwrap().to_owned();
+    (test, kept)
+}
+
+#[tokio::test]
+async fn who_issued_a_token_does_not_decide_with_it() {
+    let (test, kept) = two_admins().await;
     let inbox = test.local_as("ben", "inbox.list", json!({})).await;
     assert!(inbox.to_string().contains("ana issued a token for you"), "{inbox}");
     // A token that was issued with such a one is no better.
@@ -184,4 +190,29 @@ async fn who_issued_a_token_does_not_decide_with_it() {
     }
     let own = test.token("ben", json!({})).await;
     assert_eq!(test.post(&path, &own, json!({ "decision": "approve" })).await.status, 200);
+}
+
+#[tokio::test]
+async fn who_issued_a_token_does_not_decide_what_was_asked_with_it() {
+    let (test, kept) = two_admins().await;
+    let cem = test.add("cem", "person", json!({ "role": "admin" })).await;
+    // Ana, in the name of ben, and then in her own.
+    let waits = test.post("/tick", &kept, json!({})).await;
+    let approval = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap());
+    let refused = test.post(&approval, &test.admin, json!({ "decision": "approve" })).await;
+    let told = "policy denied approval.decide: who issued the token that asked does not decide the request";
+    assert_eq!(refused.error(), format!("403 not_approver {told}"));
+    assert_eq!(test.post(&approval, &cem, json!({ "decision": "approve" })).await.status, 200);
+
+    let mut files = Bundle::built_in().files;
+    files.insert(
+        "more.cedar".into(),
+        "@id(\"more\") permit (principal, action == Ok::Action::\"tick\", resource);\n".into(),
+    );
+    let change = test.post("/policy/proposals", &kept, json!({ "files": files, "reason": "r" })).await.json();
+    let review = format!("/changes/{}/review", change["id"].as_str().unwrap());
+    let refused = test.post(&review, &test.admin, json!({ "verdict": "approve" })).await;
+    let told = "policy denied change.review: who issued the token that proposed does not review the change";
+    assert_eq!(refused.error(), format!("403 not_approver {told}"));
+    assert_eq!(test.post(&review, &cem, json!({ "verdict": "approve" })).await.status, 200);
 }

@@ -111,6 +111,7 @@ impl Reader<'_> {
             operation: approval.operation.clone(),
             approvers: approvers.into_iter().collect(),
             behalf: approval.behalf.clone(),
+            issuer: approval.issuer.clone(),
         }
     }
 

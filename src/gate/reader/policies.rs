@@ -139,6 +139,7 @@ impl Reader<'_> {
             reviewed: change.is_reviewed(),
             peers: self.peers_of(&change.author),
             behalf: change.behalf.clone(),
+            issuer: change.issuer.clone(),
             approvers: self.deciders_about(&change.id),
         }
     }

@@ -121,6 +121,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         return Err(Refusal::conflict(message).into());
     }
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
+    let issuer = draft.read().caller().issuer.clone();
     draft.record(Event::ChangeProposed {
         id: id.clone(),
         target: ChangeTarget::Policy,
@@ -131,6 +132,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         rolls_back,
         files: bundle.files,
         on_behalf_of: behalf.clone(),
+        issuer: issuer.clone(),
     })?;
     Ok(changes::Change {
         id: id.to_string(),
@@ -143,6 +145,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         rolls_back,
         author,
         behalf,
+        issuer,
         version: None,
         evals: Vec::new(),
         terms: None,

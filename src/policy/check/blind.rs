@@ -78,9 +78,10 @@ fn scene(pool: &Pool) -> Option<Fixture> {
         operation,
         approvers: approvers.clone(),
         behalf: behalf.clone(),
+        issuer: None,
     });
-    let (target, state, reviewed, peers) = (None, None, true, 2);
-    fixture.changes.push(Change { id: "chg_1".into(), author, target, state, reviewed, peers, behalf, approvers });
+    let (id, target, state, reviewed, peers, issuer) = ("chg_1".into(), None, None, true, 2, None);
+    fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf, issuer, approvers });
     Some(fixture)
 }
 

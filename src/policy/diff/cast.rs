@@ -90,6 +90,7 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
     }
     let strange = |kind| named.entities.iter().filter(move |(of, _)| of == kind).take(MOST).map(|(_, id)| id.clone());
     let max = id("max");
+    let ana = id("ana");
     fixture
         .tokens
         .extend(strange("Ok::Token").zip(max.iter().cycle()).map(|(id, max)| Token { id, holder: max.clone() }));
@@ -120,12 +121,14 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
             let other = if who.as_str() == "max" { id("mia") } else { max.clone() };
             let row = |what: &str, requester: Option<ActorId>, approvers: Vec<ActorId>| {
                 let id = format!("apr_{what}{number}.{who}");
-                let operation = operation.to_owned();
-                requester.map(|requester| Approval { id, requester, operation, approvers, behalf: Vec::new() })
+                let (operation, behalf) = (operation.to_owned(), Vec::new());
+                let issuer = ana.clone().filter(|ana| what == "issued" && ana != who);
+                requester.map(|requester| Approval { id, requester, operation, approvers, behalf, issuer })
             };
             fixture.approvals.extend(row("for", other.clone(), vec![who.clone()]));
             if number == 0 {
-                fixture.approvals.extend(row("of", Some(who.clone()), id("ana").into_iter().collect()));
+                fixture.approvals.extend(row("of", Some(who.clone()), ana.iter().cloned().collect()));
+                fixture.approvals.extend(row("issued", Some(who.clone()), ana.iter().cloned().collect()));
                 fixture.approvals.extend(row("self", Some(who.clone()), vec![who.clone()]));
                 fixture.approvals.extend(row("other", other, Vec::new()));
             }
@@ -138,21 +141,25 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
     use ChangeState::{Approved, Canary, Promoted, Proposed};
     for who in everybody {
         let Ok(author) = if who.as_str() == "max" { "ana" } else { "max" }.parse() else { continue };
-        let (id, behalf, approvers) = (format!("chg_for.{who}"), Vec::new(), vec![who.clone()]);
-        let (target, state) = (None, Some(Proposed));
-        fixture.changes.push(Change { id, author, target, state, reviewed: false, peers: 2, behalf, approvers });
+        let change = Change { approvers: vec![who.clone()], ..change(format!("chg_for.{who}"), author) };
+        fixture.changes.push(change);
     }
     let stands = [(Proposed, false), (Proposed, true), (Approved, true), (Canary, true), (Promoted, true)];
     for author in everybody {
         for (number, (state, reviewed)) in stands.into_iter().enumerate() {
             for peers in [0, 2] {
                 let id = format!("chg_{number}_{peers}.{author}");
-                let state = Some(state);
-                let (author, behalf, approvers) = (author.clone(), Vec::new(), Vec::new());
-                fixture.changes.push(Change { id, author, target: None, state, reviewed, peers, behalf, approvers });
+                fixture.changes.push(Change { state: Some(state), reviewed, peers, ..change(id, author.clone()) });
             }
         }
+        let issuer = "ana".parse().ok().filter(|ana| ana != author);
+        fixture.changes.push(Change { issuer, ..change(format!("chg_issued.{author}"), author.clone()) });
     }
+}
+
+fn change(id: String, author: ActorId) -> Change {
+    let (state, behalf, approvers) = (Some(ChangeState::Proposed), Vec::new(), Vec::new());
+    Change { id, author, target: None, state, reviewed: false, peers: 2, behalf, issuer: None, approvers }
 }
 
 fn switches(fixture: &Fixture, named: &Named) -> Vec<String> {

@@ -149,6 +149,7 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
         if !row.behalf.is_empty() {
             put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
         }
+        row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
         told
     });
     list(&mut text, "approvals", approval.collect());
@@ -161,6 +162,7 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
         if !row.behalf.is_empty() {
             put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
         }
+        row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
         if !row.approvers.is_empty() {
             put(&mut told, "approvers", format!("[{}]", joined(&row.approvers)));
         }
@@ -295,10 +297,14 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
         next.extend(row.actor.iter().chain(&row.subjects).cloned());
     }
     for row in fixture.approvals.iter().filter(|row| is_target(&row.id)) {
-        next.extend(row.approvers.iter().chain(&row.behalf).cloned().chain([row.requester.clone()]));
+        next.extend(row.approvers.iter().chain(&row.behalf).chain(&row.issuer).cloned().chain([row.requester.clone()]));
     }
     let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
-    next.extend(changes.flat_map(|row| row.behalf.iter().chain(&row.approvers).chain([&row.author])).cloned());
+    next.extend(
+        changes
+            .flat_map(|row| row.behalf.iter().chain(&row.issuer).chain(&row.approvers).chain([&row.author]))
+            .cloned(),
+    );
     next.extend(chain(fixture, case).into_iter().flat_map(|row| [row.from.clone(), row.to.clone()]));
     let mut found = BTreeSet::new();
     while let Some(id) = next.pop() {

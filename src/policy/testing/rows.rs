@@ -58,6 +58,8 @@ pub struct Approval {
     /// On whose behalf it was asked.
     #[serde(default)]
     pub behalf: Vec<ActorId>,
+    /// Who issued the token that it was asked with, where that is not the requester.
+    pub issuer: Option<ActorId>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -89,6 +91,8 @@ pub struct Change {
     /// On whose behalf it was proposed.
     #[serde(default)]
     pub behalf: Vec<ActorId>,
+    /// Who issued the token that it was proposed with, where that is not the author.
+    pub issuer: Option<ActorId>,
     /// Who may decide a request about it that waits.
     #[serde(default)]
     pub approvers: Vec<ActorId>,

@@ -52,6 +52,7 @@ CREATE TABLE change (
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
   behalf       TEXT NOT NULL,      -- JSON: on whose behalf it was proposed
+  issuer       TEXT,               -- who issued the token that it was proposed with, where that is not the author
   files        TEXT NOT NULL       -- JSON
 ) STRICT;
 CREATE INDEX change_by_age ON change (created_at DESC, id);
@@ -124,7 +125,8 @@ CREATE TABLE approval (
   ended_at   INTEGER,
   stale      TEXT,                 -- why it went stale
   under      TEXT,                 -- the delegation that it was asked under
-  behalf     TEXT NOT NULL         -- JSON: on whose behalf
+  behalf     TEXT NOT NULL,        -- JSON: on whose behalf
+  issuer     TEXT                  -- who issued the token that it was asked with, where that is not the actor
 ) STRICT;
 CREATE INDEX approval_by_age ON approval (created_at DESC, id);
 CREATE INDEX approval_open ON approval (expires_at) WHERE status IN ('pending', 'approved');

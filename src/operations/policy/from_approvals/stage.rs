@@ -135,12 +135,12 @@ fn thing(target: &Target, fixture: &mut Fixture) {
     match target.clone() {
         Target::Token { id, holder } => fixture.tokens.push(Token { id, holder }),
         Target::Event { seq, kind, actor, subjects } => fixture.events.push(Event { id: seq, kind, actor, subjects }),
-        Target::Approval { id, requester, operation, approvers, behalf } => {
-            fixture.approvals.push(Approval { id, requester, operation, approvers, behalf });
+        Target::Approval { id, requester, operation, approvers, behalf, issuer } => {
+            fixture.approvals.push(Approval { id, requester, operation, approvers, behalf, issuer });
         }
-        Target::Change { id, author, to, state, reviewed, peers, behalf, approvers } => {
+        Target::Change { id, author, to, state, reviewed, peers, behalf, issuer, approvers } => {
             let (target, state) = (Some(to), Some(state));
-            fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf, approvers });
+            fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf, issuer, approvers });
         }
         Target::Webhook { id, owner, host, .. } => fixture.webhooks.push(Webhook { id, owner, host }),
         // Each link of the chain with the next, as rows before the one that it is about.
