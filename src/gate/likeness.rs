@@ -11,6 +11,7 @@ use super::facts::killed;
 use super::target::Target;
 use super::world::{Card, World};
 use crate::policy::Snapshot;
+use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 
@@ -161,25 +162,10 @@ impl Writer<'_> {
                 self.event(actor.as_ref(), subjects);
             }
             Target::KillSwitch { scope, engage } => {
-                use crate::types::actor::KillScope::{Actor, Global, Team, Tool};
                 self.key.push(14);
                 self.thing("Ok::KillSwitch", &scope.to_string());
                 self.flags(&[*engage]);
-                match scope {
-                    Global => self.key.push(0),
-                    Tool(_) => self.key.push(1),
-                    Actor(id) => {
-                        self.key.push(2);
-                        self.actor(id, Far::End);
-                        // Its team is an end too.
-                        let team = self.world.card(id).and_then(|card| card.actor.team.clone());
-                        self.maybe(team.as_ref(), Far::End);
-                    }
-                    Team(id) => {
-                        self.key.push(3);
-                        self.actor(id, Far::End);
-                    }
-                }
+                self.stopped(scope);
             }
             Target::Approval { id, requester, operation, approvers, behalf, issuer } => {
                 self.key.push(15);
@@ -214,6 +200,25 @@ impl Writer<'_> {
                 self.actor(author, Far::End);
                 [behalf, approvers].into_iter().for_each(|ids| self.all(ids.iter(), Far::Beyond));
                 self.maybe(issuer.as_ref(), Far::End);
+            }
+        }
+    }
+
+    /// Whom or what a kill switch stops.
+    fn stopped(&mut self, scope: &KillScope) {
+        match scope {
+            KillScope::Global => self.key.push(0),
+            KillScope::Tool(_) => self.key.push(1),
+            KillScope::Actor(id) => {
+                self.key.push(2);
+                self.actor(id, Far::End);
+                // Its team is an end too.
+                let team = self.world.card(id).and_then(|card| card.actor.team.clone());
+                self.maybe(team.as_ref(), Far::End);
+            }
+            KillScope::Team(id) => {
+                self.key.push(3);
+                self.actor(id, Far::End);
             }
         }
     }
