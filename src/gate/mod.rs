@@ -28,6 +28,7 @@ pub mod openapi;
 pub mod operation;
 mod outbox;
 pub mod past;
+mod people;
 pub mod perform;
 pub mod permit;
 pub mod pool;

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use super::people::Group;
 use super::world::{Card, World};
 use crate::policy::approvals::{ApprovalRule, Pool};
 use crate::store::actors::Status;
 use crate::types::actor::ActorKind;
+use crate::types::effort;
 use crate::types::id::ActorId;
 use crate::types::time::{HOUR, Time};
 
@@ -25,12 +27,17 @@ pub(super) fn approvers(
     let owner = |id| world.card(id).and_then(|card| card.actor.owner.as_ref());
     let owners: Vec<&ActorId> = std::iter::once(requester).chain(behalf).filter_map(owner).collect();
     let own = |id: &ActorId| id == requester || behalf.contains(id) || owners.contains(&id);
-    let people = world.actors.values().filter(|card| {
+    let fits = |pool: &Pool, card: &Card| {
         let actor = &card.actor;
+        effort::spend(1);
         actor.kind == ActorKind::Person
             && actor.status == Status::Active
             && (rule.self_approval || !own(&actor.id))
-            && pools.iter().any(|pool| fits(world, pool, card, requesters_teams))
+            && pool.role.is_none_or(|role| role == actor.role)
+    };
+    let people = pools.iter().flat_map(|pool| {
+        let cards = among(world, pool, requesters_teams).into_iter().filter_map(|id| world.card(id));
+        cards.filter(|card| fits(pool, card))
     });
     people.map(|card| card.actor.id.clone()).collect()
 }
@@ -43,10 +50,67 @@ pub(super) fn of_kinds(world: &World, kinds: &[String], request: (&ActorId, &[Ac
     people.into_iter().collect()
 }
 
-fn fits(world: &World, pool: &Pool, card: &Card, requesters_teams: &[ActorId]) -> bool {
-    let id = &card.actor.id;
-    let leads = |team: &ActorId| world.card(team).is_some_and(|team| team.actor.lead.as_ref() == Some(id));
-    pool.role.is_none_or(|role| role == card.actor.role)
-        && pool.team.as_ref().is_none_or(|team| card.teams.contains(team) || leads(team))
-        && pool.lead.is_none_or(|_| requesters_teams.iter().any(leads))
+/// Who may be in a pool, but for their role: as few people as the directory can tell at once.
+fn among<'a>(world: &'a World, pool: &'a Pool, requesters_teams: &'a [ActorId]) -> Vec<&'a ActorId> {
+    let lead = |team: &ActorId| world.card(team).and_then(|team| team.actor.lead.as_ref());
+    let is_in = |id: &ActorId, team: &ActorId| {
+        lead(team) == Some(id) || world.card(id).is_some_and(|card| card.teams.contains(team))
+    };
+    match (pool.lead, &pool.team, pool.role) {
+        (Some(_), team, _) => {
+            let leads = requesters_teams.iter().filter_map(lead);
+            leads.filter(|id| team.as_ref().is_none_or(|team| is_in(id, team))).collect()
+        }
+        (None, Some(team), _) => world.people.of(&Group::Team(team.clone())).chain(lead(team)).collect(),
+        (None, None, Some(role)) => world.people.of(&Group::Role(role)).collect(),
+        (None, None, None) => world.people.all().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::gate::fixture;
+    use crate::gate::schema::schema;
+    use crate::policy::testing::parse;
+    use crate::policy::{Bundle, Snapshot};
+    use crate::types::effort::Effort;
+
+    /// Who may decide `kind`, asked by mia, found with at most so much work.
+    fn found(world: &World, rules: &str, fuel: i64) -> Vec<String> {
+        let rule = crate::policy::approvals::ApprovalRules::parse(rules).unwrap().rule("k");
+        let mia = "mia".parse().unwrap();
+        let people = Effort::new(fuel).within(|| approvers(world, &rule, (&mia, &[]), Time(0), Time(0)));
+        people.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn who_may_decide_is_found_without_a_look_at_everybody() {
+        let mut company = String::from("teams: [{id: 'team:ops', lead: lea}, {id: 'team:far'}]\nactors:\n");
+        let many = (0..1_000).map(|number| (format!("p{number}"), "member", "far"));
+        let few = [("ana", "admin", "far"), ("abe", "admin", "ops"), ("lea", "lead", "far"), ("mia", "member", "ops")];
+        for (id, role, team) in few.map(|(id, role, team)| (id.to_owned(), role, team)).into_iter().chain(many) {
+            company.push_str(&format!("  - id: {id}\n    role: {role}\n    team: 'team:{team}'\n"));
+        }
+        company.push_str("cases: []\n");
+        let fixture = parse("company.yaml", &company).unwrap().fixture;
+        let schema = schema(&crate::operations::ALL);
+        let snapshot = Arc::new(Snapshot::load(&schema, &Bundle::built_in()).unwrap());
+        let world = fixture::world(&snapshot, &fixture, schema);
+        let pools = |pools: &str| format!("kinds: {{k: {{eligible: [{pools}]}}}}");
+        for (eligible, people) in [
+            ("{role: admin}", vec!["abe", "ana"]),
+            ("{team: 'team:ops'}", vec!["abe", "lea"]),
+            ("{team: 'team:ops', role: admin}", vec!["abe"]),
+            ("{lead: requester}", vec!["lea"]),
+            ("{lead: requester, role: admin}", vec![]),
+            ("{lead: requester, team: 'team:far'}, {role: admin}", vec!["abe", "ana", "lea"]),
+        ] {
+            assert_eq!(found(&world, &pools(eligible), 10), people, "{eligible}");
+        }
+        // A pool that is everybody holds everybody but the requester.
+        assert_eq!(found(&world, &pools("{role: member}"), 1_100).len(), 1_000);
+    }
 }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::past::{self, AsOf};
+use super::people::Group;
 use super::rule;
 use super::target::{Target, sight};
 use super::workshop::Workshop;
@@ -32,7 +33,7 @@ use crate::store::inbox::Item;
 use crate::store::kills::Kill;
 use crate::store::tokens::Token;
 use crate::store::{Position, actors, company, inbox, tokens};
-use crate::types::actor::KillScope;
+use crate::types::actor::{KillScope, Role};
 use crate::types::caller::Caller;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
@@ -242,6 +243,12 @@ impl<'a> Reader<'a> {
         self.world.actors.values()
     }
 
+    /// The people of a role who may act, by id.
+    pub fn people(&self, role: Role) -> impl Iterator<Item = &'a ActorId> {
+        let world: &'a World = self.world;
+        world.people.of(&Group::Role(role))
+    }
+
     pub fn admins(&self) -> usize {
         self.world.admins()
     }
@@ -255,7 +262,7 @@ impl<'a> Reader<'a> {
                 KillScope::Global | KillScope::Tool(_) => false,
             })
         };
-        self.cards().filter(move |card| card.actor.is_active_admin() && !stopped(card))
+        self.people(Role::Admin).filter_map(|id| self.card(id)).filter(move |card| !stopped(card))
     }
 
     pub fn kills(&self) -> impl Iterator<Item = &Kill> {

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use super::limiter::Rates;
 use super::memo::Memo;
+use super::people::People;
 use super::target::{actor_uid, uid};
 use super::trial::{self, Trial};
 use super::vault::Vault;
@@ -56,6 +57,7 @@ impl Card {
 #[derive(Clone)]
 pub struct World {
     pub(super) actors: HashTrieMapSync<ActorId, Arc<Card>>,
+    pub(super) people: People,
     pub(super) tokens: HashTrieMapSync<TokenHash, Arc<Token>>,
     /// The delegations that can be acted under, by id.
     pub(super) delegations: HashTrieMapSync<String, Arc<Terms>>,
@@ -106,6 +108,7 @@ impl World {
         let Ground { policy, version, instance, dev_auth, workshop, rates, vault, egress, writes } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
+            people: People::default(),
             tokens: HashTrieMapSync::new_sync(),
             delegations: HashTrieMapSync::new_sync(),
             kills: Arc::default(),
@@ -153,8 +156,7 @@ impl World {
     pub(super) fn settle(&mut self, actors: Vec<Actor>) {
         let rows: BTreeMap<ActorId, Actor> = actors.into_iter().map(|row| (row.id.clone(), row)).collect();
         for actor in rows.values() {
-            let card = card(actor.clone(), &|id| rows.get(id).cloned());
-            self.actors.insert_mut(actor.id.clone(), Arc::new(card));
+            self.seat(card(actor.clone(), &|id| rows.get(id).cloned()));
         }
     }
 
@@ -222,8 +224,13 @@ impl World {
 
     /// Takes in one actor as it is now.
     pub(super) fn put(&mut self, actor: Actor) {
-        let id = actor.id.clone();
         let card = card(actor, &|id| self.actors.get(id).map(|card| card.actor.clone()));
+        self.seat(card);
+    }
+
+    fn seat(&mut self, card: Card) {
+        let id = card.actor.id.clone();
+        self.people.put(self.actors.get(&id).map(|old| &**old), &card);
         self.actors.insert_mut(id, Arc::new(card));
     }
 
@@ -274,7 +281,7 @@ impl World {
 
     /// How many people with the role admin may act.
     pub fn admins(&self) -> usize {
-        self.actors.values().filter(|card| card.actor.is_active_admin()).count()
+        self.people.count(Role::Admin)
     }
 }
 

@@ -11,10 +11,9 @@ use crate::gate::trial::Trial;
 use crate::log::read::{self, Filter, Order};
 use crate::policy::{Bundle, Ruling, Snapshot};
 use crate::store::Position;
-use crate::store::actors::Status;
 use crate::store::changes::{self, Change};
 use crate::store::policies::{self, Applied, PolicySource};
-use crate::types::actor::{ActorKind, Role};
+use crate::types::actor::Role;
 use crate::types::caller::Caller;
 use crate::types::decision::Recording;
 use crate::types::event::{Event, EventKind};
@@ -148,14 +147,7 @@ impl Reader<'_> {
     /// them reviews, but a change that another admin might look at never goes on as if there were none.
     pub fn peers_of(&self, author: &ActorId) -> u32 {
         let owner = self.card(author).and_then(|card| card.actor.owner.as_ref());
-        let peers = self.cards().filter(|card| {
-            let actor = &card.actor;
-            actor.kind == ActorKind::Person
-                && actor.status == Status::Active
-                && actor.role == Role::Admin
-                && actor.id != *author
-                && Some(&actor.id) != owner
-        });
+        let peers = self.people(Role::Admin).filter(|id| *id != author && Some(*id) != owner);
         u32::try_from(peers.count()).unwrap_or(u32::MAX)
     }
 }

@@ -19,6 +19,7 @@ use url::Url;
 
 use crate::gate::{Entry, Reader, Target};
 use crate::store::webhooks::Webhook;
+use crate::types::actor::Role;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
@@ -91,8 +92,7 @@ fn updated(id: &Id, webhook: &Webhook, enabled: bool) -> Event {
 
 /// That nothing is sent to it any more; its owner and the admins are told.
 fn disabled(webhook: &Webhook, reason: &str, read: &Reader<'_>) -> Event {
-    let admins = read.cards().filter(|card| card.actor.is_active_admin()).map(|card| card.actor.id.clone());
-    let told: BTreeSet<ActorId> = admins.chain([webhook.owner.clone()]).collect();
+    let told: BTreeSet<ActorId> = read.people(Role::Admin).chain([&webhook.owner]).cloned().collect();
     Event::WebhookDisabled {
         id: Id::stored(&webhook.id),
         owner: webhook.owner.clone(),
