@@ -97,6 +97,13 @@ type Remembered = std::collections::HashMap<Box<[u8]>, Arc<Outcome>>;
 struct Payload<'a> {
     #[serde(borrow)]
     gate: Note<'a>,
+    event: Counted,
+}
+
+/// How many decisions an entry stands for, where there are several.
+#[derive(Deserialize)]
+struct Counted {
+    count: Option<u64>,
 }
 
 /// As much of a gate's note as a question needs.
@@ -117,23 +124,34 @@ impl<'a> Worker<'a> {
     pub fn work(&mut self, batch: &Batch) {
         let mut key = Vec::new();
         for entry in &batch.entries {
-            if let Err(why) = self.entry(batch, entry, &mut key) {
-                self.tally.skip(why);
+            if let Err((why, times)) = self.entry(batch, entry, &mut key) {
+                self.tally.skip(why, times);
             }
             // That the program may ask is one decision, what it is answered another.
             if entry.kind == EventKind::AccessDecided.name()
                 && entry.payload.is_some()
                 && let Err(why) = self.evaluated(entry)
             {
-                self.tally.skip(why);
+                self.tally.skip(why, 1);
             }
         }
     }
 
-    /// Why it cannot be asked again, if it cannot.
-    fn entry(&mut self, batch: &Batch, entry: &Decided, key: &mut Vec<u8>) -> Result<(), &'static str> {
-        let payload = entry.payload.as_ref().ok_or(ERASED)?;
-        let note = serde_json::from_slice::<Payload<'_>>(payload).map_err(|_| UNREADABLE)?.gate;
+    /// Why it cannot be asked again, if it cannot, and how many decisions it stands for.
+    fn entry(&mut self, batch: &Batch, entry: &Decided, key: &mut Vec<u8>) -> Result<(), (&'static str, u64)> {
+        let payload = entry.payload.as_ref().ok_or((ERASED, 1))?;
+        let payload = serde_json::from_slice::<Payload<'_>>(payload).map_err(|_| (UNREADABLE, 1))?;
+        let times = payload.event.count.unwrap_or(1);
+        self.asked((batch, entry), &payload.gate, times, key).map_err(|why| (why, times))
+    }
+
+    fn asked(
+        &mut self,
+        (batch, entry): (&Batch, &Decided),
+        note: &Note<'_>,
+        times: u64,
+        key: &mut Vec<u8>,
+    ) -> Result<(), &'static str> {
         let Some(asked) = &note.asked else {
             // One more event of the decision before it, unless the question was not kept.
             let old = entry.seq < batch.kept_from && note.operation != "company.open";
@@ -152,7 +170,8 @@ impl<'a> Worker<'a> {
         let issuer = asked.issuer.clone();
         let caller = Caller { issuer, under, glass, ..Caller::new(who(asked, actor), channel) };
         let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
-        self.tally.note(operation, &entry.actor, &outcome, recorded(entry, &outcome, plan));
+        let recorded = recorded(entry, &outcome, plan);
+        self.tally.note_times(operation, &entry.actor, &outcome, (recorded, times));
         if self.tally.wants(operation, &outcome) {
             self.tally.keep(sample(entry, operation, (entry.actor.clone(), asked.target.id()), &outcome));
         }

@@ -7,16 +7,16 @@ use serde_json::Value;
 use super::draft::{Draft, Drafted};
 use super::note::{ask_once, note};
 use super::operation::{Act, Call, Entry, Spec};
-use super::perform::{Idem, Reply, denial, reply};
+use super::perform::{Idem, Reply, reply};
 use super::permit::Grant;
 use super::reader::Reader;
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, chain, hold, outbox, pool, rate, replay, rule};
+use super::{admit, chain, hold, outbox, pool, replay, rule};
 use crate::log::append;
 use crate::log::record::{self, Decision, GateNote};
 use crate::policy::Ruling;
-use crate::store::fold::fold;
+use crate::store::fold::{Touched, fold};
 use crate::store::{approvals, idem};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
@@ -75,12 +75,12 @@ struct Broken {
 }
 
 /// What everything that one call records has in common.
-struct Record<'a> {
-    caller: &'a Caller,
-    decision: Decision,
-    gate: GateNote,
-    idem: Option<[u8; 32]>,
-    now: Time,
+pub(super) struct Record<'a> {
+    pub caller: &'a Caller,
+    pub decision: Decision,
+    pub gate: GateNote,
+    pub idem: Option<[u8; 32]>,
+    pub now: Time,
 }
 
 impl<'a> Record<'a> {
@@ -91,7 +91,7 @@ impl<'a> Record<'a> {
 }
 
 /// What ends a job, and what ends the whole transaction with it.
-enum Halt {
+pub(super) enum Halt {
     Job(Stop),
     Transaction(Fault),
 }
@@ -130,11 +130,6 @@ impl Writer {
         }
     }
 
-    fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
-        let Refused { caller, entry, target, input, ruling } = refused;
-        Err(self.deny(caller, entry, (target, input.as_ref()), ruling, None, now)?)
-    }
-
     /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
     fn told(&mut self, told: Told, now: Time) -> Result<Reply, Halt> {
         let Told { caller, entry, target, input, ruling, events, reply } = told;
@@ -160,12 +155,14 @@ impl Writer {
         if !spec.route.stops {
             self.room.suffices()?;
         }
+        let before = self.tail.size();
         let outcome = match self.decide(&caller, entry, &value, act, key, now) {
             Ok(reply) => Ok(reply),
             Err(Halt::Job(stop)) => Err(stop),
             Err(fatal) => return Err(fatal),
         };
-        if let Some(key) = &key {
+        // An answer without an entry of its own, such as that it waits already, is given anew.
+        if let Some(key) = key.as_ref().filter(|_| self.tail.size() > before) {
             replay::keep(&self.conn, key, asked, spec, &outcome, now).map_err(Halt::Transaction)?;
         }
         Ok(outcome?)
@@ -311,59 +308,36 @@ impl Writer {
         Ok(Reply { decision: self.newest(), ..reply(&self.world, spec, done) })
     }
 
-    /// Records a refusal and returns what its caller is told.
-    fn deny(
-        &mut self,
-        caller: &Caller,
-        entry: &Entry,
-        (target, input): (&Target, Option<&Value>),
-        ruling: &Ruling,
-        idem: Option<[u8; 32]>,
-        now: Time,
-    ) -> Result<Halt, Halt> {
-        self.room.suffices()?;
-        rate::refused(&self.world, caller, now)?;
-        let spec = &entry.spec;
-        let fault = match ruling {
-            Ruling::Deny { fault, .. } => fault.clone(),
-            _ => None,
-        };
-        let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
-        let event = Event::Denied { operation, target: target.id(), reason, fault };
-        let mut gate = note(&self.world, entry, caller, (target, input.unwrap_or(&Value::Null)), &[], ruling);
-        if input.is_none() {
-            // A question that cannot be asked again.
-            gate.asked = None;
-        }
-        let record = Record { caller, decision: Decision::Deny, gate, idem, now };
-        self.record(vec![Drafted { event, behalf: None }], &record)?;
-        Ok(Refusal { decision: self.newest(), ..denial(spec, ruling) }.into())
-    }
-
     /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
     /// be appended ends the transaction.
-    fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>) -> Result<(), Halt> {
+    pub(super) fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>) -> Result<(), Halt> {
         let mut entries: Vec<record::Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
         let at = record.now.max(self.tail.ts());
         entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
         ask_once(&mut entries);
         let before = self.world.clone();
         self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
-        if let Err(fault) = self.fold_all(&entries, record.now) {
-            self.conn.execute_batch("ROLLBACK TO job; RELEASE job")?;
-            self.world = before;
-            return Err(fault.into());
-        }
+        let moves = match self.fold_all(&entries, record.now) {
+            Ok(moves) => moves,
+            Err(fault) => {
+                self.conn.execute_batch("ROLLBACK TO job; RELEASE job")?;
+                self.world = before;
+                return Err(fault.into());
+            }
+        };
         self.conn.prepare_cached("RELEASE job")?.execute([])?;
+        if moves {
+            self.tell_all_repeats(record.now).map_err(Halt::Transaction)?;
+        }
         entries.iter().try_for_each(|entry| self.append(entry, record.now)).map_err(Halt::Transaction)
     }
 
     /// The number of the event that was recorded last.
-    fn newest(&self) -> Option<i64> {
+    pub(super) fn newest(&self) -> Option<i64> {
         i64::try_from(self.tail.size()).ok()
     }
 
-    fn entry(&self, drafted: Drafted, record: &Record<'_>) -> record::Entry {
+    pub(super) fn entry(&self, drafted: Drafted, record: &Record<'_>) -> record::Entry {
         let (caller, gate) = match &drafted.behalf {
             Some(behalf) => (&behalf.caller, &behalf.gate),
             None => (record.caller, &record.gate),
@@ -378,16 +352,19 @@ impl Writer {
         }
     }
 
-    fn fold_all(&mut self, entries: &[record::Entry], now: Time) -> Result<(), Fault> {
+    /// Whether what decisions read has changed.
+    fn fold_all(&mut self, entries: &[record::Entry], now: Time) -> Result<bool, Fault> {
         let at = now.max(self.tail.ts());
+        let mut moves = false;
         for entry in entries {
             let touched = fold(&self.conn, at, &entry.actor, &entry.event)?;
             self.world.touch(&self.conn, &touched)?;
+            moves |= !matches!(touched, Touched::Nothing);
         }
-        Ok(())
+        Ok(moves)
     }
 
-    fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {
+    pub(super) fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {
         self.tail.append(&self.conn, entry, now, self.entropy.bytes32())?;
         if let Event::ContextForgotten { events, .. } = &entry.event {
             self.erased = true;

@@ -25,6 +25,7 @@ use super::lock::{self, Holder, Lock, Tried};
 use super::operation::Entry;
 use super::perform::Gate;
 use super::queue::{self, Queue};
+use super::repeats::Repeats;
 use super::room::Room;
 use super::schema::schema;
 use super::vault::Vault;
@@ -189,6 +190,7 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         reopen: reopener(options.path.clone(), world.instance.ulid.clone()),
         guard,
         room: Room::new(&options.path, options.low_water),
+        repeats: Repeats::default(),
         swept: tail_ts,
         healthy: true,
         writes: Arc::clone(&world.writes),

@@ -1,5 +1,5 @@
 //! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and each
-//! actor's refusals, which are recorded, so that nobody fills the log with what they may not do.
+//! actor's refusals that are recorded, so that nobody fills the log with what they may not do.
 
 use super::world::World;
 use crate::policy::limits::Rate;
@@ -8,8 +8,8 @@ use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal};
 use crate::types::time::{SECOND, Time};
 
-/// Refusals of one actor that are recorded in a minute. What is refused beyond them is answered 429 and leaves no entry; what
-/// is allowed goes on.
+/// Entries that one actor's refusals lead to in a minute. What is refused beyond them is answered 429 and leaves none; what is
+/// allowed goes on, and so do refusals that are only counted.
 const REFUSALS: u32 = 300;
 const MINUTE: i64 = 60 * SECOND;
 
@@ -39,11 +39,13 @@ pub(super) fn count(world: &World, caller: &Caller, operation: &str, now: Time) 
     Ok(())
 }
 
-/// Counts a refusal that is about to be recorded.
+/// Counts an entry that a refusal is about to lead to. All who come without a token share one count.
 pub(super) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
-    let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
-    world.rates.count((None, actor.clone()), REFUSALS, MINUTE, now).map_err(|seconds| {
-        let message = format!("refused, as {REFUSALS} calls were in this minute; try again in {seconds} s");
+    if matches!(caller.who, Who::Server) {
+        return Ok(());
+    }
+    world.rates.count((None, caller.actor()), REFUSALS, MINUTE, now).map_err(|seconds| {
+        let message = format!("refused, as {REFUSALS} others were in this minute; try again in {seconds} s");
         Refusal {
             retry_after: Some(seconds),
             policy: Some(world.stamp.seq),

@@ -1,5 +1,5 @@
-//! The same `Idempotency-Key` again: the stored answer, and no second effect. Kept are answers with a record behind
-//! them: done, denied, waiting. Anything else had no effect and is simply asked again.
+//! The same `Idempotency-Key` again: the stored answer, and no second effect. Kept are answers with an entry of
+//! their own: done, denied, waiting. Anything else had no effect and is simply asked again.
 
 use hmac::{Hmac, KeyInit, Mac};
 use rusqlite::Connection;

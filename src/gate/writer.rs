@@ -17,6 +17,7 @@ use super::guard::Guard;
 use super::operation::Entry;
 use super::perform::Reply;
 use super::queue::Job;
+use super::repeats::Repeats;
 use super::room::Room;
 use super::world::World;
 use crate::log::append::{self, Tail};
@@ -77,6 +78,8 @@ pub(super) struct Writer {
     pub guard: Guard,
     /// Whether the disk has room for more.
     pub room: Room,
+    /// Refusals that equal ones are counted with.
+    pub repeats: Repeats,
     /// When old answers were last deleted.
     pub swept: Time,
     pub healthy: bool,
@@ -171,6 +174,7 @@ impl Writer {
         self.room.look();
         self.guard.untouched(&self.conn)?;
         self.tail.fence(&self.conn)?;
+        self.tell_repeats(now)?;
         work(self, now)?;
         self.sweep(now)?;
         let after = self.tail.size();
@@ -206,7 +210,9 @@ impl Writer {
             return Err(Fault::Broken("another program has taken over the state file".into()));
         }
         let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+        let head_size = head.size;
         self.world = World::load(&conn, self.world.ground(), head)?;
+        self.repeats.keep(head_size);
         self.conn = conn;
         self.tail = tail;
         self.healthy = true;
@@ -227,7 +233,7 @@ impl Writer {
             self.forget_pages();
         }
         let now = self.clock.now();
-        if self.healthy && self.tail.publish_due(now) {
+        if self.healthy && (self.tail.publish_due(now) || self.repeats.are_due(now)) {
             let published = self.transaction(|writer, now| writer.tail.publish_newest(&writer.conn, now));
             if let Err(why) = published {
                 tracing::error!(%why, "a checkpoint could not be published");
@@ -236,7 +242,10 @@ impl Writer {
     }
 
     fn stop(mut self) -> Connection {
-        let last = self.transaction(|writer, now| writer.tail.publish_newest(&writer.conn, now));
+        let last = self.transaction(|writer, now| {
+            writer.tell_all_repeats(now)?;
+            writer.tail.publish_newest(&writer.conn, now)
+        });
         if let Err(why) = last {
             tracing::error!(%why, "the last checkpoint could not be published");
         }

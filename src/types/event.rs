@@ -134,8 +134,16 @@ events! {
     TokenExpired = "token_expired" { id: Id, holder: ActorId, }
     /// A kill switch was engaged or released.
     KillSwitch = "kill_switch" { scope: KillScope, engaged: bool, reason: String, }
-    /// The gate refused an operation.
-    Denied = "denied" { operation: String, target: String, reason: String, fault: Option<String>, }
+    /// The gate refused an operation; with a `count`, as often again within a second of the entry before.
+    Denied = "denied" {
+        operation: String, target: String, reason: String, fault: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_at: Option<Time>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_at: Option<Time>,
+    }
     /// Another program asked for a decision about the company's own types.
     AccessDecided = "access_decided" hides "asked" {
         subject: String, action: String, resource: String, decision: bool, needs_approval: Vec<String>,

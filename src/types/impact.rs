@@ -63,12 +63,17 @@ impl Row {
 
 impl Matrix {
     pub fn note(&mut self, before: Decision, after: Decision) {
+        self.note_times(before, after, 1);
+    }
+
+    /// So many decisions that came out alike.
+    pub fn note_times(&mut self, before: Decision, after: Decision, times: u64) {
         let row = match before {
             Decision::Allow => &mut self.allow,
             Decision::NeedsApproval => &mut self.needs_approval,
             Decision::Deny => &mut self.deny,
         };
-        *row.cell(after) += 1;
+        *row.cell(after) += times;
     }
 
     pub fn add(&mut self, other: &Matrix) {

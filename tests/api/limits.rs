@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use ok::gate::refold;
 use ok::policy::Bundle;
 use serde_json::json;
 
-use crate::harness::Test;
+use crate::harness::{Answer, Test};
 
 fn with(limits: &str) -> Bundle {
     let mut bundle = Bundle::built_in();
@@ -40,25 +41,99 @@ async fn over_a_rate_limit_an_actor_is_told_when_to_come_back_and_nobody_else_is
     assert_eq!(test.get("/me", &mia).await.status, 200);
 }
 
+/// Refusals of one's own, so that no two are equal.
+async fn refused(test: &Test, who: &str, tool: &str) -> Answer {
+    test.post("/kill", who, json!({ "scope": format!("tool:{tool}"), "reason": "r" })).await
+}
+
 #[tokio::test]
 async fn nobody_fills_the_log_with_what_they_may_not_do() {
     let test = Test::new().await;
     let (mia, max) = (test.add("mia", "person", json!({})).await, test.add("max", "person", json!({})).await);
-    let refused = async |who: &str| test.post("/kill", who, json!({ "scope": "global", "reason": "r" })).await;
     let before = test.last_seq().await;
-    for _ in 0..300 {
-        assert_eq!(refused(&mia).await.status, 403);
+    for tool in 0..300 {
+        assert_eq!(refused(&test, &mia, &format!("t{tool}")).await.status, 403);
     }
     assert_eq!(test.last_seq().await, before + 300);
     test.clock.advance(20_000);
-    let over = refused(&mia).await;
-    assert!(over.error().starts_with("429 rate_limited refused, as 300 calls were in this minute"), "{}", over.error());
+    let over = refused(&test, &mia, "more").await;
+    assert!(
+        over.error().starts_with("429 rate_limited refused, as 300 others were in this minute"),
+        "{}",
+        over.error()
+    );
     assert!(over.header("retry-after").parse::<u64>().unwrap() <= 40);
     assert_eq!(test.last_seq().await, before + 300, "what is refused beyond is not recorded");
     assert_eq!(test.get("/me", &mia).await.status, 200, "what is allowed goes on");
-    assert_eq!(refused(&max).await.status, 403, "others have their own");
+    assert_eq!(refused(&test, &max, "more").await.status, 403, "others have their own");
     test.clock.advance(40_000);
-    assert_eq!(refused(&mia).await.status, 403);
+    assert_eq!(refused(&test, &mia, "more").await.status, 403);
+}
+
+#[tokio::test]
+async fn equal_refusals_within_a_second_are_two_entries_and_one_of_them_counts() {
+    let test = Test::new().await;
+    let (mia, max) = (test.add("mia", "person", json!({})).await, test.add("max", "person", json!({})).await);
+    let other = test.token("mia", json!({})).await;
+    let before = test.last_seq().await;
+    let first = refused(&test, &mia, "mail").await;
+    test.clock.advance(300);
+    let again = refused(&test, &mia, "mail").await;
+    assert_eq!((again.error(), again.header("ok-decision")), (first.error(), first.header("ok-decision")));
+    test.clock.advance(600);
+    for _ in 0..212 {
+        assert_eq!(refused(&test, &mia, "mail").await.status, 403);
+    }
+    assert_eq!(test.last_seq().await, before + 1, "the first was recorded at once");
+    // Another question, another actor, another token: other refusals.
+    refused(&test, &mia, "db").await;
+    refused(&test, &max, "mail").await;
+    refused(&test, &other, "mail").await;
+    assert_eq!(test.last_seq().await, before + 4);
+
+    test.clock.advance(100);
+    let later = refused(&test, &mia, "mail").await;
+    assert_ne!(later.header("ok-decision"), first.header("ok-decision"), "after a second it is recorded again");
+    let events = test.get(&format!("/events?since={}", before + 4), &test.admin).await.json()["events"].clone();
+    let told = json!({
+        "type": "denied", "operation": "kill", "target": "tool:mail", "reason": "no policy permits it", "fault": null,
+        "count": 213, "first_at": "2026-11-20T09:00:00.3Z", "last_at": "2026-11-20T09:00:00.9Z",
+    });
+    assert_eq!(
+        (&events[0]["event"], &events[0]["actor"], &events[0]["decision"]),
+        (&told, &json!("mia"), &json!("deny"))
+    );
+    assert_eq!((&events[1]["event"]["count"], events.as_array().unwrap().len()), (&json!(null), 2));
+
+    // What decisions hang on is only changed once everything that was decided before is told.
+    refused(&test, &mia, "mail").await;
+    test.post("/actors", &test.admin, json!({ "id": "new", "kind": "person" })).await;
+    assert_eq!(test.newest(2).await, ["denied", "actor_added"]);
+    // A stop tells what was counted until then.
+    refused(&test, &max, "mail").await;
+    refused(&test, &max, "mail").await;
+    let test = test.reopened().await;
+    assert_eq!(test.event().await["event"]["count"], 1);
+    assert!(test.verdict().ok);
+    let replayed = test.post("/policy/diff", &test.admin, json!({ "files": Bundle::built_in().files })).await.json();
+    let matrix = &replayed["impact"]["matrix"];
+    assert_eq!(matrix["deny"], json!({ "allow": 0, "needs_approval": 0, "deny": 221 }), "each call counts: {replayed}");
+}
+
+#[tokio::test]
+async fn a_counted_refusal_is_not_kept_for_its_idempotency_key() {
+    let test = Test::new().await;
+    let mia = test.add("mia", "person", json!({})).await;
+    let call = async |key: &str| {
+        let bearer = format!("Bearer {mia}");
+        let headers = [("authorization", &*bearer), ("content-type", "application/json"), ("idempotency-key", key)];
+        test.raw("POST", "/kill", &headers, json!({ "scope": "global", "reason": "r" }).to_string()).await
+    };
+    let first = call("key-1").await;
+    assert_eq!(call("key-1").await.header("idempotent-replayed"), "true");
+    let second = call("key-2").await;
+    assert_eq!((second.error(), call("key-2").await.header("idempotent-replayed")), (first.error(), ""));
+    assert_eq!(refold::compare(&test.file()).unwrap(), [], "an answer that is kept has its entry");
 }
 
 #[tokio::test]

@@ -63,14 +63,14 @@ struct Names {
 }
 
 impl Names {
-    fn note(&mut self, name: &str, outcome: &Outcome) {
+    fn note(&mut self, name: &str, outcome: &Outcome, times: u64) {
         let (before, after) = (outcome.before.decision, outcome.after.decision);
         if let Some(matrix) = self.by_name.get_mut(name) {
-            matrix.note(before, after);
+            matrix.note_times(before, after, times);
         } else if self.by_name.len() < TRACKED {
-            self.by_name.entry(name.to_owned()).or_default().note(before, after);
+            self.by_name.entry(name.to_owned()).or_default().note_times(before, after, times);
         } else {
-            self.untracked += 1;
+            self.untracked += times;
         }
     }
 
@@ -97,21 +97,27 @@ impl Names {
 impl Tally {
     /// One decision that was asked again. `recorded` is what the log says that it came to.
     pub fn note(&mut self, operation: &str, actor: &str, outcome: &Outcome, recorded: Decision) {
-        let (before, after) = (outcome.before.decision, outcome.after.decision);
-        self.matrix.note(before, after);
-        self.recorded_otherwise += u64::from(recorded != before);
-        if before == after {
-            self.other_approvals += u64::from(outcome.before.approvals != outcome.after.approvals);
-            return;
-        }
-        self.operations.note(operation, outcome);
-        self.actors.note(actor, outcome);
-        outcome.policies.iter().for_each(|policy| self.policies.note(policy, outcome));
+        self.note_times(operation, actor, outcome, (recorded, 1));
     }
 
-    /// One decision that cannot be asked again, and why.
-    pub fn skip(&mut self, why: &'static str) {
-        *self.unreplayable.entry(why).or_default() += 1;
+    /// So many equal decisions, of which one was asked again.
+    pub fn note_times(&mut self, operation: &str, actor: &str, outcome: &Outcome, (recorded, times): (Decision, u64)) {
+        let (before, after) = (outcome.before.decision, outcome.after.decision);
+        self.matrix.note_times(before, after, times);
+        self.recorded_otherwise += if recorded == before { 0 } else { times };
+        if before == after {
+            let others = outcome.before.approvals != outcome.after.approvals;
+            self.other_approvals += if others { times } else { 0 };
+            return;
+        }
+        self.operations.note(operation, outcome, times);
+        self.actors.note(actor, outcome, times);
+        outcome.policies.iter().for_each(|policy| self.policies.note(policy, outcome, times));
+    }
+
+    /// So many equal decisions that cannot be asked again, and why.
+    pub fn skip(&mut self, why: &'static str, times: u64) {
+        *self.unreplayable.entry(why).or_default() += times;
     }
 
     /// Whether a sample of this would be kept.
