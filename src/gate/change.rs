@@ -10,14 +10,16 @@ use super::operation::{Act, Call, Entry, Spec};
 use super::perform::{Idem, Reply, reply};
 use super::permit::Grant;
 use super::reader::Reader;
+use super::replay::{self, Keyed};
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, chain, hold, outbox, pool, replay, rule};
-use crate::log::append;
+use super::{admit, chain, hold, outbox, pool, rule};
 use crate::log::record::{self, Decision, GateNote};
+use crate::log::{append, read};
 use crate::policy::Ruling;
+use crate::store::approvals;
 use crate::store::fold::{Touched, fold};
-use crate::store::{approvals, idem};
+use crate::store::idem::{self, Kept};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
 use crate::types::event::Event;
@@ -62,7 +64,7 @@ struct Wait<'a> {
     input: &'a Value,
     target: &'a Target,
     ruling: &'a Ruling,
-    idem: Option<[u8; 32]>,
+    idem: Option<Keyed>,
     now: Time,
 }
 
@@ -79,12 +81,12 @@ pub(super) struct Record<'a> {
     pub caller: &'a Caller,
     pub decision: Decision,
     pub gate: GateNote,
-    pub idem: Option<[u8; 32]>,
+    pub idem: Option<Keyed>,
     pub now: Time,
 }
 
 impl<'a> Record<'a> {
-    fn allowed(caller: &'a Caller, gate: GateNote, idem: Option<[u8; 32]>, now: Time) -> Record<'a> {
+    fn allowed(caller: &'a Caller, gate: GateNote, idem: Option<Keyed>, now: Time) -> Record<'a> {
         let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
         Record { caller, decision, gate, idem, now }
     }
@@ -137,7 +139,7 @@ impl Writer {
         let caller = admit::still(&self.world, caller, &entry.spec, now)?;
         let gate = note(&self.world, entry, &caller, (&target, &input), &[], &ruling);
         let drafted = events.into_iter().map(|event| Drafted { event, behalf: None }).collect();
-        self.record(drafted, &Record::allowed(&caller, gate, None, now))?;
+        self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
         Ok(Reply { decision: self.newest(), ..reply })
     }
 
@@ -147,6 +149,7 @@ impl Writer {
         let caller = admit::still(&self.world, caller, spec, now)?;
         let key = idem.and_then(|idem| replay::key(&self.world.instance.sealing, &caller, spec, &idem));
         let asked = replay::fingerprint(&value)?;
+        let keyed = key.map(|key| Keyed { key, asked });
         if let Some(key) = &key
             && let Some(kept) = idem::get(&self.conn, key, now)?
         {
@@ -155,17 +158,7 @@ impl Writer {
         if !spec.route.stops {
             self.room.suffices()?;
         }
-        let before = self.tail.size();
-        let outcome = match self.decide(&caller, entry, &value, act, key, now) {
-            Ok(reply) => Ok(reply),
-            Err(Halt::Job(stop)) => Err(stop),
-            Err(fatal) => return Err(fatal),
-        };
-        // An answer without an entry of its own, such as that it waits already, is given anew.
-        if let Some(key) = key.as_ref().filter(|_| self.tail.size() > before) {
-            replay::keep(&self.conn, key, asked, spec, &outcome, now).map_err(Halt::Transaction)?;
-        }
-        Ok(outcome?)
+        self.decide(&caller, entry, &value, act, keyed, now)
     }
 
     fn decide(
@@ -174,7 +167,7 @@ impl Writer {
         entry: &'static Entry,
         input: &Value,
         act: Box<dyn Act>,
-        idem: Option<[u8; 32]>,
+        idem: Option<Keyed>,
         now: Time,
     ) -> Result<Reply, Halt> {
         let target = act.target(&Reader::held(&self.conn, &self.world, caller, now))?;
@@ -234,8 +227,9 @@ impl Writer {
         let events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
         let gate = note(&self.world, entry, caller, (target, input), &[], ruling);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
-        self.record(events.into_iter().map(|event| Drafted { event, behalf: None }).collect(), &record)?;
         let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
+        let kept = replay::refused(idem, spec, &waits);
+        self.record(events.into_iter().map(|event| Drafted { event, behalf: None }).collect(), &record, kept)?;
         Err(Refusal { decision: self.newest(), ..waits }.into())
     }
 
@@ -304,17 +298,22 @@ impl Writer {
             (done, draft.into_outcome())
         };
         drafted.events.extend(uses.into_iter().map(|event| Drafted { event, behalf: None }));
-        self.record(drafted.events, record)?;
+        let kept = replay::done(record.idem, spec, &done.body)?;
+        self.record(drafted.events, record, kept)?;
         Ok(Reply { decision: self.newest(), ..reply(&self.world, spec, done) })
     }
 
     /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
-    /// be appended ends the transaction.
-    pub(super) fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>) -> Result<(), Halt> {
+    /// be appended ends the transaction. An answer is kept with the first of its entries, which says what it is; one without
+    /// an entry, such as that a call waits already, is given anew.
+    pub(super) fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>, kept: Option<Kept>) -> Result<(), Halt> {
         let mut entries: Vec<record::Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
         let at = record.now.max(self.tail.ts());
         entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
         ask_once(&mut entries);
+        if let (Some(first), Some(kept)) = (entries.first_mut(), &kept) {
+            first.gate.answer = Some(hex::encode(kept.digest()));
+        }
         let before = self.world.clone();
         self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
         let moves = match self.fold_all(&entries, record.now) {
@@ -328,6 +327,9 @@ impl Writer {
         self.conn.prepare_cached("RELEASE job")?.execute([])?;
         if moves {
             self.tell_all_repeats(record.now).map_err(Halt::Transaction)?;
+        }
+        if let Some(kept) = kept.filter(|_| !entries.is_empty()) {
+            idem::keep(&self.conn, &kept, at).map_err(|error| Halt::Transaction(error.into()))?;
         }
         entries.iter().try_for_each(|entry| self.append(entry, record.now)).map_err(Halt::Transaction)
     }
@@ -347,7 +349,7 @@ impl Writer {
             event: drafted.event,
             decision: record.decision,
             policy: self.world.stamp.clone(),
-            idem: record.idem,
+            idem: record.idem.map(|keyed| keyed.key),
             gate: gate.clone(),
         }
     }
@@ -368,8 +370,16 @@ impl Writer {
         self.tail.append(&self.conn, entry, now, self.entropy.bytes32())?;
         if let Event::ContextForgotten { events, .. } = &entry.event {
             self.erased = true;
-            events.iter().try_for_each(|seq| append::erase(&self.conn, *seq))?;
+            events.iter().try_for_each(|seq| self.erase(*seq))?;
         }
         Ok(())
+    }
+
+    /// Erases what an entry holds, and the answer that was kept with it.
+    fn erase(&self, seq: i64) -> Result<(), Fault> {
+        read::decided(&self.conn, seq - 1, seq, &mut |entry| {
+            entry.idem.iter().try_for_each(|key| Ok(idem::forget(&self.conn, key)?))
+        })?;
+        append::erase(&self.conn, seq)
     }
 }

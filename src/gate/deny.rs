@@ -9,10 +9,12 @@ use super::operation::Entry;
 use super::perform::{Reply, denial};
 use super::rate;
 use super::repeats::Key;
+use super::replay::{self, Keyed};
 use super::target::Target;
 use super::writer::Writer;
 use crate::log::record::{self, Decision};
 use crate::policy::Ruling;
+use crate::store::idem::Kept;
 use crate::types::caller::Caller;
 use crate::types::event::Event;
 use crate::types::refusal::{Fault, Refusal};
@@ -31,7 +33,7 @@ impl Writer {
         entry: &Entry,
         (target, input): (&Target, Option<&Value>),
         ruling: &Ruling,
-        idem: Option<[u8; 32]>,
+        idem: Option<Keyed>,
         now: Time,
     ) -> Result<Halt, Halt> {
         self.room.suffices()?;
@@ -49,12 +51,13 @@ impl Writer {
             gate.asked = None;
         }
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
-        let decision = self.record_once(event, &record)?;
-        Ok(Refusal { decision, ..denial(spec, ruling) }.into())
+        let refusal = denial(spec, ruling);
+        let decision = self.record_once(event, &record, replay::refused(idem, spec, &refusal))?;
+        Ok(Refusal { decision, ..refusal }.into())
     }
 
     /// The number of the entry that holds the refusal.
-    fn record_once(&mut self, event: Event, record: &Record<'_>) -> Result<Option<i64>, Halt> {
+    fn record_once(&mut self, event: Event, record: &Record<'_>, kept: Option<Kept>) -> Result<Option<i64>, Halt> {
         let (caller, now) = (record.caller, record.now);
         let entry = self.entry(Drafted { event, behalf: None }, record);
         let key = Key::of(caller, &entry)?;
@@ -62,7 +65,7 @@ impl Writer {
             return Ok(Some(seq));
         }
         rate::refused(&self.world, caller, now)?;
-        self.record(vec![Drafted { event: entry.event.clone(), behalf: None }], record)?;
+        self.record(vec![Drafted { event: entry.event.clone(), behalf: None }], record, kept)?;
         let newest = self.newest();
         if let Some(seq) = newest {
             self.repeats.begin(key, entry, seq, now);

@@ -33,6 +33,7 @@ pub(super) fn note(
         channel: caller.channel.name().to_owned(),
         policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
         on_behalf_of: chain::behalf(world, caller),
+        answer: None,
         asked: Some(Asked {
             by,
             scopes,

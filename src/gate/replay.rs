@@ -2,7 +2,6 @@
 //! their own: done, denied, waiting. Anything else had no effect and is simply asked again.
 
 use hmac::{Hmac, KeyInit, Mac};
-use rusqlite::Connection;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -11,11 +10,19 @@ use super::perform::{Idem, Reply};
 use super::rule;
 use super::target::Target;
 use super::world::World;
-use crate::store::idem::{self, Kept};
+use crate::store::idem::Kept;
 use crate::types::caller::Caller;
 use crate::types::canonical;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::time::Time;
+
+/// A request that came with a key.
+#[derive(Clone, Copy)]
+pub(super) struct Keyed {
+    pub key: [u8; 32],
+    /// SHA-256 of what it asks.
+    pub asked: [u8; 32],
+}
 
 /// Keys are kept as HMACs, bound to who used them where.
 pub(super) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) -> Option<[u8; 32]> {
@@ -56,29 +63,18 @@ pub(super) fn answer(world: &World, caller: &Caller, kept: Kept, asked: &[u8; 32
     })
 }
 
-/// Keeps an answer that has a record behind it.
-pub(super) fn keep(
-    conn: &Connection,
-    key: &[u8; 32],
-    request: [u8; 32],
-    spec: &Spec,
-    outcome: &Result<Reply, Stop>,
-    now: Time,
-) -> Result<(), Fault> {
-    let (status, body) = match outcome {
-        Ok(reply) => (reply.status, without(&reply.body, spec.route.secret)?),
-        // What waits with a secret for an answer is carried out by a later call: that one is not answered from here.
-        Err(Stop::Refused(refusal)) if refusal.code == Code::NeedsApproval && spec.route.secret.is_some() => {
-            return Ok(());
-        }
-        Err(Stop::Refused(refusal))
-            if matches!(refusal.code, Code::Denied | Code::NotApprover | Code::NeedsApproval) =>
-        {
-            (refusal.code.status(), refusal.body())
-        }
-        Err(_) => return Ok(()),
-    };
-    Ok(idem::keep(conn, key, &Kept { request, status, body }, now)?)
+/// The answer to keep with the record of what was done.
+pub(super) fn done(idem: Option<Keyed>, spec: &Spec, body: &[u8]) -> Result<Option<Kept>, Fault> {
+    let Some(Keyed { key, asked: request }) = idem else { return Ok(None) };
+    Ok(Some(Kept { key, request, status: spec.route.status, body: without(body, spec.route.secret)? }))
+}
+
+/// The answer to keep with the record of a refusal or a wait.
+pub(super) fn refused(idem: Option<Keyed>, spec: &Spec, refusal: &Refusal) -> Option<Kept> {
+    // What waits with a secret for an answer is carried out by a later call: that one is not answered from here.
+    let is_later = refusal.code == Code::NeedsApproval && spec.route.secret.is_some();
+    let Keyed { key, asked: request } = idem.filter(|_| !is_later)?;
+    Some(Kept { key, request, status: refusal.code.status(), body: refusal.body() })
 }
 
 /// An answer without the field that is shown only once.

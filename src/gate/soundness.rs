@@ -1,16 +1,19 @@
 //! What of a state file the log does not account for, beside the tables that are a fold of it: its schema, its indexes, the key
 //! that was made with it, and the answers that are kept to be given again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::open::SCHEMAS;
 use super::refold::Difference;
 use crate::log::read;
-use crate::store::shape;
+use crate::log::record::GateNote;
+use crate::store::{idem, shape};
 use crate::types::refusal::Fault;
+use crate::types::time::Time;
 
 /// Problems of the file's pages and indexes that are told.
 const MOST: u32 = 100;
@@ -70,23 +73,38 @@ fn head(conn: &Connection) -> Result<Option<Difference>, Fault> {
     })
 }
 
-/// An answer is kept with the record of what it answers: entries carry the key under which it is kept.
+/// An answer is kept with the record of what it answers, which holds its digest, for as long as it is given again. One too
+/// many would be told to whoever asks; without one, what was done would be done again.
 fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
-    let mut rows = conn.prepare("SELECT key, status FROM idem ORDER BY key")?;
-    let rows = rows.query_map([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?)))?;
-    let mut kept = rows.collect::<Result<BTreeMap<_, _>, _>>()?;
-    if kept.is_empty() {
-        return Ok(Vec::new());
-    }
-    // A key may have been used before, for something else.
-    let mut answered = BTreeSet::new();
-    read::decided(conn, 0, read::last_seq(conn)?, &mut |entry| {
+    let last = read::last_seq(conn)?;
+    let Some(newest) = (last > 0).then(|| read::one(conn, last)).transpose()? else { return Ok(Vec::new()) };
+    let begun = newest.at.plus_ms(-idem::KEPT_MS);
+    let mut given: BTreeMap<Vec<u8>, (String, Time)> = BTreeMap::new();
+    read::decided(conn, read::last_until(conn, begun)?, last, &mut |entry| {
         let Some(key) = entry.idem else { return Ok(()) };
-        if kept.get(&key).is_some_and(|status| entry.decision.answers(*status)) {
-            answered.insert(key);
+        let Some(payload) = entry.payload else { return Ok(()) };
+        if let Some(answer) = serde_json::from_slice::<Payload>(&payload)?.gate.answer {
+            given.insert(key, (answer, entry.at.plus_ms(idem::KEPT_MS)));
         }
         Ok(())
     })?;
-    kept.retain(|key, _| !answered.contains(key));
-    Ok(kept.into_keys().map(|key| told("idem", hex::encode(key), "is an answer that no entry was given")).collect())
+    let mut found = Vec::new();
+    for (key, digest, until) in idem::beyond(conn, newest.at)? {
+        let message = match given.remove(&key) {
+            None => "is an answer that no entry was given",
+            Some((answer, end)) if digest.map(hex::encode).as_ref() == Some(&answer) && until == end => continue,
+            Some(_) => "is not the answer that was recorded",
+        };
+        found.push(told("idem", hex::encode(key), message));
+    }
+    found.extend(
+        given.into_keys().map(|key| told("idem", hex::encode(key), "is missing: a retry would be carried out")),
+    );
+    Ok(found)
+}
+
+/// What of a payload tells the answer.
+#[derive(Deserialize)]
+struct Payload {
+    gate: GateNote,
 }

@@ -223,7 +223,7 @@ impl Writer {
     fn sweep(&mut self, now: Time) -> Result<(), Fault> {
         if now.0 >= self.swept.0 + SWEEP_MS {
             self.swept = now;
-            idem::forget_old(&self.conn, now)?;
+            idem::forget_old(&self.conn, self.tail.ts())?;
         }
         Ok(())
     }

@@ -241,6 +241,16 @@ pub fn decided(
     Ok(())
 }
 
+/// The number of the newest entry of this time or before; 0 where there is none. Times never go back.
+pub fn last_until(conn: &Connection, at: Time) -> Result<i64, Fault> {
+    let (mut below, mut above) = (0, last_seq(conn)? + 1);
+    while above - below > 1 {
+        let middle = below + (above - below) / 2;
+        if one(conn, middle)?.at <= at { below = middle } else { above = middle }
+    }
+    Ok(below)
+}
+
 /// The newest event number.
 pub fn last_seq(conn: &Connection) -> Result<i64, Fault> {
     Ok(conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM log_entry")?.query_row([], |row| row.get(0))?)

@@ -28,17 +28,6 @@ pub enum Decision {
     System,
 }
 
-impl Decision {
-    /// Whether an answer of this HTTP status goes with it.
-    pub fn answers(self, status: i64) -> bool {
-        match self {
-            Decision::Allow | Decision::System => (200..300).contains(&status),
-            Decision::Deny => status == 403,
-            Decision::NeedsApproval => status == 202,
-        }
-    }
-}
-
 /// Which policy decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyStamp {
@@ -68,6 +57,9 @@ pub struct GateNote {
     /// All on whose behalf it was done, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ActorId>,
+    /// SHA-256 of the answer that is kept for the request's idempotency key, hex; on the first event of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// The question, on the first of the events that one decision leads to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,

@@ -1,7 +1,8 @@
 //! Answers kept for the same Idempotency-Key. A row is written in the transaction of the effect, so there is never an
 //! effect without its answer.
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use sha2::{Digest as _, Sha256};
 
 use crate::types::time::{DAY, Time};
 
@@ -9,21 +10,49 @@ use crate::types::time::{DAY, Time};
 pub const KEPT_MS: i64 = DAY;
 
 pub struct Kept {
+    /// HMAC of the key, bound to who used it where.
+    pub key: [u8; 32],
     /// SHA-256 of the request that the answer belongs to.
     pub request: [u8; 32],
     pub status: u16,
     pub body: Vec<u8>,
 }
 
+impl Kept {
+    /// What the log holds of it.
+    pub fn digest(&self) -> [u8; 32] {
+        let answer = Sha256::new().chain_update(b"ok/answer/v1\0").chain_update(self.request);
+        answer.chain_update(self.status.to_be_bytes()).chain_update(&self.body).finalize().into()
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
+    Ok(Kept { key: row.get(0)?, request: row.get(1)?, status: row.get(2)?, body: row.get(3)? })
+}
+
 pub fn get(conn: &Connection, key: &[u8; 32], now: Time) -> rusqlite::Result<Option<Kept>> {
-    conn.prepare_cached("SELECT request, status, body FROM idem WHERE key = ? AND expires_at > ?")?
-        .query_row(params![key, now.0], |row| Ok(Kept { request: row.get(0)?, status: row.get(1)?, body: row.get(2)? }))
+    conn.prepare_cached("SELECT key, request, status, body FROM idem WHERE key = ? AND expires_at > ?")?
+        .query_row(params![key, now.0], read)
         .optional()
 }
 
-pub fn keep(conn: &Connection, key: &[u8; 32], kept: &Kept, now: Time) -> rusqlite::Result<()> {
+/// The key of what is kept beyond this time, its digest unless it was damaged, and when it ends.
+pub fn beyond(conn: &Connection, at: Time) -> rusqlite::Result<Vec<(Vec<u8>, Option<[u8; 32]>, Time)>> {
+    conn.prepare_cached("SELECT key, request, status, body, expires_at FROM idem WHERE expires_at > ? ORDER BY key")?
+        .query_map([at.0], |row| Ok((row.get(0)?, read(row).ok().map(|kept| kept.digest()), Time(row.get(4)?))))?
+        .collect()
+}
+
+/// Keeps the answer to what is recorded at this time.
+pub fn keep(conn: &Connection, kept: &Kept, at: Time) -> rusqlite::Result<()> {
     conn.prepare_cached("INSERT OR REPLACE INTO idem (key, request, status, body, expires_at) VALUES (?, ?, ?, ?, ?)")?
-        .execute(params![key, kept.request, kept.status, kept.body, now.plus_ms(KEPT_MS).0])?;
+        .execute(params![kept.key, kept.request, kept.status, kept.body, at.plus_ms(KEPT_MS).0])?;
+    Ok(())
+}
+
+/// Forgets one answer before its time.
+pub fn forget(conn: &Connection, key: &[u8]) -> rusqlite::Result<()> {
+    conn.prepare_cached("DELETE FROM idem WHERE key = ?")?.execute([key])?;
     Ok(())
 }
 

@@ -117,3 +117,18 @@ async fn only_admins_erase() {
     let answer = test.post("/context/forget", &cast, json!({ "events": [seq], "reason": "mine" })).await;
     assert_eq!(answer.error(), "403 denied policy denied context.forget: only admins erase content");
 }
+
+#[tokio::test]
+async fn the_answer_that_was_kept_with_it_goes_too() {
+    let test = Test::new().await;
+    let mia = test.add("mia", "person", json!({})).await;
+    let bearer = format!("Bearer {mia}");
+    let headers = [("authorization", &*bearer), ("content-type", "application/json"), ("idempotency-key", "key-1")];
+    test.raw("POST", "/kill", &headers, json!({ "scope": "tool:zebra-crossing" }).to_string()).await;
+    let seq = test.last_seq().await;
+    let kept = || test.file().query_row("SELECT count(*) FROM idem", [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(kept(), 1);
+    test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "a mistake" })).await;
+    assert_eq!(kept(), 0);
+    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+}

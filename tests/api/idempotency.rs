@@ -98,3 +98,37 @@ async fn a_key_has_1_to_255_characters() {
     }
     assert_eq!(test.once("/tokens", &"k".repeat(255), json!({})).await.status, 201);
 }
+
+#[tokio::test]
+async fn a_kept_answer_that_was_changed_added_or_removed_is_found() {
+    let test = Test::new().await;
+    test.once("/actors", "key-1", json!({ "id": "new", "kind": "person" })).await;
+    let compared = |sql: &str| {
+        let file = ok::store::open::connect(&test.path(), ok::store::open::Mode::Write).unwrap();
+        file.execute_batch(&format!("SAVEPOINT edit; {sql}")).unwrap();
+        let found = ok::gate::refold::compare(&file).unwrap();
+        file.execute_batch("ROLLBACK TO edit").unwrap();
+        found.into_iter().map(|difference| difference.message).collect::<Vec<_>>()
+    };
+    assert_eq!(compared(""), Vec::<String>::new());
+    for sql in [
+        "UPDATE idem SET body = x'7b7d'",
+        "UPDATE idem SET status = 200",
+        "UPDATE idem SET request = zeroblob(32)",
+        "UPDATE idem SET expires_at = expires_at + 1",
+    ] {
+        assert_eq!(compared(sql), ["is not the answer that was recorded"], "{sql}");
+    }
+    let missing = "is missing: a retry would be carried out";
+    assert_eq!(compared("DELETE FROM idem"), [missing]);
+    assert_eq!(compared("UPDATE idem SET key = zeroblob(32)"), ["is an answer that no entry was given", missing]);
+}
+
+#[tokio::test]
+async fn what_changes_nothing_keeps_no_answer() {
+    let test = Test::new().await;
+    let kill = || json!({ "scope": "tool:x", "engage": false, "reason": "r" });
+    test.once("/kill", "key-1", kill()).await;
+    test.once("/kill", "key-2", kill()).await;
+    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+}
