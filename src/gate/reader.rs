@@ -152,7 +152,12 @@ impl<'a> Reader<'a> {
     /// How the thing stands that a call is about: what an approval is bound to.
     pub fn state_of(&self, target: &Target) -> Result<Value, Fault> {
         Ok(match target {
-            Target::Actor(id) => serde_json::to_value(self.card(id).map(|card| &card.actor))?,
+            Target::Actor(id) => {
+                let mut state = serde_json::to_value(self.card(id).map(|card| &card.actor))?;
+                // It stays in the log with the request, where a name has no place.
+                state.as_object_mut().map(|fields| fields.remove("name"));
+                state
+            }
             Target::Token { id, .. } => {
                 let token = self.token(id)?;
                 json!(token.map(|token| json!({ "scopes": token.scopes, "ended": token.ended })))

@@ -89,7 +89,7 @@ fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
         Ok(())
     })?;
     let mut found = Vec::new();
-    for (key, digest, until) in idem::beyond(conn, newest.at)? {
+    for idem::Row { key, digest, until } in idem::beyond(conn, newest.at)? {
         let message = match given.remove(&key) {
             None => "is an answer that no entry was given",
             Some((answer, end)) if digest.map(hex::encode).as_ref() == Some(&answer) && until == end => continue,

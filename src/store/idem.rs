@@ -1,7 +1,7 @@
 //! Answers kept for the same Idempotency-Key. A row is written in the transaction of the effect, so there is never an
 //! effect without its answer.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
 use crate::types::time::{DAY, Time};
@@ -26,7 +26,7 @@ impl Kept {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Kept> {
     Ok(Kept { key: row.get(0)?, request: row.get(1)?, status: row.get(2)?, body: row.get(3)? })
 }
 
@@ -36,10 +36,21 @@ pub fn get(conn: &Connection, key: &[u8; 32], now: Time) -> rusqlite::Result<Opt
         .optional()
 }
 
-/// The key of what is kept beyond this time, its digest unless it was damaged, and when it ends.
-pub fn beyond(conn: &Connection, at: Time) -> rusqlite::Result<Vec<(Vec<u8>, Option<[u8; 32]>, Time)>> {
+/// One kept answer, as it stands in the table.
+pub struct Row {
+    pub key: Vec<u8>,
+    /// None where it is damaged.
+    pub digest: Option<[u8; 32]>,
+    pub until: Time,
+}
+
+/// What is kept beyond this time.
+pub fn beyond(conn: &Connection, at: Time) -> rusqlite::Result<Vec<Row>> {
     conn.prepare_cached("SELECT key, request, status, body, expires_at FROM idem WHERE expires_at > ? ORDER BY key")?
-        .query_map([at.0], |row| Ok((row.get(0)?, read(row).ok().map(|kept| kept.digest()), Time(row.get(4)?))))?
+        .query_map([at.0], |row| {
+            let digest = read(row).ok().map(|kept| kept.digest());
+            Ok(Row { key: row.get(0)?, digest, until: Time(row.get(4)?) })
+        })?
         .collect()
 }
 
