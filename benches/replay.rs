@@ -125,6 +125,9 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         target: target.id(),
         reason: "no policy permits it".into(),
         fault: None,
+        count: None,
+        first_at: None,
+        last_at: None,
     };
     if seq.is_multiple_of(1_000) && !new {
         let agent = id(&format!("a{}", other % AGENTS));
@@ -141,6 +144,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         channel: "http".into(),
         policies: vec!["p".into()],
         on_behalf_of: Vec::new(),
+        answer: None,
         asked,
     };
 }

@@ -141,6 +141,9 @@ impl Log {
                 target: "company".into(),
                 reason: "admins only".into(),
                 fault: None,
+                count: None,
+                first_at: None,
+                last_at: None,
             },
             decision: Decision::Deny,
             policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
@@ -150,6 +153,7 @@ impl Log {
                 channel: "http".into(),
                 on_behalf_of: Vec::new(),
                 policies,
+                answer: None,
                 asked,
             },
         };

@@ -40,7 +40,7 @@ pub enum Opened {
 /// Opens the company, or finds the server that has it.
 pub async fn open(context: &Context) -> Result<Opened, Failure> {
     let options = options(context);
-    let patient_until = Instant::now() + PATIENCE;
+    let (mut patient_until, mut awaited) = (Instant::now() + PATIENCE, None);
     loop {
         let holder = match open::open(&options) {
             Ok(company) => return Ok(Opened::Ours(Box::new(company))),
@@ -54,6 +54,10 @@ pub async fn open(context: &Context) -> Result<Opened, Failure> {
             && let Ok(link) = Link::connect(socket).await
         {
             return Ok(Opened::Theirs(holder, link));
+        }
+        // Commands that follow each other are each given time to end.
+        if awaited.replace(holder.pid).is_some_and(|pid| pid != holder.pid) {
+            patient_until = Instant::now() + PATIENCE;
         }
         if Instant::now() >= patient_until {
             return Err(silent(&holder));
