@@ -12,10 +12,9 @@ use arc_swap::ArcSwap;
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
+use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
-
-use sha2::{Digest, Sha256};
 
 use super::guard::Guard;
 use super::keys;

@@ -1,13 +1,14 @@
 //! Decisions for other programs, asked again: what they were asked is all that there is to know.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use super::{Remembered, UNREADABLE};
 use crate::log::read::Decided;
 use crate::policy::diff::{Answer, Decision, Outcome, Sides};
 use crate::policy::own::Said;
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 const NOT_KEPT: &str = "what another program asked was not kept";
 const UNFIT: &str = "what another program asked does not fit the schema of both sides";

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::words::{Action, Entity, Evaluation, parts};
+use super::words::{Action, Entity, Evaluation, parts, required, whole};
 use crate::gate::Reader;
-use crate::policy::own::{self, Asker, Circumstances, Described, Said, Thing, Wrong};
+use crate::policy::own::{self, Asker, Circumstances, Said, Thing, Wrong};
 use crate::policy::{Ruling, Snapshot};
 use crate::types::decision::Recording;
 use crate::types::event::Event;
@@ -108,7 +108,7 @@ impl<'a> Judge<'a> {
             _ => read()?,
         };
         let ruling = self.asker.ask(&subject, action, &resource, &circumstances)?;
-        let whole = || whole(said, default, action, words);
+        let whole = || whole(said, default, action, words).ok();
         let about = || (own::name(action), format!("{} -> {}", subject.uid, resource.uid));
         self.read.watch(about, &ruling, |candidate| {
             let asked = whole()?.asked(candidate, Vec::new()).ok()?;
@@ -165,26 +165,6 @@ const MOST_KEPT: usize = 16 << 10;
 fn kept(said: &Said) -> Option<Value> {
     let value = serde_json::to_value(said).ok()?;
     (value.to_string().len() <= MOST_KEPT).then_some(value)
-}
-
-/// All that was asked, wherever it stood.
-fn whole(said: &Evaluation, default: &Evaluation, action: &EntityUid, words: &Action) -> Option<Said> {
-    let end = |said: Option<&Entity>, default: Option<&Entity>| {
-        let parts = parts(said.or(default)?).ok()?;
-        let (kind, id) = (parts.kind.to_owned(), parts.id.to_owned());
-        Some(Described { kind, id, properties: parts.properties.cloned() })
-    };
-    let context = said.context.as_ref().or(default.context.as_ref()).cloned().unwrap_or_default();
-    Some(Said {
-        subject: end(said.subject.as_ref(), default.subject.as_ref())?,
-        action: own::name(action),
-        resource: end(said.resource.as_ref(), default.resource.as_ref())?,
-        context: context.and(properties(words)),
-    })
-}
-
-pub(super) fn required(field: &str) -> Wrong {
-    Wrong::new("is required").within(field)
 }
 
 fn properties(action: &Action) -> Option<&own::Properties> {

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded::required;
-use super::words::{Action, Entity, SHORT, bad, parts};
+use super::words::{Action, Entity, SHORT, bad, parts, required};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, post};
 use crate::policy::Snapshot;
 use crate::policy::own::{self, Asker, Parts, Properties, Thing, Wrong};

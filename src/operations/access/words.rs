@@ -1,5 +1,6 @@
 //! What other programs say. Every field may be missing, so that what is missing can be named.
 
+use cedar_policy::EntityUid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use smol_str::SmolStr;
@@ -55,7 +56,6 @@ pub struct Evaluation {
 
 /// What an entity says, all of it: nothing that it lacks comes from elsewhere.
 pub(super) fn parts(said: &Entity) -> Result<Parts<'_>, Wrong> {
-    let required = |name: &str| Wrong::new("is required").within(name);
     let kind = said.kind.as_deref().ok_or_else(|| required("type"))?;
     let id = said.id.as_deref().ok_or_else(|| required("id"))?;
     Ok(Parts { kind, id, properties: said.properties.as_ref() })
@@ -63,25 +63,38 @@ pub(super) fn parts(said: &Entity) -> Result<Parts<'_>, Wrong> {
 
 /// A whole question, as it can be asked of any policies.
 pub fn said(asked: &Evaluation, snapshot: &Snapshot) -> Result<Said, Refusal> {
-    whole(asked, snapshot).map_err(|wrong| bad(&wrong))
+    let whole = || {
+        let words = asked.action.as_ref().ok_or_else(|| required("action"))?;
+        let name = words.name.as_deref().ok_or_else(|| required("name").within("action"))?;
+        let action = own::action(snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
+        whole(asked, &Evaluation::default(), action, words)
+    };
+    whole().map_err(|wrong| bad(&wrong))
 }
 
-fn whole(asked: &Evaluation, snapshot: &Snapshot) -> Result<Said, Wrong> {
-    let required = |field: &'static str| move || Wrong::new("is required").within(field);
-    let words = asked.action.as_ref().ok_or_else(required("action"))?;
-    let name = words.name.as_deref().ok_or_else(required("name")).map_err(|wrong| wrong.within("action"))?;
-    let action = own::action(snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
-    let end = |end: &Option<Entity>, field: &'static str| {
-        let parts = parts(end.as_ref().ok_or_else(required(field))?).map_err(|wrong| wrong.within(field))?;
+/// All that is asked, here or by default.
+pub(super) fn whole(
+    said: &Evaluation,
+    default: &Evaluation,
+    action: &EntityUid,
+    words: &Action,
+) -> Result<Said, Wrong> {
+    let end = |said: Option<&Entity>, default: Option<&Entity>, field: &'static str| {
+        let parts = parts(said.or(default).ok_or_else(|| required(field))?).map_err(|wrong| wrong.within(field))?;
         let (kind, id) = (parts.kind.to_owned(), parts.id.to_owned());
         Ok::<_, Wrong>(Described { kind, id, properties: parts.properties.cloned() })
     };
+    let context = said.context.as_ref().or(default.context.as_ref()).cloned().unwrap_or_default();
     Ok(Said {
-        subject: end(&asked.subject, "subject")?,
+        subject: end(said.subject.as_ref(), default.subject.as_ref(), "subject")?,
         action: own::name(action),
-        resource: end(&asked.resource, "resource")?,
-        context: asked.context.clone().unwrap_or_default().and(words.properties.as_ref()),
+        resource: end(said.resource.as_ref(), default.resource.as_ref(), "resource")?,
+        context: context.and(words.properties.as_ref()),
     })
+}
+
+pub(super) fn required(field: &str) -> Wrong {
+    Wrong::new("is required").within(field)
 }
 
 /// A field that is given is not null: null would bring a default back.
