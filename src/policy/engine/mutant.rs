@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cedar_policy::{PolicySet, ValidationMode, Validator};
+use cedar_policy::{EntityUid, PolicySet, ValidationMode, Validator};
 use cedar_policy_core::ast::{
     ActionConstraint, BinaryOp, EntityType, EntityUID, Expr, ExprKind, Literal, Policy, PrincipalConstraint,
     PrincipalOrResourceConstraint, ResourceConstraint, StaticPolicy, UnaryOp,
@@ -15,7 +15,7 @@ use super::approvals::{self, KIND_TYPE};
 use super::load::{MAX_HOPS, span};
 use super::parts::{PartKind, leaves, line, place, scope_span, text};
 use super::ruling::{Because, Effect};
-use super::snapshot::{Rule, Snapshot};
+use super::snapshot::{Rule, Snapshot, covers};
 
 /// One changed policy.
 pub struct Mutant {
@@ -35,6 +35,13 @@ impl Snapshot {
         let Ok(kind_type) = EntityType::from_normalized_str(KIND_TYPE) else { return Vec::new() };
         let maker = Maker { snapshot: self, validator: Validator::new(self.schema().clone()), kind_type };
         self.rules.iter().enumerate().flat_map(|(position, rule)| maker.of(position, rule)).collect()
+    }
+
+    /// Whether a changed policy was about this action.
+    pub fn concerns(&self, mutant: &Mutant, action: &EntityUid) -> bool {
+        let action = self.action_family(action.as_ref()).first();
+        let rule = self.rules.get(mutant.position);
+        action.zip(rule).is_some_and(|(action, rule)| covers(rule.policy.action_constraint(), action.entity()))
     }
 
     /// This snapshot with one policy changed.

@@ -4,6 +4,7 @@
 //! whole bundle was free of findings. Hold it in an `ArcSwap`; where there is none, the gate denies.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -75,24 +76,46 @@ impl Rule {
     }
 }
 
-/// One action of the schema.
+/// One action of the schema, with the policies about it.
 #[derive(Debug)]
 pub(super) struct Action {
+    pub declared: Arc<Declared>,
+    pub index: Index,
+    /// What its policies look at, once somebody has asked.
+    pub looks: OnceLock<Looks>,
+}
+
+impl Deref for Action {
+    type Target = Declared;
+
+    fn deref(&self) -> &Declared {
+        &self.declared
+    }
+}
+
+/// What an action is by the schema alone.
+#[derive(Debug)]
+pub(super) struct Declared {
     /// As people say it.
     pub name: String,
     /// As a request names it.
     pub entry: EntityUIDEntry,
     /// The action and its groups.
     pub family: Vec<Closed>,
-    pub index: Index,
     /// The facts that were found to fit its context.
     pub fitting: Fitting,
     /// Its input, where its context has one.
     pub input: Option<Input>,
-    /// What its policies look at, once somebody has asked.
-    pub looks: OnceLock<Looks>,
     /// Its context holds approvals: always so for the product's own.
     pub takes_approvals: bool,
+}
+
+impl Action {
+    /// The same action under other policies.
+    fn with_rules(&self, rules: &[Rule]) -> Action {
+        let index = self.family.first().map(|action| index(action.entity(), rules)).unwrap_or_default();
+        Action { declared: Arc::clone(&self.declared), index, looks: OnceLock::new() }
+    }
 }
 
 /// What went wrong since the snapshot was loaded.
@@ -140,7 +163,7 @@ impl Snapshot {
     pub(super) fn with_rules(&self, rules: Vec<Rule>) -> Self {
         Self {
             hash: self.hash.clone(),
-            actions: actions(&self.schema, &rules),
+            actions: self.actions.iter().map(|(uid, action)| (uid.clone(), action.with_rules(&rules))).collect(),
             enums: self.enums.clone(),
             schema: Arc::clone(&self.schema),
             rules,
@@ -302,12 +325,11 @@ fn actions(schema: &Schema, rules: &[Rule]) -> IndexMap<EntityUID, Action, Rando
         let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
         let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
         let takes_approvals = takes_approvals(schema, entity.uid());
-        let index = index(entity, rules);
         let entry = EntityUIDEntry::known(entity.uid().clone(), None);
         let input = Input::of(schema, entity.uid());
-        let (fitting, looks) = (Fitting::default(), OnceLock::new());
-        let name = name_of(entity.uid());
-        (entity.uid().clone(), Action { name, entry, family, index, fitting, input, looks, takes_approvals })
+        let (fitting, name) = (Fitting::default(), name_of(entity.uid()));
+        let declared = Arc::new(Declared { name, entry, family, fitting, input, takes_approvals });
+        (entity.uid().clone(), Action { declared, index: index(entity, rules), looks: OnceLock::new() })
     };
     let mut actions: IndexMap<EntityUID, Action, RandomState> = entities.iter().map(action).collect();
     actions.sort_unstable_keys();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::file::{TestFile, line_spans, parse};
 use super::{Asked, Stage};
 use crate::policy::bundle::is_test;
-use crate::policy::engine::Part;
+use crate::policy::engine::{Mutant, Part};
 use crate::policy::finding::code;
 use crate::policy::{Answered, Bundle, Finding, Ruling, Snapshot};
 use crate::types::effort;
@@ -197,11 +197,15 @@ impl Mutation {
 /// Makes every mistake once and asks every question until a case fails.
 pub fn mutate(run: &Run, snapshot: &Snapshot) -> Mutation {
     let mutants = snapshot.mutants();
-    let survives = |mutated: &Snapshot| {
-        let passes = |ran: &Ran| ran.expected.judge(&ran.asked.answer(mutated)).is_none();
-        run.asked.iter().filter(|ran| ran.passed).all(passes)
+    let survives = |mutant: &Mutant| {
+        let mutated = snapshot.mutated(mutant);
+        let passes = |ran: &&Ran| ran.expected.judge(&ran.asked.answer(&mutated)).is_none();
+        // Cases about the policy's own actions notice most mistakes: they are asked first.
+        let passed = run.asked.iter().filter(|ran| ran.passed);
+        let (near, far): (Vec<&Ran>, Vec<&Ran>) = passed.partition(|ran| snapshot.concerns(mutant, &ran.asked.action));
+        near.iter().all(passes) && far.iter().all(passes)
     };
-    let survivors = mutants.iter().filter(|mutant| survives(&snapshot.mutated(mutant)));
+    let survivors = mutants.iter().filter(|mutant| survives(mutant));
     let survived = survivors.map(|mutant| {
         let message = format!("no test notices in `{}`: {}", mutant.policy.id, mutant.what);
         Finding::new(code::SURVIVED, mutant.policy.file.as_str(), mutant.line, mutant.span, message)
