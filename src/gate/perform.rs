@@ -115,7 +115,7 @@ impl Gate {
             let Err(ruling) = rule::Asker::new(&world, caller, &target, now).could(entry.spec.name) else {
                 return Ok(());
             };
-            rate::count(&world, caller, entry.spec.name, now)?;
+            rate::count(&world, caller, &entry.spec, now)?;
             ruling
         };
         let refused = Refused { caller: caller.clone(), entry, target, input: None, ruling };
@@ -126,7 +126,7 @@ impl Gate {
     pub async fn perform(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
         let Request { caller, call, idem } = request;
         let Prepared { entry, value, is_small, bytes, call } = call;
-        rate::count(&self.world.load(), &caller, entry.spec.name, self.clock.now())?;
+        rate::count(&self.world.load(), &caller, &entry.spec, self.clock.now())?;
         let query = match call {
             Call::Change(act) => {
                 let (caller, act, value) = match entry.spec.route.slow {

@@ -1,6 +1,7 @@
 //! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and each
 //! actor's refusals that are recorded, so that nobody fills the log with what they may not do.
 
+use super::operation::Spec;
 use super::world::World;
 use crate::policy::limits::Rate;
 use crate::types::caller::{Caller, Who};
@@ -22,9 +23,9 @@ pub struct Left {
 }
 
 /// Counts one call against every limit that it falls under.
-pub(super) fn count(world: &World, caller: &Caller, operation: &str, now: Time) -> Result<(), Refusal> {
+pub(super) fn count(world: &World, caller: &Caller, spec: &Spec, now: Time) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
-    for (id, rate) in limits(world, actor, operation) {
+    for (id, rate) in limits(world, actor, spec) {
         let length = i64::from(rate.seconds) * SECOND;
         world.rates.count((Some(id.to_owned()), actor.clone()), rate.most, length, now).map_err(|seconds| {
             let message =
@@ -55,16 +56,17 @@ pub(super) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), R
 }
 
 /// The limits of an actor's calls, and what is left of them.
-pub(super) fn left(world: &World, actor: &ActorId, operation: &str, now: Time) -> Vec<Left> {
+pub(super) fn left(world: &World, actor: &ActorId, spec: &Spec, now: Time) -> Vec<Left> {
     let left = |(id, rate): (&str, &Rate)| {
         let counted = world.rates.counted(&(Some(id.to_owned()), actor.clone()), now);
         Left { id: id.to_owned(), most: rate.most, seconds: rate.seconds, left: rate.most.saturating_sub(counted) }
     };
-    limits(world, actor, operation).map(left).collect()
+    limits(world, actor, spec).map(left).collect()
 }
 
-fn limits<'a>(world: &'a World, actor: &ActorId, operation: &str) -> impl Iterator<Item = (&'a str, &'a Rate)> {
-    let card = world.card(actor);
+/// What stops somebody is held up by no limit.
+fn limits<'a>(world: &'a World, actor: &ActorId, spec: &Spec) -> impl Iterator<Item = (&'a str, &'a Rate)> {
+    let card = world.card(actor).filter(|_| !spec.route.stops);
     let concerns = move |rate: &Rate| card.is_some_and(|card| rate.concerns(card.actor.kind, card.actor.role));
-    world.policy.rates_of(operation).filter(move |(_, rate)| concerns(rate))
+    world.policy.rates_of(spec.name).filter(move |(_, rate)| concerns(rate))
 }

@@ -38,6 +38,9 @@ pub struct Rate {
     /// counted together.
     #[serde(default)]
     pub operations: BTreeSet<String>,
+    /// Operations and groups of them that it leaves out.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub except: BTreeSet<String>,
     /// Calls in one window: 1 to 1,000,000.
     pub most: u32,
     /// The window, in seconds: 1 to 86,400; a minute unless given.
@@ -50,6 +53,11 @@ const fn minute() -> u32 {
 }
 
 impl Limits {
+    /// Those of the default policies, which hold where a bundle has none of its own.
+    pub fn usual() -> Limits {
+        Limits::parse(include_str!("../../policies/limits.yaml")).unwrap_or_default()
+    }
+
     /// Reads the file; the error says where.
     pub fn parse(text: &str) -> Result<Limits, YamlError> {
         let limits: Limits = yaml::read(text)?;

@@ -41,6 +41,44 @@ async fn over_a_rate_limit_an_actor_is_told_when_to_come_back_and_nobody_else_is
     assert_eq!(test.get("/me", &mia).await.status, 200);
 }
 
+#[tokio::test]
+async fn by_default_everybody_has_limits_and_no_limit_holds_up_what_stops() {
+    let test = Test::new().await;
+    test.cast().await;
+    test.add("far", "outside_agent", json!({ "owner": "mia" })).await;
+    let limits = async |actor: &str, op: &str| {
+        let asked = json!({ "actor": actor, "op": op, "target": actor });
+        let explained = test.post("/policy/explain", &test.admin, asked).await.json();
+        let limits = explained["limits"].as_array().unwrap_or_else(|| panic!("{explained}")).clone();
+        let shown = limits.iter().map(|limit| format!("{} {}", limit["id"].as_str().unwrap(), limit["most"]));
+        shown.collect::<Vec<_>>().join(", ")
+    };
+    for (actor, changes, reads) in [
+        ("ana", "changes-by-admins 600000", "reads-by-admins 1000000"),
+        ("mia", "changes-by-people 6000", "reads-by-people 300000"),
+        ("bot", "changes-by-agents 300", "reads-by-agents 300000"),
+        ("far", "changes-by-outside-agents 60", "reads-by-outside-agents 6000"),
+    ] {
+        let told = (limits(actor, "token.issue").await, limits(actor, "actor.read").await);
+        assert_eq!((told.0.as_str(), told.1.as_str()), (changes, reads));
+        assert_eq!(limits(actor, "actor.offboard").await, "", "what stops somebody");
+    }
+
+    // A bundle that says nothing of limits has the same.
+    let mut files = Bundle::built_in().files;
+    files.remove("limits.yaml");
+    let test = Test::with_policies(Bundle { files }).await;
+    let explained = test.post("/policy/explain", &test.admin, json!({ "actor": "ana", "op": "token.issue" })).await;
+    assert_eq!(explained.json()["limits"][0]["id"], "changes-by-admins");
+
+    let test = Test::with_policies(with("rates:\n  all:\n    except: [query]\n    most: 1\n")).await;
+    let mia = test.add("mia", "person", json!({})).await;
+    assert_eq!(test.post("/tokens", &test.admin, json!({})).await.status, 429);
+    assert_eq!(test.post("/kill", &test.admin, json!({ "scope": "actor:mia", "reason": "r" })).await.status, 200);
+    assert_eq!(test.call("DELETE", "/tokens/mia", &test.admin, None).await.status, 200);
+    assert_eq!(test.get("/me", &mia).await.status, 401);
+}
+
 /// Refusals of one's own, so that no two are equal.
 async fn refused(test: &Test, who: &str, tool: &str) -> Answer {
     test.post("/kill", who, json!({ "scope": format!("tool:{tool}"), "reason": "r" })).await

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::Reader;
+use crate::gate::operation::Spec;
 use crate::gate::rate::{self, Left};
 use crate::gate::rule;
 use crate::gate::target::Target;
@@ -104,8 +105,8 @@ impl Reader<'_> {
     }
 
     /// The rate limits of an actor's calls, and what is left of them.
-    pub fn limits_of(&self, actor: &ActorId, operation: &str) -> Vec<Left> {
-        rate::left(self.world(), actor, operation, self.now())
+    pub fn limits_of(&self, actor: &ActorId, spec: &Spec) -> Vec<Left> {
+        rate::left(self.world(), actor, spec, self.now())
     }
 
     /// The candidate that is tried now.

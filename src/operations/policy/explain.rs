@@ -169,7 +169,7 @@ fn one(
         reason: hidden.unwrap_or_else(|| ruling.reason().to_owned()),
         approvals: needed(kinds, inquiry, input, read)?,
         kill: inquiry.kills(),
-        limits: read.limits_of(actor, inquiry.operation()).into_iter().map(Into::into).collect(),
+        limits: read.limits_of(actor, &entry.spec).into_iter().map(Into::into).collect(),
         what_would_change: changes.collect(),
         policy: version(inquiry.stamp()),
         at: inquiry.now(),

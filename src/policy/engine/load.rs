@@ -101,20 +101,19 @@ impl Loading {
 
     /// The limits of `limits.yaml`; each is for operations of the schema.
     fn limits(&mut self, bundle: &Bundle, schema: &Schema) -> Limits {
-        let Some(text) = bundle.files.get(limits::FILE) else { return Limits::default() };
+        let Some(text) = bundle.files.get(limits::FILE) else { return Limits::usual() };
         let finding = |line, message| Finding::new(code::LIMITS_FILE, limits::FILE, line, (0, 0), message);
         let limits = Limits::parse(text).unwrap_or_else(|error| {
             self.findings.push(finding(error.line, error.message));
             Limits::default()
         });
         let known = |name: &String| schema.actions().any(|action| action.id().unescaped() == name);
-        for (rate, operation) in
-            limits.rates.iter().flat_map(|(name, rate)| rate.operations.iter().map(move |op| (name, op)))
-        {
-            if !known(operation) {
-                let line = yaml::line_of(text, &["rates", rate, "operations"]);
-                self.findings
-                    .push(finding(line, format!("rates.{rate}.operations: there is no operation `{operation}`")));
+        for (name, rate) in &limits.rates {
+            let named = [("operations", &rate.operations), ("except", &rate.except)];
+            let named = named.into_iter().flat_map(|(field, names)| names.iter().map(move |name| (field, name)));
+            for (field, operation) in named.filter(|(_, operation)| !known(operation)) {
+                let line = yaml::line_of(text, &["rates", name, field]);
+                self.findings.push(finding(line, format!("rates.{name}.{field}: there is no operation `{operation}`")));
             }
         }
         limits

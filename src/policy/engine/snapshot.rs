@@ -312,7 +312,10 @@ fn rates(schema: &Schema, limits: &Limits) -> BTreeMap<String, Vec<String>> {
     let entities = schema.as_ref().action_entities().unwrap_or_default();
     let of = |action: &ast::Entity| {
         let family: BTreeSet<String> = std::iter::once(action.uid()).chain(action.ancestors()).map(name_of).collect();
-        let concerns = |rate: &Rate| rate.operations.is_empty() || !rate.operations.is_disjoint(&family);
+        let concerns = |rate: &Rate| {
+            let named = rate.operations.is_empty() || !rate.operations.is_disjoint(&family);
+            named && rate.except.is_disjoint(&family)
+        };
         let rates = limits.rates.iter().filter(|(_, rate)| concerns(rate)).map(|(id, _)| id.clone());
         (name_of(action.uid()), rates.collect())
     };
