@@ -104,7 +104,7 @@ pub const DISK_LOW_WATER: Setting = Setting {
     variable: "OK_DISK_LOW_WATER",
     flag: None,
     default: "256, or 5 % of a small disk",
-    doc: "MiB free on the state file's disk below which only what stops or revokes is accepted; 0 for no such mark",
+    doc: "MiB free on the state file's disk below which only what stops or revokes is accepted; 0 for no such mark, and no reserve",
 };
 pub const LLM_CONFIG: Setting =
     Setting { variable: "OK_LLM_CONFIG", flag: None, default: "none", doc: "A file that configures model providers" };

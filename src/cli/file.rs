@@ -4,15 +4,22 @@ use rusqlite::{Connection, Transaction};
 
 use super::Context;
 use super::exit::Failure;
-use crate::gate::open::SCHEMAS;
+use crate::gate::open::{SCHEMAS, make_way};
 use crate::log::append::{self, Head};
-use crate::store::open::{self, Mode};
+use crate::store::open::{self, Mode, OpenError};
 
 /// Opens the state file, which must be there.
 pub fn open(context: &Context) -> Result<Connection, Failure> {
-    let conn = open::connect(&context.state, Mode::Read)?;
-    open::check(&conn, &context.state, SCHEMAS)?;
-    Ok(conn)
+    let open = || {
+        let conn = open::connect(&context.state, Mode::Read)?;
+        open::check(&conn, &context.state, SCHEMAS)?;
+        Ok(conn)
+    };
+    match open() {
+        // On a full disk even reading takes a little.
+        Err(OpenError::Sqlite(..)) if make_way(&context.state) => Ok(open()?),
+        opened => Ok(opened?),
+    }
 }
 
 /// One moment of the file.

@@ -39,7 +39,7 @@ pub fn beside(state: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Takes the lock of a state file, or tells who has it.
+/// Takes the lock of a state file, or tells who has it. Whoever has it now says so at once ([`Lock::tell`]).
 pub fn take(state: &Path) -> std::io::Result<Tried> {
     let path = beside(state, "lock");
     let mut options = OpenOptions::new();
@@ -47,11 +47,7 @@ pub fn take(state: &Path) -> std::io::Result<Tried> {
     // Whoever may write to the folder could otherwise have a file elsewhere emptied.
     let mut file = options.custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)?;
     match file.try_lock() {
-        Ok(()) => {
-            let mut lock = Lock { file, state: None };
-            lock.tell(None)?;
-            Ok(Tried::Ours(lock))
-        }
+        Ok(()) => Ok(Tried::Ours(Lock { file, state: None })),
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
             file.read_to_string(&mut text)?;

@@ -40,6 +40,7 @@ pub mod redeem;
 pub mod refold;
 mod repeats;
 pub mod replay;
+mod reserve;
 mod room;
 mod route;
 pub mod rule;

@@ -133,6 +133,10 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
         Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
     };
+    // Before anything is written: on a full disk that takes the reserve.
+    let mut room = Room::new(&options.path, options.low_water);
+    room.make_way();
+    lock.tell(None).map_err(|error| CannotOpen::Lock(options.path.clone(), error))?;
     file::make_private(&options.path)?;
     match lock.take_file(&options.path) {
         Ok(true) => {}
@@ -164,10 +168,18 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     if made && !world.webhooks.is_empty() {
         tracing::warn!("the key that webhooks are signed with was missing; another was made: rotate their secrets");
     }
-    start(options, conn, tail, world, lock)
+    start(options, conn, tail, world, lock, room)
 }
 
-fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lock) -> Result<Company, CannotOpen> {
+fn start(
+    options: &Options,
+    conn: Connection,
+    tail: Tail,
+    world: World,
+    lock: Lock,
+    mut room: Room,
+) -> Result<Company, CannotOpen> {
+    room.look();
     let behind = tail.ts().0.saturating_sub(options.clock.now().0);
     if behind > SECOND {
         tracing::warn!(behind_ms = behind, "the machine's clock is behind the newest entry; time goes on from there");
@@ -188,7 +200,7 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         grown,
         reopen: reopener(options.path.clone(), world.instance.ulid.clone()),
         guard,
-        room: Room::new(&options.path, options.low_water),
+        room,
         repeats: Repeats::default(),
         swept: tail_ts,
         healthy: true,
@@ -209,6 +221,16 @@ fn start(options: &Options, conn: Connection, tail: Tail, world: World, lock: Lo
         lanes: Lanes::default(),
     };
     Ok(Company { gate: Arc::new(gate), lock, writer })
+}
+
+/// Makes room on a full disk for whoever only reads: SQLite needs a little beside the file. False if there is nothing to give,
+/// or another process owns the file.
+pub fn make_way(state: &Path) -> bool {
+    let state = resolved(state);
+    match lock::take(&state) {
+        Ok(Tried::Ours(_lock)) => Room::new(&state, None).make_way().is_some(),
+        Ok(Tried::Held(_)) | Err(_) => false,
+    }
 }
 
 /// Which of a company's files others than their owner may read or write: its log, and the keys that it is signed and told

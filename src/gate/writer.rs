@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::watch;
 
 use super::change::{Changing, Refused, Told};
@@ -161,6 +161,9 @@ impl Writer {
             Err(Fault::Broken(PANICKED.into()))
         });
         self.writes.store(done.is_ok(), Ordering::Relaxed);
+        if let Err(fault) = &done {
+            self.learn(fault);
+        }
         done
     }
 
@@ -196,6 +199,15 @@ impl Writer {
         self.published.store(Arc::new(self.world.clone()));
         self.grown.send_replace(self.tail.size() as i64);
         Ok(())
+    }
+
+    /// What a fault tells of the disk.
+    fn learn(&mut self, fault: &Fault) {
+        if let Fault::Sqlite(error) = fault
+            && error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        {
+            self.room.is_full();
+        }
     }
 
     /// After anything went wrong in a transaction, memory and connection are worthless: both are made again.

@@ -1,5 +1,7 @@
 //! The real server with the ground pulled away from under it.
 
+mod disk;
+
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
