@@ -42,18 +42,18 @@ impl Backup {
             keys.push(("secrets", read_key(&beside(&state, "secrets"))?));
         }
         let mut made = Made::default();
-        // The copy has its name once it is whole: whoever is killed in between leaves a part that nobody takes for one.
+        // Each file has its name once it is whole, and the state file is the last: whoever is killed in between leaves parts
+        // that nobody takes for a copy, and perhaps a key that is the right one.
         let part = beside(&copy, PART);
         if copy.symlink_metadata().is_ok() {
-            return Err(cannot(&copy, io::Error::other("there is a file of that name")));
+            return Err(cannot(&copy, taken()));
         }
         made.anew(&part).map_err(|error| cannot(&copy, error))?;
         backup::copy(&conn, &part)?;
         let (bytes, sha256) = settle(&part).map_err(|error| cannot(&copy, error))?;
         for (name, key) in &keys {
             let path = beside(&copy, name);
-            let write = |mut file: File| file.write_all(key).and_then(|()| file.sync_all());
-            made.file(&path).and_then(write).map_err(|error| cannot(&path, error))?;
+            made.key(&path, key).map_err(|error| cannot(&path, error))?;
         }
         std::fs::rename(&part, &copy).and_then(|()| sync_folder(&copy)).map_err(|error| cannot(&copy, error))?;
         made.keep();
@@ -82,6 +82,10 @@ fn settle(path: &Path) -> io::Result<(u64, String)> {
     }
 }
 
+fn taken() -> io::Error {
+    io::Error::other("there is a file of that name")
+}
+
 fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
@@ -105,6 +109,21 @@ impl Made {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => self.file(path),
         }
+    }
+
+    /// A key, unless an attempt that was killed has left just this one.
+    fn key(&mut self, path: &Path, key: &[u8]) -> io::Result<()> {
+        if let Ok(there) = path.symlink_metadata() {
+            let is_the_same = there.is_file() && std::fs::read(path)? == key;
+            return if is_the_same { Ok(()) } else { Err(taken()) };
+        }
+        let part = beside(path, PART);
+        let mut file = self.anew(&part)?;
+        file.write_all(key)?;
+        file.sync_all()?;
+        std::fs::rename(&part, path)?;
+        self.0.push(path.into());
+        Ok(())
     }
 
     fn keep(mut self) {

@@ -279,7 +279,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     let anybody = server.is_some() || matches!(cli.command, Command::Ci(_) | Command::Schemas(_));
     let context = Context { server, ..cli.global.context(anybody)? };
     cli.command.tells_its_file(&context, names_a_file)?;
-    show::trace()?;
+    let _tracing = show::trace()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     let exit = runtime.block_on(cli.command.run(&context));

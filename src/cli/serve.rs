@@ -58,7 +58,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     company.lock.tell(Some(socket.path().into())).map_err(no_socket)?;
     tell_kills(context)?;
     for (path, mode) in open_to_others(&context.state) {
-        show::note(&format!(
+        show::remark(&format!(
             "{} is open to others (mode {mode:o}); make it its owner's alone: chmod 600",
             path.display()
         ));
@@ -70,7 +70,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     beside.spawn(engine::tick::run(company.gate.clone(), stop.clone()));
     beside.spawn(engine::courier::run(company.gate.clone(), stop.clone()));
     beside.close();
-    show::note(&format!("listening on http://{address}"));
+    show::remark(&format!("listening on http://{address}"));
     let served = http::serve(company.gate.clone(), listener, http::Limits::default(), stop.clone()).await;
     stop.cancel();
     beside.wait().await;
@@ -80,7 +80,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
 /// Says which kill switches are engaged, so that nobody wonders why so much is refused.
 fn tell_kills(context: &Context) -> Result<(), Failure> {
     for kill in kills::all(&file::open(context)?)? {
-        show::note(&format!("kill switch {} is engaged, held by an admin", kill.scope));
+        show::remark(&format!("kill switch {} is engaged, held by an admin", kill.scope));
     }
     Ok(())
 }

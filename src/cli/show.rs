@@ -1,12 +1,16 @@
 //! The only place that prints. Answers go to stdout, everything about them to stderr. What people or agents wrote may
 //! hold anything: whatever the command and the format, characters that steer are written out, never passed on.
 
+mod aside;
+
 use std::io::{self, IsTerminal as _, Write};
+use std::sync::OnceLock;
 
 use clap::builder::styling::AnsiColor;
 use comfy_table::{Table, presets};
 use serde_json::Value;
 
+use self::aside::Aside;
 use super::exit::Failure;
 use crate::config;
 use crate::types::visible as types;
@@ -126,29 +130,37 @@ fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
-/// Lets the program tell about itself on stderr.
-pub fn trace() -> Result<(), Failure> {
+/// What the program says beside its work, once it has begun.
+static ASIDE: OnceLock<Aside> = OnceLock::new();
+
+/// A remark of a server, which waits for nobody to read it.
+pub fn remark(text: &str) {
+    match ASIDE.get() {
+        Some(aside) => aside.say(format!("{}\n", visible(text)).as_bytes()),
+        None => note(text),
+    }
+}
+
+/// Lets the program tell about itself on stderr. Whoever holds what this returns waits at the end for what was said last.
+pub fn trace() -> Result<Tracing, Failure> {
     let filter = config::LOG.value().unwrap_or_else(|| config::LOG.default.into());
     let filter = tracing_subscriber::EnvFilter::try_new(filter)
         .map_err(|error| Failure::Usage(format!("{}: {error}", config::LOG.variable)))?;
     let colour = io::stderr().is_terminal() && config::NO_COLOR.value().is_none();
-    let made = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Unheard(io::stderr()));
+    let aside = Aside::to(io::stderr()).map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let aside = ASIDE.get_or_init(|| aside);
+    let made = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| aside.clone());
     made.with_ansi(colour).init();
-    Ok(())
+    // The usual hook waits until it is read.
+    std::panic::set_hook(Box::new(|panic| remark(&panic.to_string())));
+    Ok(Tracing(aside))
 }
 
-/// Where the program tells about itself. Whether anybody hears it must not matter: a full disk or a closed pipe would end
-/// whatever thread had something to say.
-struct Unheard<W>(W);
+/// That the program tells about itself.
+pub struct Tracing(&'static Aside);
 
-impl<W: Write> Write for Unheard<W> {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let _ = self.0.write_all(text);
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let _ = self.0.flush();
-        Ok(())
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        self.0.finish();
     }
 }

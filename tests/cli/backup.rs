@@ -73,9 +73,21 @@ fn a_backup_that_is_killed_leaves_nothing_that_looks_like_one() {
         let whole = !place.path().join(format!("b{number}.db")).exists()
             || place.ok(&format!("--state b{number}.db audit verify")).code == 0;
         assert!(whole, "killed after {} ms", 3 * number);
+        for name in ["key", "secrets"] {
+            let key = |state: &str| std::fs::read(place.path().join(format!("{state}.{name}")));
+            assert!(
+                key(&format!("b{number}.db")).is_err()
+                    || key(&format!("b{number}.db")).unwrap() == key(".ok/state.db").unwrap()
+            );
+        }
     }
     // What one left behind is in nobody's way.
     std::fs::write(place.path().join("copy.db.part"), "half").unwrap();
+    std::fs::write(place.path().join("copy.db.secrets.part"), "half").unwrap();
+    std::fs::copy(place.path().join(".ok/state.db.key"), place.path().join("copy.db.key")).unwrap();
     assert_eq!(place.ok("backup copy.db").code, 0);
-    assert!(!place.path().join("copy.db.part").exists());
+    assert_eq!(place.ok("--state copy.db --as ana tick").code, 0);
+    let left = std::fs::read_dir(place.path()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = left.filter(|name| name.starts_with("copy.db") && name.ends_with("part")).collect();
+    assert_eq!(left, Vec::<String>::new());
 }

@@ -257,8 +257,8 @@ fn a_hard_link_of_a_live_state_file_is_not_served_beside_it() {
 /// A forbid that cannot be evaluated: each refusal by it is told on standard error, by the thread that writes.
 const FAULTY: &str = "@id(\"faulty\")\n@reason(\"cannot be evaluated\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"actor.add\",\n  resource\n)\nwhen { principal.trust + 9223372036854775807 > 0 };\n";
 
-#[test]
-fn a_standard_error_that_cannot_be_written_stops_nothing() {
+/// A company that tells of each refusal, and whose server tells it to nobody.
+fn serves_with(stderr: impl Into<std::process::Stdio>) {
     let place = Place::with_company();
     assert_eq!(place.ana("policy export --dir policies").code, 0);
     std::fs::remove_dir_all(place.path().join("policies/tests")).unwrap();
@@ -268,9 +268,8 @@ fn a_standard_error_that_cannot_be_written_stops_nothing() {
     std::fs::write(place.path().join("policies/tests/a.yaml"), case).unwrap();
     let applied = place.ana("policy apply --reason test");
     assert_eq!(applied.code, 0, "{applied}");
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = place.command(&["serve", "--bind", "127.0.0.1:0"]);
-    let mut server = command.stderr(full).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut server = command.stderr(stderr).env("OK_LOG", "debug").stdout(std::process::Stdio::null()).spawn().unwrap();
     let socket = place.path().join(".ok/state.db.sock");
     let begun = Instant::now();
     while UnixStream::connect(&socket).is_err() {
@@ -285,4 +284,18 @@ fn a_standard_error_that_cannot_be_written_stops_nothing() {
     server.kill().unwrap();
     server.wait().unwrap();
     assert_eq!(place.ok("audit verify").code, 0);
+}
+
+#[test]
+fn a_standard_error_that_cannot_be_written_stops_nothing() {
+    serves_with(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+}
+
+#[test]
+fn a_standard_error_that_nobody_reads_stops_nothing() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let room = nix::fcntl::fcntl(&writer, nix::fcntl::FcntlArg::F_GETPIPE_SZ).unwrap();
+    writer.write_all(&vec![b'.'; room as usize]).unwrap();
+    serves_with(writer);
+    drop(reader);
 }
