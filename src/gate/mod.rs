@@ -28,6 +28,7 @@ pub mod open;
 pub mod openapi;
 pub mod operation;
 mod outbox;
+mod passes;
 pub mod past;
 mod people;
 pub mod perform;

@@ -346,6 +346,11 @@ impl<'a> Reader<'a> {
         Ok(tokens::after(self.conn()?, of, from, limit)?)
     }
 
+    /// Whether somebody may have one more token.
+    pub fn room_for_token(&self, holder: &ActorId) -> Result<(), Refusal> {
+        self.world().tokens.have_room(holder)
+    }
+
     pub fn live_tokens_of(&self, holder: &ActorId) -> Result<Vec<String>, Fault> {
         Ok(tokens::live_of(self.conn()?, holder)?)
     }

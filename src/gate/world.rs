@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use super::limiter::Rates;
 use super::memo::Memo;
+use super::passes::Passes;
 use super::people::People;
 use super::target::{actor_uid, uid};
 use super::trial::{self, Trial};
@@ -25,7 +26,7 @@ use crate::store::fold::Touched;
 use crate::store::glass::{self, Glass};
 use crate::store::kills::{self, Kill};
 use crate::store::policies;
-use crate::store::tokens::{self, Token};
+use crate::store::tokens;
 use crate::store::webhooks::{self, Webhook};
 use crate::types::actor::{ActorKind, KillScope, Role};
 use crate::types::caller::{Caller, Who};
@@ -35,7 +36,6 @@ use crate::types::egress::Egress;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
-use crate::types::token::TokenHash;
 
 /// An actor with its Cedar entity.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Card {
 pub struct World {
     pub(super) actors: HashTrieMapSync<ActorId, Arc<Card>>,
     pub(super) people: People,
-    pub(super) tokens: HashTrieMapSync<TokenHash, Arc<Token>>,
+    pub(super) tokens: Passes,
     /// The delegations that can be acted under, by id.
     pub(super) delegations: HashTrieMapSync<String, Arc<Terms>>,
     pub(super) kills: Arc<BTreeMap<KillScope, Kill>>,
@@ -109,7 +109,7 @@ impl World {
         World {
             actors: HashTrieMapSync::new_sync(),
             people: People::default(),
-            tokens: HashTrieMapSync::new_sync(),
+            tokens: Passes::default(),
             delegations: HashTrieMapSync::new_sync(),
             kills: Arc::default(),
             stamp: PolicyStamp { hash: policy.hash().to_owned(), seq: version },
@@ -165,7 +165,7 @@ impl World {
         let mut world = World::empty(ground, head);
         world.settle(actors::all(conn)?);
         for (hash, token) in tokens::all_live(conn)? {
-            world.tokens.insert_mut(hash, Arc::new(token));
+            world.tokens.put(hash, token);
         }
         for delegation in delegations::all_live(conn)? {
             world.delegate(delegation.terms);
@@ -193,11 +193,11 @@ impl World {
                     self.put(actor);
                 }
             }
-            Touched::Token(id) => match tokens::with_hash(conn, id.as_str())? {
-                Some((hash, token)) if token.ended => drop(self.tokens.remove_mut(&hash)),
-                Some((hash, token)) => self.tokens.insert_mut(hash, Arc::new(token)),
-                None => {}
-            },
+            Touched::Token(id) => {
+                if let Some((hash, token)) = tokens::with_hash(conn, id.as_str())? {
+                    self.tokens.put(hash, token);
+                }
+            }
             Touched::Delegations(ids) => {
                 for id in ids {
                     if let Some(delegation) = delegations::get(conn, id)? {

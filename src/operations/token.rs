@@ -191,6 +191,7 @@ pub(super) fn issue(
     scopes: Scopes,
     valid_ms: i64,
 ) -> Result<IssuedToken, Stop> {
+    draft.read().room_for_token(&holder)?;
     // What runs elsewhere reaches the gateway alone.
     let kind = draft.read().card(&holder).map(|card| card.actor.kind);
     let kind = if kind == Some(ActorKind::OutsideAgent) { TokenKind::Agent } else { TokenKind::Api };
