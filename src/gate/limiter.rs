@@ -38,8 +38,18 @@ impl<K> Default for Windows<K> {
     }
 }
 
-/// Calls by limit and actor; refusals by actor where no limit is named.
-pub type Rates = Windows<(Option<String>, ActorId)>;
+/// What of an actor's doing is counted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counted {
+    /// Calls that fall under a limit of this name.
+    Limit(String),
+    /// Entries that refusals lead to.
+    Refusals,
+    /// Whatever stops or revokes.
+    Stops,
+}
+
+pub type Rates = Windows<(Counted, ActorId)>;
 
 /// Failed credentials by address.
 pub type Limiter = Windows<IpAddr>;

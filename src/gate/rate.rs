@@ -1,6 +1,7 @@
 //! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and each
 //! actor's refusals that are recorded, so that nobody fills the log with what they may not do.
 
+use super::limiter::Counted;
 use super::operation::Spec;
 use super::world::World;
 use crate::policy::limits::Rate;
@@ -12,6 +13,8 @@ use crate::types::time::{SECOND, Time};
 /// Entries that one actor's refusals lead to in a minute. What is refused beyond them is answered 429 and leaves none; what is
 /// allowed goes on, and so do refusals that are only counted.
 const REFUSALS: u32 = 300;
+/// Calls that stop or revoke, of somebody who is no admin, in a minute.
+const STOPS: u32 = 600;
 const MINUTE: i64 = 60 * SECOND;
 
 /// A limit that applies to somebody's calls, and what is left of it.
@@ -25,19 +28,36 @@ pub struct Left {
 /// Counts one call against every limit that it falls under.
 pub(super) fn count(world: &World, caller: &Caller, spec: &Spec, now: Time) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
+    if spec.route.stops {
+        return stops(world, actor, now);
+    }
     for (id, rate) in limits(world, actor, spec) {
         let length = i64::from(rate.seconds) * SECOND;
-        world.rates.count((Some(id.to_owned()), actor.clone()), rate.most, length, now).map_err(|seconds| {
-            let message =
-                format!("over the limit {id}: {} calls in {} s; try again in {seconds} s", rate.most, rate.seconds);
-            Refusal {
-                retry_after: Some(seconds),
-                policy: Some(world.stamp.seq),
-                ..Refusal::new(Code::RateLimited, message)
-            }
-        })?;
+        world.rates.count((Counted::Limit(id.to_owned()), actor.clone()), rate.most, length, now).map_err(
+            |seconds| {
+                let message =
+                    format!("over the limit {id}: {} calls in {} s; try again in {seconds} s", rate.most, rate.seconds);
+                over(world, message, seconds)
+            },
+        )?;
     }
     Ok(())
+}
+
+/// Whatever stops or revokes is held up by no limit; but also where the disk is nearly full it is recorded, so only admins
+/// may do it without an end.
+fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
+    if world.card(actor).is_some_and(|card| card.actor.is_active_admin()) {
+        return Ok(());
+    }
+    world.rates.count((Counted::Stops, actor.clone()), STOPS, MINUTE, now).map_err(|seconds| {
+        let message = format!("{STOPS} calls in this minute that stop or revoke; try again in {seconds} s");
+        over(world, message, seconds)
+    })
+}
+
+fn over(world: &World, message: String, seconds: u64) -> Refusal {
+    Refusal { retry_after: Some(seconds), policy: Some(world.stamp.seq), ..Refusal::new(Code::RateLimited, message) }
 }
 
 /// Counts an entry that a refusal is about to lead to. All who come without a token share one count.
@@ -45,20 +65,16 @@ pub(super) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), R
     if matches!(caller.who, Who::Server) {
         return Ok(());
     }
-    world.rates.count((None, caller.actor()), REFUSALS, MINUTE, now).map_err(|seconds| {
+    world.rates.count((Counted::Refusals, caller.actor()), REFUSALS, MINUTE, now).map_err(|seconds| {
         let message = format!("refused, as {REFUSALS} others were in this minute; try again in {seconds} s");
-        Refusal {
-            retry_after: Some(seconds),
-            policy: Some(world.stamp.seq),
-            ..Refusal::new(Code::RateLimited, message)
-        }
+        over(world, message, seconds)
     })
 }
 
 /// The limits of an actor's calls, and what is left of them.
 pub(super) fn left(world: &World, actor: &ActorId, spec: &Spec, now: Time) -> Vec<Left> {
     let left = |(id, rate): (&str, &Rate)| {
-        let counted = world.rates.counted(&(Some(id.to_owned()), actor.clone()), now);
+        let counted = world.rates.counted(&(Counted::Limit(id.to_owned()), actor.clone()), now);
         Left { id: id.to_owned(), most: rate.most, seconds: rate.seconds, left: rate.most.saturating_sub(counted) }
     };
     limits(world, actor, spec).map(left).collect()

@@ -79,6 +79,22 @@ async fn by_default_everybody_has_limits_and_no_limit_holds_up_what_stops() {
     assert_eq!(test.get("/me", &mia).await.status, 401);
 }
 
+#[tokio::test]
+async fn whoever_may_stop_somebody_does_not_fill_the_log_with_it() {
+    let test = Test::new().await;
+    let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:ops", "team", json!({ "lead": "lea" })).await;
+    let kill = async |who: &str| test.post("/kill", who, json!({ "scope": "team:ops", "reason": "again" })).await;
+    for _ in 0..600 {
+        assert_eq!(kill(&lea).await.status, 200);
+    }
+    let over = kill(&lea).await.error();
+    assert!(over.starts_with("429 rate_limited 600 calls in this minute that stop or revoke"), "{over}");
+    assert_eq!(kill(&test.admin).await.status, 200);
+    test.clock.advance(60_000);
+    assert_eq!(kill(&lea).await.status, 200);
+}
+
 /// Refusals of one's own, so that no two are equal.
 async fn refused(test: &Test, who: &str, tool: &str) -> Answer {
     test.post("/kill", who, json!({ "scope": format!("tool:{tool}"), "reason": "r" })).await
