@@ -90,6 +90,10 @@ fn unfiltered(context: &Context, input: Value) -> Result<Value, Failure> {
     }
 }
 
+/// The fields of an event that its line begins with: what it is and, where it stands for several, for how many.
+const TYPE: &str = "type";
+const TIMES: &str = "count";
+
 /// One line an event: number, time, actor, decision, type, and what it says.
 fn lines(events: &[Value]) -> String {
     let row = |event: &Value| {
@@ -99,14 +103,19 @@ fn lines(events: &[Value]) -> String {
             Some(behalf) => format!("{} (for {})", said("actor"), show::cell(Some(behalf))),
             None => said("actor"),
         };
-        vec![said("seq"), said("at"), actor, said("decision"), show::cell(body.get("type")), details(body)]
+        let kind = show::cell(body.get(TYPE));
+        let kind = match body.get(TIMES) {
+            Some(times) => format!("{kind} {times} times"),
+            None => kind,
+        };
+        vec![said("seq"), said("at"), actor, said("decision"), kind, details(body)]
     };
     show::aligned(events.iter().map(row))
 }
 
 /// The event's own fields, as `name=value`; what is absent or empty is left out.
 fn details(event: &Value) -> String {
-    let fields = event.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
+    let fields = event.as_object().into_iter().flatten().filter(|(name, _)| ![TYPE, TIMES].contains(&name.as_str()));
     let said = fields.map(|(name, value)| (name, show::cell(Some(value)))).filter(|(_, value)| value != show::NOTHING);
     said.map(
         |(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") },

@@ -20,7 +20,7 @@ use crate::types::time::{SECOND, Time};
 /// How long equal refusals are one.
 const WINDOW: i64 = SECOND;
 /// Refusals that are remembered at once; each further one has an entry of its own.
-const MOST: usize = 4_096;
+const MOST: usize = 1_024;
 
 /// What makes two refusals equal: who asked with which token, what was asked, the answer and its reason.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

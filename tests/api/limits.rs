@@ -172,6 +172,15 @@ async fn equal_refusals_within_a_second_are_two_entries_and_one_of_them_counts()
     let replayed = test.post("/policy/diff", &test.admin, json!({ "files": Bundle::built_in().files })).await.json();
     let matrix = &replayed["impact"]["matrix"];
     assert_eq!(matrix["deny"], json!({ "allow": 0, "needs_approval": 0, "deny": 221 }), "each call counts: {replayed}");
+
+    let folder = test.closed().await;
+    let mut log = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ok"));
+    let shown = log.args(["--as", "ana", "--state"]).arg(folder.path().join("state.db")).arg("log").output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.lines().any(|line| line.contains("denied 213 times") && line.contains("target=tool:mail")),
+        "{shown}"
+    );
 }
 
 #[tokio::test]
