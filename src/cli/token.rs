@@ -86,7 +86,7 @@ impl Token {
     }
 }
 
-const COLUMNS: [&str; 6] = ["id", "actor", "label", "access", "status", "expires_at"];
+const COLUMNS: [&str; 7] = ["id", "actor", "issuer", "label", "access", "status", "expires_at"];
 
 async fn issue(context: &Context, new: New) -> Result<Exit, Failure> {
     let input = json!({ "for": new.r#for, "ttl": new.ttl, "label": new.label, "scopes": new.scopes });

@@ -219,16 +219,16 @@ fn types(schema: &Value) -> Vec<&str> {
     named.into_iter().filter(|name| *name != "null").collect()
 }
 
-fn is_null(schema: &Value) -> bool {
+pub(super) fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|ty| ty == "null" || names(schema, "type").contains(&"null"))
         || choices(schema).iter().any(|choice| is_null(choice))
 }
 
-fn is_only_null(schema: &Value) -> bool {
+pub(super) fn is_only_null(schema: &Value) -> bool {
     is_null(schema) && types(schema).is_empty() && choices(schema).is_empty()
 }
 
-fn choices(schema: &Value) -> Vec<&Value> {
+pub(super) fn choices(schema: &Value) -> Vec<&Value> {
     ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array()).flatten().collect()
 }
 

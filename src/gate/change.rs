@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::draft::{Draft, Drafted};
 use super::note::{ask_once, note};
 use super::operation::{Act, Call, Entry, Spec};
-use super::perform::{Idem, Reply, reply};
+use super::perform::{self, Idem, Reply, reply};
 use super::permit::Grant;
 use super::reader::Reader;
 use super::replay::{self, Keyed};
@@ -170,7 +170,8 @@ impl Writer {
         idem: Option<Keyed>,
         now: Time,
     ) -> Result<Reply, Halt> {
-        let target = act.target(&Reader::held(&self.conn, &self.world, caller, now))?;
+        let target = act.target(&Reader::held(&self.conn, &self.world, caller, now));
+        let target = perform::found(target, &self.world, caller, &entry.spec, now)?;
         let call = rule::Call { operation: entry.spec.name, target: &target, input: Some(input) };
         let ruling = rule::decide_watched(&self.world, caller, call, now)?;
         match &ruling {

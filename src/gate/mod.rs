@@ -52,6 +52,7 @@ mod soundness;
 pub mod target;
 pub mod trial;
 pub mod vault;
+pub mod veil;
 pub mod whatif;
 pub mod workshop;
 pub mod world;

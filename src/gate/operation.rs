@@ -13,6 +13,7 @@ use super::reader::Reader;
 pub use super::route::{Media, Method, Route};
 use super::sentence;
 use super::target::{ResourceKind, Target};
+use super::veil;
 use crate::types::event::{Event, EventKind};
 use crate::types::refusal::{Fault, Stop};
 use crate::types::scope::Reach;
@@ -151,11 +152,21 @@ struct Asking<O: Query>(O::Input);
 struct Deciding<O: Decide>(O::Input);
 struct Acting<O: Change>(O::Input);
 
-fn body(media: Media, output: &impl Serialize) -> Result<Vec<u8>, Stop> {
-    if media == Media::Text
+/// An answer as its reader may see it.
+fn body<T: Serialize + JsonSchema>(spec: &Spec, output: &T, read: &Reader<'_>) -> Result<Vec<u8>, Stop> {
+    if spec.route.media == Media::Text
         && let Value::String(text) = serde_json::to_value(output)?
     {
         return Ok(text.into_bytes());
+    }
+    let veil = veil::of_answer(spec.name, |generator| generator.subschema_for::<T>());
+    if veil.is_needed() {
+        let whole = serde_json::to_value(output)?;
+        let mut shown = whole.clone();
+        veil.apply(&mut shown, read);
+        if shown != whole {
+            return Ok(serde_json::to_vec(&shown)?);
+        }
     }
     Ok(serde_json::to_vec(output)?)
 }
@@ -169,7 +180,7 @@ impl<O: Query> Ask for Asking<O> {
     }
     fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop> {
         let output = O::run(Permit::mint(grant), self.0, read)?;
-        Ok(Done { body: body(O::SPEC.route.media, &output)?, next: O::next(&output), events: Vec::new() })
+        Ok(Done { body: body(&O::SPEC, &output, read)?, next: O::next(&output), events: Vec::new() })
     }
 }
 
@@ -186,7 +197,7 @@ impl<O: Decide> Ask for Deciding<O> {
             let message = format!("{} does not declare the event {}", O::SPEC.name, event.kind().name());
             return Err(Fault::Broken(message).into());
         }
-        Ok(Done { body: body(O::SPEC.route.media, &output)?, next: None, events })
+        Ok(Done { body: body(&O::SPEC, &output, read)?, next: None, events })
     }
 }
 
@@ -199,7 +210,7 @@ impl<O: Change> Act for Acting<O> {
     }
     fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop> {
         let output = O::run(Permit::mint(grant), self.0, draft)?;
-        Ok(Done { body: body(O::SPEC.route.media, &output)?, next: None, events: Vec::new() })
+        Ok(Done { body: body(&O::SPEC, &output, draft.read())?, next: None, events: Vec::new() })
     }
 }
 

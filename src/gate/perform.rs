@@ -19,13 +19,13 @@ use super::rate;
 use super::reader::{Reader, Readers};
 use super::route::Lane;
 use super::rule;
-use super::target::Target;
+use super::target::{self, ResourceKind, Target};
 use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
 use crate::types::egress::Egress;
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::time::{Clock, Monotone, Time};
 
 /// One call, ready to be decided.
@@ -168,7 +168,7 @@ impl Gate {
             let world = gate.world.load();
             let now = gate.clock.now();
             let read = Reader::pooled(&gate.readers, &world, &caller, now);
-            let target = act.target(&read)?;
+            let target = found(act.target(&read), &world, &caller, &entry.spec, now)?;
             let call = rule::Call { operation: entry.spec.name, target: &target, input: Some(&value) };
             let ruling = rule::decide_seen(&world, &caller, call, now)?;
             if !matches!(ruling, Ruling::Deny { .. }) {
@@ -196,7 +196,7 @@ impl Gate {
         let spec = &entry.spec;
         let now = self.clock.now();
         let read = Reader::pooled(&self.readers, world, &caller, now);
-        let target = query.target(&read)?;
+        let target = found(query.target(&read), world, &caller, spec, now)?;
         let call = rule::Call { operation: spec.name, target: &target, input: Some(&input) };
         let decide = || match spec.route.local {
             // What the server asks itself is no traffic that a candidate is tried on.
@@ -227,6 +227,26 @@ enum Asked {
     /// To be recorded before it is told.
     Told(Told),
     Refused(Refused),
+}
+
+/// What a call is about, as it was found. What was not found is asked about all the same, as somebody who may not see it is
+/// refused: neither the answer nor what it takes tells the two apart.
+pub(super) fn found(
+    target: Result<Target, Stop>,
+    world: &World,
+    caller: &Caller,
+    spec: &Spec,
+    now: Time,
+) -> Result<Target, Stop> {
+    if let Err(Stop::Refused(refusal)) = &target
+        && refusal.code == Code::NotFound
+    {
+        let kind = spec.about.iter().find(|kind| **kind != ResourceKind::Company);
+        let absent = target::absent(kind.copied().unwrap_or(ResourceKind::Company));
+        let _ =
+            rule::decide_seen(world, caller, rule::Call { operation: spec.name, target: &absent, input: None }, now);
+    }
+    target
 }
 
 /// «policy denied <operation>: <reason>»

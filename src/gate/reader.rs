@@ -6,9 +6,11 @@ mod delegations;
 mod glass;
 mod log;
 mod policies;
+mod sight;
 mod webhooks;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -21,7 +23,7 @@ use sha2::{Digest, Sha256};
 use super::past::{self, AsOf};
 use super::people::Group;
 use super::rule;
-use super::target::{Target, sight};
+use super::target::Target;
 use super::workshop::Workshop;
 use super::world::{Card, World};
 use crate::policy::{Ruling, Snapshot};
@@ -51,15 +53,21 @@ pub struct Reader<'a> {
     world: &'a World,
     caller: &'a Caller,
     now: Time,
+    /// Whom the caller was found to see, or not: each is asked about once, however often an answer names them.
+    sights: RefCell<BTreeMap<ActorId, bool>>,
 }
 
 impl<'a> Reader<'a> {
+    fn new(source: Source<'a>, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
+        Reader { source, world, caller, now, sights: RefCell::default() }
+    }
+
     pub(super) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
-        Reader { source: Source::Held(conn), world, caller, now }
+        Reader::new(Source::Held(conn), world, caller, now)
     }
 
     pub(super) fn pooled(pool: &'a Readers, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
-        Reader { source: Source::Pool(pool, OnceCell::new()), world, caller, now }
+        Reader::new(Source::Pool(pool, OnceCell::new()), world, caller, now)
     }
 
     pub(super) fn conn(&self) -> Result<&Connection, Fault> {
@@ -87,30 +95,13 @@ impl<'a> Reader<'a> {
         self.ruling(self.caller, operation, target).is_allowed()
     }
 
-    /// Whether the target exists as far as the caller can tell.
-    pub fn sees(&self, target: &Target) -> bool {
-        sight(target)
-            .is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
-    }
-
-    /// Of these actors and teams, those that the caller may see: however one is referred to, it is shown by this or not at
-    /// all. Oneself is no secret.
-    pub fn seen(&self, ids: impl IntoIterator<Item = ActorId>) -> Vec<ActorId> {
-        ids.into_iter().filter(|id| self.knows(id)).collect()
-    }
-
-    /// Whether an actor or a team is there, as far as the caller can tell.
-    pub fn knows(&self, id: &ActorId) -> bool {
-        *id == self.caller.actor() || (self.card(id).is_some() && self.sees(&Target::Actor(id.clone())))
-    }
-
     /// The same company at the same moment, as somebody else.
     pub fn acting_as<'b>(&'b self, caller: &'b Caller) -> Reader<'b> {
         let source = match &self.source {
             Source::Held(conn) => Source::Held(conn),
             Source::Pool(pool, _) => Source::Pool(pool, OnceCell::new()),
         };
-        Reader { source, world: self.world, caller, now: self.now }
+        Reader::new(source, self.world, caller, self.now)
     }
 
     /// The same company, asked at another time.

@@ -10,7 +10,7 @@ use super::beyond::Beyond;
 use super::chain::{self, Links};
 use super::facts;
 use super::target::{Target, actor_uid, sight, uid, uid_of};
-use super::world::World;
+use super::world::{World, nobody};
 use crate::policy::testing::Asked;
 use crate::policy::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 use crate::types::actor::KillScope;
@@ -371,10 +371,13 @@ impl Entities<'_> {
     }
 
     fn add(&mut self, id: &ActorId) {
-        if let Some(card) = self.world.card(id)
-            && self.seen.insert(id.clone())
-        {
-            self.found.push(card.entity.clone());
+        let entity = match self.world.card(id) {
+            Some(card) => card.entity.clone(),
+            None if *id == ActorId::system() => nobody(),
+            None => return,
+        };
+        if self.seen.insert(id.clone()) {
+            self.found.push(entity);
         }
     }
 }

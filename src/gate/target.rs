@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid};
 
+use crate::types::actor::KillScope;
+use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::id::ActorId;
 pub use crate::types::target::{ResourceKind, Target};
 
@@ -33,6 +35,40 @@ pub(super) fn sight_of(kind: ResourceKind) -> Option<&'static str> {
         ResourceKind::Change => Some("change.read"),
         ResourceKind::Delegation => Some("delegation.read"),
         ResourceKind::Webhook => Some("webhook.read"),
+    }
+}
+
+/// A thing of a kind, where there is none: what is absent is asked about as what is hidden, so that an answer takes as much
+/// to either.
+pub(super) fn absent(kind: ResourceKind) -> Target {
+    let (id, nobody) = (String::from("absent"), ActorId::system());
+    match kind {
+        ResourceKind::Company => Target::Company,
+        ResourceKind::Actor | ResourceKind::Team => Target::Actor(nobody),
+        ResourceKind::Token => Target::Token { id, holder: nobody },
+        ResourceKind::Event => Target::Event { seq: 0, kind: String::new(), actor: None, subjects: Vec::new() },
+        ResourceKind::KillSwitch => Target::KillSwitch { scope: KillScope::Actor(nobody), engage: true },
+        ResourceKind::Approval => Target::Approval {
+            id,
+            requester: nobody,
+            operation: String::new(),
+            approvers: Vec::new(),
+            behalf: Vec::new(),
+            issuer: None,
+        },
+        ResourceKind::Change => Target::Change {
+            id,
+            author: nobody,
+            to: ChangeTarget::Policy,
+            state: ChangeState::Proposed,
+            reviewed: false,
+            peers: 0,
+            behalf: Vec::new(),
+            approvers: Vec::new(),
+            issuer: None,
+        },
+        ResourceKind::Delegation => Target::Delegation { id, giver: nobody.clone(), taker: nobody, chain: Vec::new() },
+        ResourceKind::Webhook => Target::Webhook { id, owner: nobody, host: String::new(), held: false },
     }
 }
 

@@ -28,7 +28,7 @@ use crate::store::kills::{self, Kill};
 use crate::store::policies;
 use crate::store::tokens;
 use crate::store::webhooks::{self, Webhook};
-use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Who};
 use crate::types::decision::Recording;
 use crate::types::delegation::Terms;
@@ -308,6 +308,16 @@ fn card(actor: Actor, find: &dyn Fn(&ActorId) -> Option<Actor>) -> Card {
         }
     };
     Card { actor, entity, teams }
+}
+
+/// Somebody who is not there, for questions about what is absent: nobody else has this id.
+pub(super) fn nobody() -> Closed {
+    let facts = Record::new()
+        .string("kind", ActorKind::Person.name())
+        .bool("admin", false)
+        .bool("active", true)
+        .long("trust", Trust::Observe.level());
+    Closed::new(&actor_uid(&ActorId::system()), [uid("Role", Role::Member.name())], &facts)
 }
 
 fn facts(actor: &Actor) -> Record {

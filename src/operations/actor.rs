@@ -82,7 +82,7 @@ impl Query for List {
     fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<Actor>, Stop> {
         let wanted = |actor: &Actor| {
             input.kind.is_none_or(|kind| kind == actor.kind)
-                && input.team.as_ref().is_none_or(|team| actor.team.as_ref() == Some(team))
+                && input.team.as_ref().is_none_or(|team| actor.team.as_ref() == Some(team) && read.knows(team))
         };
         let (kind, team) = (input.kind.map(ActorKind::name), input.team.as_ref().map(ActorId::as_str));
         let what = format!("actor.list {} {}", kind.unwrap_or_default(), team.unwrap_or_default());
@@ -149,7 +149,7 @@ impl Query for Show {
             let mut ids: Vec<ActorId> =
                 read.cards().map(|card| &card.actor).filter(is_related).map(|other| other.id.clone()).collect();
             ids.sort();
-            read.seen(ids)
+            ids
         };
         Ok(ShownActor {
             members: related(|other| &other.team),

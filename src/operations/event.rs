@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, veil};
 use crate::log::read::{Filter, Logged, Order};
 use crate::log::record::Decision;
 use crate::types::event::EventKind;
@@ -66,9 +66,11 @@ pub struct EventRecord {
     pub seq: i64,
     pub at: Time,
     /// Who did it; `ok` is the server itself.
+    #[schemars(extend("x-names" = "reference"))]
     pub actor: String,
     /// On whose behalf, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-names" = "reference"))]
     pub on_behalf_of: Vec<String>,
     /// `allow`, `deny`, `needs_approval` or `system`.
     #[schemars(with = "String")]
@@ -99,17 +101,6 @@ fn shown(mut logged: Logged) -> EventRecord {
     };
     let Logged { seq, at, actor, decision, on_behalf_of, .. } = logged;
     EventRecord { seq, at, actor, on_behalf_of, decision, event }
-}
-
-/// The fields of events that list others than those whom the event is about.
-const TELLS: [&str; 2] = ["approvers", "told"];
-
-/// Leaves out of a list whom the caller may not see.
-fn keep_seen(list: &mut Value, read: &Reader<'_>) {
-    let known = |id: &Value| id.as_str().and_then(|id| id.parse().ok()).is_some_and(|id| read.knows(&id));
-    if let Some(ids) = list.as_array_mut() {
-        ids.retain(known);
-    }
 }
 
 /// Decides which events the caller sees. Events with the same type, actor and subjects read the same to every policy,
@@ -185,9 +176,7 @@ impl Query for List {
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
         for event in &mut found.events {
-            for field in TELLS {
-                event.event.get_mut(field).into_iter().for_each(|told| keep_seen(told, read));
-            }
+            veil::of_event().apply(&mut event.event, read);
         }
         Ok(found)
     }

@@ -50,7 +50,7 @@ impl Query for List {
         let me: ActorId = permit.actor();
         let what = format!("inbox.list {me} {}", input.all);
         let fetch = |from: &_, limit| read.inbox_after(&me, input.all, from, limit);
-        read.page(&input.page, what, fetch, |_| true, inbox::position)
+        read.page(&input.page, what, fetch, |item| !read.hides(&item.subject), inbox::position)
     }
 
     fn next(output: &Page<Item>) -> Option<String> {
@@ -80,7 +80,8 @@ impl Change for Read {
     type Output = Item;
 
     fn target(input: &OneItem, read: &Reader<'_>) -> Result<Target, Stop> {
-        let item = read.inbox_item(&input.id)?.filter(|item| item.actor == read.caller().actor());
+        let theirs = |item: &Item| item.actor == read.caller().actor() && !read.hides(&item.subject);
+        let item = read.inbox_item(&input.id)?.filter(theirs);
         item.map(|_| oneself(read)).ok_or_else(|| Refusal::not_found().into())
     }
 

@@ -24,8 +24,7 @@ impl<'a> Known<'a> {
 
     pub fn get(&self, id: &ActorId) -> Option<&Actor> {
         // Whom the caller may not see is not there.
-        let known = || self.read.card(id).filter(|_| self.read.knows(id));
-        self.more.get(id).or_else(|| known().map(|card| &card.actor))
+        self.more.get(id).or_else(|| self.read.known(id).ok().map(|card| &card.actor))
     }
 
     /// Whether this is an active actor of this kind.
@@ -74,7 +73,7 @@ impl NewActor {
         let is = |id: &Option<ActorId>, kind: ActorKind| id.as_ref().is_none_or(|id| known.is(id, kind));
         let team = self.kind == ActorKind::Team;
         check(self.id.is_team() == team, "id: a team's id begins with `team:`, and no other does");
-        check(!self.id.is_reserved(), "id: `ok`, `company`, `global` and `hire` mean something else");
+        check(!self.id.is_reserved(), "id: `ok`, `company`, `global`, `hidden` and `hire` mean something else");
         check(
             self.name.as_ref().is_none_or(|name| (1..=100).contains(&name.chars().count())),
             "name: must have 1 to 100 characters",

@@ -136,7 +136,7 @@ fn may_leave(actor: &Actor, read: &Reader<'_>) -> Result<(), Refusal> {
 fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Result<Option<ActorId>, Refusal> {
     let person = |id: &ActorId| {
         let fits = |actor: &Actor| actor.kind == ActorKind::Person && actor.status == Status::Active;
-        *id != leaving.id && read.card(id).is_some_and(|card| fits(&card.actor))
+        *id != leaving.id && read.known(id).is_ok_and(|card| fits(&card.actor))
     };
     match named {
         Some(id) if person(&id) => Ok(Some(id)),

@@ -54,6 +54,8 @@ pub enum TokenStatus {
 pub struct ListedToken {
     pub id: String,
     pub actor: ActorId,
+    /// Who issued it, where that was another than its holder.
+    pub issuer: Option<ActorId>,
     pub kind: ListedKind,
     pub label: String,
     pub scopes: Scopes,
@@ -80,6 +82,7 @@ fn row(token: Token, now: Time) -> ListedToken {
         status,
         id: token.id,
         actor: token.holder,
+        issuer: token.issuer,
         label: token.label,
         scopes: token.scopes,
         created_at: token.created_at,
@@ -116,7 +119,7 @@ impl Query for List {
             &input.page,
             what,
             |from, limit| read.tokens_after(input.actor.as_ref(), from, limit),
-            |token| read.may("token.list", &target_of(token)),
+            |token| read.may("token.list", &target_of(token)) && input.actor.as_ref().is_none_or(|of| read.knows(of)),
             tokens::position,
         )?;
         Ok(Page { rows: page.rows.into_iter().map(|token| row(token, read.now())).collect(), next: page.next })

@@ -24,6 +24,7 @@ pub struct Item {
     pub kind: ItemKind,
     /// The id of what it is about.
     pub subject: String,
+    #[schemars(extend("x-names" = "text"))]
     pub title: String,
     pub created_at: Time,
     pub read_at: Option<Time>,

@@ -129,7 +129,7 @@ impl Trust {
 /// What a kill switch stops: `global`, `actor:<id>`, `tool:<id>` or `team:<id>`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("pattern" = "^(global|(actor|tool|team):.+)$"))]
+#[schemars(with = "String", extend("pattern" = "^(global|(actor|tool|team):.+)$", "x-names" = "reference"))]
 pub enum KillScope {
     Global,
     Actor(ActorId),

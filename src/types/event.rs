@@ -107,10 +107,15 @@ events! {
         owner: Option<ActorId>, skills: Vec<String>, trust: Trust,
     }
     /// An agent was hired by this definition; it joins with the event before.
-    ActorHired = "actor_hired" { id: ActorId, definition: serde_json::Value, }
+    ActorHired = "actor_hired" {
+        id: ActorId, #[schemars(extend("x-names" = "json"))] definition: serde_json::Value,
+    }
     /// A blueprint was installed: what it made, what was there already, what it still takes.
     BlueprintInstalled = "blueprint_installed" {
-        blueprint: String, hash: String, created: Vec<String>, skipped: Vec<String>, needs: Vec<String>,
+        blueprint: String, hash: String,
+        #[schemars(extend("x-names" = "reference"))] created: Vec<String>,
+        #[schemars(extend("x-names" = "reference"))] skipped: Vec<String>,
+        needs: Vec<String>,
         change: Option<Id>,
     }
     /// An actor's trust tier changed.
@@ -136,7 +141,8 @@ events! {
     KillSwitch = "kill_switch" { scope: KillScope, engaged: bool, reason: String, }
     /// The gate refused an operation; with a `count`, as often again within a second of the entry before.
     Denied = "denied" {
-        operation: String, target: String, reason: String, fault: Option<String>,
+        operation: String, #[schemars(extend("x-names" = "reference"))] target: String, reason: String,
+        fault: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u32>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,8 +159,11 @@ events! {
     }
     /// An operation waits for people.
     ApprovalRequested = "approval_requested" {
-        id: Id, operation: String, target: String, summary: String, input: serde_json::Value,
-        resource: serde_json::Value, kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
+        id: Id, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
+        #[schemars(extend("x-names" = "text"))] summary: String,
+        #[schemars(extend("x-names" = "json"))] input: serde_json::Value,
+        #[schemars(extend("x-names" = "json"))] resource: serde_json::Value,
+        kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
         approvers: Vec<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         under: Option<Id>,
@@ -174,14 +183,18 @@ events! {
     /// The approved operation was carried out; the approval is spent.
     ApprovalUsed = "approval_used" { id: Id, requester: ActorId, }
     /// What was approved is not what would happen now; it has to be asked for again.
-    ApprovalStale = "approval_stale" { id: Id, requester: ActorId, reason: String, }
+    ApprovalStale = "approval_stale" {
+        id: Id, requester: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
+    }
     /// Nobody has decided yet: whoever may is told again. Once for each kind of approval.
     ApprovalReminded = "approval_reminded" {
-        id: Id, requester: ActorId, operation: String, target: String, kind: String, approvers: Vec<ActorId>,
+        id: Id, requester: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
+        kind: String, approvers: Vec<ActorId>,
     }
     /// It has waited so long that more people may decide, and are told. Once for each kind of approval.
     ApprovalEscalated = "approval_escalated" {
-        id: Id, requester: ActorId, operation: String, target: String, kind: String, approvers: Vec<ActorId>,
+        id: Id, requester: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
+        kind: String, approvers: Vec<ActorId>,
     }
     /// The requester took it back or left, or did it under a break-glass grant: nothing will come of the request.
     ApprovalCancelled = "approval_cancelled" { id: Id, requester: ActorId, }
@@ -191,7 +204,8 @@ events! {
     }
     /// A call went on because of it; whoever would have approved is told.
     GlassUsed = "glass_used" {
-        id: Id, holder: ActorId, operation: String, target: String, kinds: Vec<String>, skipped: Vec<ActorId>,
+        id: Id, holder: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
+        kinds: Vec<String>, skipped: Vec<ActorId>,
     }
     /// A break-glass grant ended before its time.
     GlassEnded = "glass_ended" { id: Id, holder: ActorId, }

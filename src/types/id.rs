@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// characters after an optional `team:`, beginning with a letter or digit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("pattern" = "^(team:)?[a-z0-9][a-z0-9._-]{0,62}$"))]
+#[schemars(with = "String", extend("pattern" = "^(team:)?[a-z0-9][a-z0-9._-]{0,62}$", "x-names" = "reference"))]
 pub struct ActorId(Arc<str>);
 
 const TEAM: &str = "team:";
@@ -26,9 +26,10 @@ impl ActorId {
         &self.0
     }
 
-    /// Whether it is the name of something that is no actor: the server, the company, the global kill switch, a route.
+    /// Whether it is the name of something that is no actor: the server, the company, the global kill switch,
+    /// somebody who is not shown, a route.
     pub fn is_reserved(&self) -> bool {
-        matches!(&*self.0, "ok" | "company" | "global" | "hire")
+        matches!(&*self.0, "ok" | "company" | "global" | "hidden" | "hire")
     }
 
     pub fn is_team(&self) -> bool {

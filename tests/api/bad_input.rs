@@ -95,7 +95,10 @@ async fn a_role_is_for_people() {
     }
     for reserved in ["ok", "company", "global"] {
         let refused = test.post("/actors", &test.admin, json!({ "id": reserved, "kind": "person" })).await;
-        assert_eq!(refused.error(), "422 invalid id: `ok`, `company`, `global` and `hire` mean something else");
+        assert_eq!(
+            refused.error(),
+            "422 invalid id: `ok`, `company`, `global`, `hidden` and `hire` mean something else"
+        );
     }
 }
 

@@ -100,7 +100,10 @@ async fn what_cannot_be_is_told_by_key_and_line_and_nobody_joins() {
         (CLERK.replace("wall: 20m", "wall: 2 weeks"), "spec.limits.wall: must be a number and s, m or h"),
         (CLERK.replace("0.5", "3"), "spec.model.temperature: must be 0 to 2"),
         (CLERK.replace("name: clerk", "name: The Clerk"), "metadata.name: `The Clerk` is not an actor id"),
-        (CLERK.replace("name: clerk", "name: hire"), "metadata.name: `ok`, `company`, `global` and `hire` mean"),
+        (
+            CLERK.replace("name: clerk", "name: hire"),
+            "metadata.name: `ok`, `company`, `global`, `hidden` and `hire` mean",
+        ),
         (CLERK.replace("owner: mia", "owner: bot"), "spec.owner: there is no such person"),
         (CLERK.replace("{team: ops}", "{team: none}"), "metadata.labels.team: there is no such team"),
         ("[".repeat(50_000), "definition: line 1: "),

@@ -34,6 +34,7 @@ mod storm;
 mod tick;
 mod tokens;
 mod two_teams;
+mod veil;
 mod waiting;
 mod webhook_inputs;
 pub mod webhooks;

@@ -21,8 +21,8 @@ async fn a_token_is_shown_once_and_kept_as_a_hash() {
     assert_eq!(
         listed.json()[0],
         json!({
-            "id": issued["id"], "actor": "ana", "kind": { "type": "api" }, "label": "laptop", "scopes": ["read"],
-            "access": "limited to read", "status": "active", "created_at": "2026-11-20T09:00:01Z",
+            "id": issued["id"], "actor": "ana", "issuer": null, "kind": { "type": "api" }, "label": "laptop",
+            "scopes": ["read"], "access": "limited to read", "status": "active", "created_at": "2026-11-20T09:00:01Z",
             "expires_at": "2026-12-20T09:00:01Z",
         })
     );

@@ -137,7 +137,7 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
         KillScope::Tool(_) => false,
     };
     match read.kills().find(|kill| freezes(&kill.scope)) {
-        Some(kill) => Err(Refusal::conflict(format!("the kill switch {} freezes it", kill.scope))),
+        Some(kill) => Err(Refusal::conflict(read.told(&format!("the kill switch {} freezes it", kill.scope)))),
         None => Ok(()),
     }
 }

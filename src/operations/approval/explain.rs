@@ -29,6 +29,7 @@ pub struct ExplainedApproval {
     pub id: String,
     pub status: ApprovalStatus,
     /// What would be done, as a sentence.
+    #[schemars(extend("x-names" = "text"))]
     pub summary: String,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
     pub decision: &'static str,
@@ -41,6 +42,7 @@ pub struct ExplainedApproval {
     /// Requests for the same operation that people have decided, newest first; at most five.
     pub similar: Vec<Similar>,
     /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale.
+    #[schemars(extend("x-names" = "json"))]
     pub diff: BTreeMap<String, Changed>,
 }
 
@@ -62,6 +64,7 @@ pub struct InTheWay {
 pub struct Similar {
     pub approval: String,
     pub actor: ActorId,
+    #[schemars(extend("x-names" = "text"))]
     pub summary: String,
     pub decision: ApprovalStatus,
     pub at: Option<Time>,
@@ -69,6 +72,7 @@ pub struct Similar {
 
 #[derive(Serialize, JsonSchema)]
 pub struct WhatHappens {
+    #[schemars(extend("x-names" = "text"))]
     pub on_approve: String,
     pub on_reject: String,
     pub on_expiry: String,

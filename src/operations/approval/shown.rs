@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::gate::Reader;
+use crate::gate::{Reader, veil};
 use crate::store::approvals::{Approval, Decided};
 use crate::types::approval::{ApprovalStatus, Verdict};
 use crate::types::id::ActorId;
@@ -20,6 +20,7 @@ pub struct ShownApproval {
     /// The operation that was asked for.
     pub action: String,
     /// What it is about.
+    #[schemars(extend("x-names" = "reference"))]
     pub resource: String,
     /// Who asked.
     pub actor: ActorId,
@@ -30,6 +31,7 @@ pub struct ShownApproval {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
     /// What would be done, as a sentence: `lea adds new2 as admin to team:ops`.
+    #[schemars(extend("x-names" = "text"))]
     pub summary: String,
     /// The input of the call. What of it can be erased is shown to those who decide and to those who asked.
     pub args: Value,
@@ -47,9 +49,11 @@ pub struct ShownApproval {
     pub expires_at: Time,
     pub ended_at: Option<Time>,
     /// Of a decision that completed it: the answer of the operation.
+    #[schemars(extend("x-names" = "json"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// Why it went stale.
+    #[schemars(extend("x-names" = "text"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
 }
@@ -95,7 +99,7 @@ pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
         kind: kind.clone(),
         threshold: read.approval_rule(kind).threshold,
         held: held(approval, kind, read),
-        any_of: read.seen(read.approvers(kind, approval)),
+        any_of: read.approvers(kind, approval).into_iter().collect(),
     };
     approval.kinds.iter().map(needed).collect()
 }
@@ -129,7 +133,9 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         at: decided.at,
     });
     let summary = format!("{} {}", approval.actor, approval.summary);
-    let (args, withheld) = arguments(&approval, read);
+    let (mut args, withheld) = arguments(&approval, read);
+    let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
+    entry.into_iter().for_each(|entry| veil::of_input(entry).apply(&mut args, read));
     ShownApproval {
         approvers: needed(&approval, read),
         decisions: decisions.collect(),

@@ -49,7 +49,7 @@ impl Change for Review {
             return Err(Refusal::field("note", "must have at most 1000 characters").into());
         }
         if let Some(review) = &glass.review {
-            return Err(Refusal::conflict(format!("{} has reviewed it already", review.by)).into());
+            return Err(Refusal::conflict(draft.read().told(&format!("{} has reviewed it already", review.by))).into());
         }
         let (id, holder) = (glass.id.clone(), glass.holder.clone());
         draft.record(Event::GlassReviewed { id, holder, verdict, note: note.clone() })?;

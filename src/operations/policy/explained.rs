@@ -22,6 +22,7 @@ pub struct Explained {
     pub decision: &'static str,
     pub operation: String,
     pub actor: ActorId,
+    #[schemars(extend("x-names" = "reference"))]
     pub target: String,
     /// On whose behalf, the nearest first, with what is said of each of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -233,11 +234,13 @@ pub struct ShownChange {
     /// `approval`, `channel`, `kill`, `time`, `input`, `trust`, `owner`, `lead`, `team` or `role`.
     pub change: &'static str,
     /// Whose; none where it is the call that changes.
+    #[schemars(extend("x-names" = "reference"))]
     pub of: Option<String>,
     /// What it is, as far as the asker may see it.
     pub from: Value,
     pub to: Value,
     /// The change as a sentence.
+    #[schemars(extend("x-names" = "text"))]
     pub text: String,
 }
 

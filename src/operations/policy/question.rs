@@ -56,21 +56,22 @@ pub(super) fn target(
     read: &Reader<'_>,
     then: &Reader<'_>,
 ) -> Result<Target, Stop> {
-    let target = match about {
+    let found = match about {
         About::Input(value) => {
             let call = entry.prepare(value.clone()).map_err(|bad| Refusal::field("input", bad))?;
-            call.target(&then.acting_as(caller))?
+            call.target(&then.acting_as(caller))
         }
-        About::Id(id) => named(id, entry, caller, then)?,
-        About::Nothing if entry.spec.about.contains(&ResourceKind::Company) => Target::Company,
+        About::Id(id) => named(id, entry, caller, then),
+        About::Nothing if entry.spec.about.contains(&ResourceKind::Company) => Ok(Target::Company),
         About::Nothing if entry.spec.about.contains(&ResourceKind::Actor) => {
-            named(caller.actor().as_str(), entry, caller, then)?
+            named(caller.actor().as_str(), entry, caller, then)
         }
         About::Nothing => {
             let message = format!("name what {} is about: {}", entry.spec.name, kinds(entry));
             return Err(Refusal::field("target", message).into());
         }
     };
+    let target = found.inspect_err(|_| read.look_in_vain(entry.spec.about))?;
     if read.sees(&target) {
         return Ok(target);
     }

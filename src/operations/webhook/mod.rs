@@ -67,8 +67,8 @@ fn host(url: &str) -> String {
     url.and_then(|url| Some(url.host_str()?.trim_end_matches('.').to_owned())).unwrap_or_default()
 }
 
-/// What is wrong with a webhook.
-fn problems(webhook: &Webhook, read: &Reader<'_>) -> Vec<String> {
+/// What is wrong with a webhook that is about these agents already.
+fn problems(webhook: &Webhook, named: &BTreeSet<ActorId>, read: &Reader<'_>) -> Vec<String> {
     let mut problems = Vec::new();
     problems.extend(read.egress().destination(&webhook.url).err().map(|why| format!("url: {why}")));
     problems.extend(webhook.topics.is_empty().then(|| "events: must name at least one".to_owned()));
@@ -78,8 +78,8 @@ fn problems(webhook: &Webhook, read: &Reader<'_>) -> Vec<String> {
     if webhook.agents.len() > MOST_AGENTS {
         problems.push(format!("agents: must name at most {MOST_AGENTS}"));
     }
-    let is_agent = |id: &ActorId| read.card(id).is_some_and(|card| card.actor.kind.is_agent());
-    let stranger = webhook.agents.iter().find(|id| !is_agent(id));
+    let is_agent = |id: &ActorId| read.known(id).is_ok_and(|card| card.actor.kind.is_agent());
+    let stranger = webhook.agents.difference(named).find(|id| !is_agent(id));
     problems.extend(stranger.map(|id| format!("agents: there is no agent `{id}`")));
     problems
 }

@@ -1,0 +1,65 @@
+//! What the caller may see. Whom it may not see is not there for it: neither an answer nor what that takes tells the two
+//! apart.
+
+use std::sync::Arc;
+
+use super::Reader;
+use crate::gate::target::{ResourceKind, Target, absent, sight};
+use crate::gate::world::Card;
+use crate::gate::{rule, veil};
+use crate::types::caller::Who;
+use crate::types::id::ActorId;
+use crate::types::refusal::Refusal;
+
+impl<'a> Reader<'a> {
+    /// Whether the target exists as far as the caller can tell.
+    pub fn sees(&self, target: &Target) -> bool {
+        sight(target)
+            .is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
+    }
+
+    /// Whether an actor or a team is there, as far as the caller can tell: what is absent is asked about as what is hidden.
+    pub fn knows(&self, id: &ActorId) -> bool {
+        let seen = self.may_see(id);
+        seen && self.card(id).is_some()
+    }
+
+    /// An actor or a team that is there as far as the caller can tell, or 404.
+    pub fn known(&self, id: &ActorId) -> Result<&'a Arc<Card>, Refusal> {
+        let seen = self.may_see(id);
+        self.card(id).filter(|_| seen).ok_or_else(Refusal::not_found)
+    }
+
+    /// Whether a text is the id or the kill switch of somebody whom the caller may not see.
+    pub fn hides(&self, text: &str) -> bool {
+        veil::named(text).is_some_and(|id| self.card(&id).is_some() && !self.may_see(&id))
+    }
+
+    /// A sentence of ours, as the caller may read it.
+    pub fn told(&self, sentence: &str) -> String {
+        veil::text(sentence, self)
+    }
+
+    /// Oneself is no secret. The server names whom it has to, and somebody without a token knows nobody.
+    fn may_see(&self, id: &ActorId) -> bool {
+        match &self.caller.who {
+            Who::Server => return true,
+            Who::Visitor => return false,
+            Who::Token { .. } | Who::Holder(_) if *id == self.caller.actor() => return true,
+            Who::Token { .. } | Who::Holder(_) => {}
+        }
+        if let Some(seen) = self.sights.borrow().get(id) {
+            return *seen;
+        }
+        let about = self.card(id).map_or_else(ActorId::system, |card| card.actor.id.clone());
+        let seen = self.sees(&Target::Actor(about));
+        self.sights.borrow_mut().insert(id.clone(), seen);
+        seen
+    }
+
+    /// Asks what is asked of a thing before it is shown, where there is none.
+    pub fn look_in_vain(&self, about: &[ResourceKind]) {
+        let kind = about.iter().copied().find(|kind| *kind != ResourceKind::Company);
+        self.sees(&absent(kind.unwrap_or(ResourceKind::Company)));
+    }
+}
