@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, veil};
 use crate::log::read::{Filter, Logged, Order};
 use crate::log::record::Decision;
+use crate::operations::audit::may_read_all;
+use crate::operations::change::uncounted;
 use crate::types::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::page::PageQuery;
@@ -175,12 +177,20 @@ impl Query for List {
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
-        for event in &mut found.events {
-            veil::of_event().apply(&mut event.event, read);
+        for EventRecord { event, .. } in &mut found.events {
+            veil::of_event().apply(event, read);
+            if COUNTS.iter().any(|kind| event.get("type").is_some_and(|name| name == kind.name()))
+                && !may_read_all(read)
+            {
+                uncounted(event);
+            }
         }
         Ok(found)
     }
 }
+
+/// Events that say how many decisions would come out otherwise.
+const COUNTS: [EventKind; 3] = [EventKind::EvalsRun, EventKind::CanaryMeasured, EventKind::CanaryAborted];
 
 /// A way to read the log.
 type Each<'a> = &'a mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>;

@@ -237,14 +237,24 @@ async fn a_change_keeps_the_budget_that_is_in_force_not_one_of_its_own() {
         "tests/a.yaml".into(),
         "cases:\n  - {actor: zoe, op: me.read, expect: allow}\nactors:\n  - {id: zoe}\n".into(),
     );
-    let change = test.post("/policy/proposals", &test.admin, json!({ "files": files, "reason": "r" })).await.json();
+    let sam = test.add("sam", "person", json!({ "role": "steward" })).await;
+    let change = test.post("/policy/proposals", &sam, json!({ "files": files, "reason": "r" })).await.json();
     let path = format!("/changes/{}", change["id"].as_str().unwrap());
-    let evals = test.post(&format!("{path}/evals"), &test.admin, json!({})).await.json();
-    let impact = evals["evals"]["last"].as_array().unwrap().iter().find(|eval| eval["case"] == "impact").unwrap();
-    assert_eq!(
-        (&impact["status"], &impact["problems"][0]),
-        (&json!("failed"), &json!("newly_denied is 1, of at most 0"))
-    );
+    let impact = |cases: &serde_json::Value| {
+        let cases = cases.as_array().unwrap_or_else(|| panic!("{cases}"));
+        let impact = cases.iter().find(|eval| eval["case"] == "impact").unwrap();
+        assert_eq!((&impact["status"], impact["problems"].as_array().unwrap().len()), (&json!("failed"), 1));
+        impact["problems"][0].as_str().unwrap().to_owned()
+    };
+    // Who proposed it may not read the decisions that are counted, and learns no count of them.
+    let few = "more decisions would come out otherwise than the budget allows";
+    let evals = test.post(&format!("{path}/evals"), &sam, json!({})).await.json();
+    assert_eq!(impact(&evals["evals"]["last"]), few);
+    for (token, told) in [(&sam, few), (&test.admin, "newly_denied is 2, of at most 0")] {
+        assert_eq!(impact(&test.get("/changes", token).await.json()[0]["evals"]["last"]), told);
+        let event = test.get("/events?type=evals_run", token).await.json()["events"][0]["event"].clone();
+        assert_eq!(impact(&event["cases"]), told);
+    }
     let promoted = test.post(&format!("{path}/promote"), &test.admin, json!({})).await.json();
     assert_eq!((&promoted["error"], &promoted["evals"]), (&json!("evals_failing"), &json!(["impact"])));
 }

@@ -4,8 +4,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ShownChange, find, find_open, is_tested};
+use super::{ShownChange, counted, find, find_open, is_tested};
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::operations::audit::may_read_all;
 use crate::policy::Bundle;
 use crate::types::change::ChangeState;
 use crate::types::event::{Event, EventKind};
@@ -80,12 +81,14 @@ pub fn is_tried(change: &crate::store::changes::Change, read: &Reader<'_>) -> Re
     let Some(trial) = read.trial() else { return Ok(()) };
     let seen = trial.trialled().matrix.sum();
     if let Some(over) = trial.over().first() {
-        let message = format!("its trial is over budget: {} is {}, of at most {}", over.budget, over.found, over.max);
-        return Err(Refusal::conflict(message));
+        return Err(Refusal::conflict(format!("its trial is over budget: {}", counted::exceeded(over, read))));
     }
     if seen < terms.min_decisions {
-        let message = format!("its trial has seen {seen} of {} decisions", terms.min_decisions);
-        return Err(Refusal::conflict(message));
+        let least = terms.min_decisions;
+        return Err(Refusal::conflict(match may_read_all(read) {
+            true => format!("its trial has seen {seen} of {least} decisions"),
+            false => format!("its trial has not seen {least} decisions yet"),
+        }));
     }
     Ok(())
 }
@@ -96,7 +99,7 @@ pub fn measured(read: &Reader<'_>) -> Option<Event> {
     let (id, author) = (Id::stored(&trial.change.id), trial.change.author.clone());
     let trialled = trial.trialled();
     if let Some(over) = trial.over().first() {
-        let reason = format!("{} is {}, of at most {}", over.budget, over.found, over.max);
+        let reason = counted::in_figures(over);
         return Some(Event::CanaryAborted { id, author, reason, trialled });
     }
     let recorded = read.change(&trial.change.id).ok()??.trialled.unwrap_or_default();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::{OneChange, ShownChange, find, find_open};
+use super::{OneChange, ShownChange, counted, find, find_open};
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, fixture, impact, post};
 use crate::operations::policy::compare::Both;
 use crate::policy::Bundle;
@@ -14,7 +14,7 @@ use crate::store::changes;
 use crate::types::change::{EvalCase, EvalStatus};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
-use crate::types::impact::{Budgets, Over};
+use crate::types::impact::Budgets;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -89,9 +89,8 @@ pub fn prepare(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
         let both = Both::new(&in_force, bundle, read)?;
         let since = (read.last_seq()? - impact::MOST).max(0);
         let impact = impact::replay(read, &crate::operations::ALL, &both.sides(), since)?.impact();
-        let told = |over: &Over| format!("{} is {}, of at most {}", over.budget, over.found, over.max);
-        let problems: Vec<String> = budgets.over(impact.newly).iter().map(told).collect();
-        read.workshop().put(&impact_key(bundle, read), case("impact", problems));
+        let problems: Vec<String> = budgets.over(impact.newly).iter().map(counted::in_figures).collect();
+        read.workshop().put(&impact_key(bundle, read), case(counted::IMPACT, problems));
     }
     evals(bundle, read).map(drop)
 }

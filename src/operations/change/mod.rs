@@ -2,6 +2,7 @@
 //! beside what is in force, promoted; every step is an operation of its own.
 
 mod canary;
+mod counted;
 mod evals;
 mod list;
 mod promote;
@@ -18,6 +19,7 @@ use crate::store::changes::Change;
 use crate::types::refusal::{Refusal, Stop};
 
 pub use canary::{is_tried, measured};
+pub use counted::uncounted;
 pub use evals::{prepare as prepare_evals, put_to_tests};
 pub use promote::{is_tested, promote};
 pub use propose::{Proposal, compiled, propose};

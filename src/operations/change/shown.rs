@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::counted;
 use crate::gate::Reader;
 use crate::operations::audit::may_read_all;
 use crate::store::changes::Change;
@@ -103,7 +104,7 @@ impl ShownChange {
             rolls_back: change.rolls_back,
             version: change.version,
             reviews: change.reviews.into_iter().map(review).collect(),
-            evals: ShownEvals { run, passed: run && passed, last: change.evals },
+            evals: ShownEvals { run, passed: run && passed, last: counted::evals(change.evals, read) },
             created_at: change.created_at,
             updated_at: change.updated_at,
             also_allows: Vec::new(),

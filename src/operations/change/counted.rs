@@ -1,0 +1,49 @@
+//! What is counted over the log's decisions is told to whoever may read them all: a count tells of events too. Others are
+//! told what it came to.
+
+use serde_json::{Value, json};
+
+use crate::gate::Reader;
+use crate::operations::audit::may_read_all;
+use crate::types::change::EvalCase;
+use crate::types::impact::Over;
+
+/// What is said to the others of a budget that was exceeded.
+const TOO_MANY: &str = "more decisions would come out otherwise than the budget allows";
+
+/// The eval that counts decisions.
+pub const IMPACT: &str = "impact";
+
+/// How a budget was exceeded, as the caller may know it.
+pub fn exceeded(over: &Over, read: &Reader<'_>) -> String {
+    if may_read_all(read) { in_figures(over) } else { TOO_MANY.to_owned() }
+}
+
+/// The same for the record.
+pub fn in_figures(over: &Over) -> String {
+    format!("{} is {}, of at most {}", over.budget, over.found, over.max)
+}
+
+/// What the evals came to, as the caller may know it.
+pub fn evals(mut evals: Vec<EvalCase>, read: &Reader<'_>) -> Vec<EvalCase> {
+    let counted = evals.iter_mut().find(|eval| eval.case == IMPACT && !eval.problems.is_empty());
+    if let Some(eval) = counted.filter(|_| !may_read_all(read)) {
+        eval.problems = vec![TOO_MANY.to_owned()];
+    }
+    evals
+}
+
+/// An event of a change without what it counted.
+pub fn uncounted(event: &mut Value) {
+    let is_trial = event.get("trialled").is_some();
+    let Some(fields) = event.as_object_mut() else { return };
+    fields.remove("trialled");
+    if is_trial && fields.contains_key("reason") {
+        fields.insert("reason".into(), json!(TOO_MANY));
+    }
+    let cases = fields.get_mut("cases").and_then(Value::as_array_mut).into_iter().flatten();
+    let counted = cases.filter(|case| case.get("case") == Some(&json!(IMPACT)));
+    for problems in counted.filter_map(|case| case.get_mut("problems")) {
+        *problems = json!([TOO_MANY]);
+    }
+}
