@@ -33,6 +33,8 @@ pub struct Arguments {
 pub struct Field {
     pub name: String,
     pub shape: Shape,
+    /// The only texts that it can be, or hold; nothing where it can be any.
+    pub choices: Vec<String>,
     pub is_required: bool,
     pub is_erasable: bool,
     pub is_new: bool,
@@ -75,6 +77,7 @@ impl Arguments {
                 Ok(shape) => arguments.fields.push(Field {
                     name: name.clone(),
                     shape,
+                    choices: texts_of(field),
                     // Whether a row may be seen is asked with the read's own question, and without an input.
                     is_required: entry.effect == Effect::Change && required.contains(&name.as_str()) && !is_null(field),
                     is_erasable: is_marked(field, ERASABLE),
@@ -125,9 +128,25 @@ impl Arguments {
         Ok(())
     }
 
+    /// What the operation cannot do without and an input lacks: each field with what it takes.
+    pub fn missing(&self, input: &Value) -> Vec<String> {
+        let given = |field: &Field| input.get(&field.name).is_some_and(|value| !value.is_null());
+        let missing = self.fields.iter().filter(|field| field.is_required && !given(field));
+        missing.map(|field| format!("`{}` ({})", field.name, field.takes())).collect()
+    }
+
     /// The fields that can be erased.
     pub fn erasable(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().filter(|field| field.is_erasable).map(|field| field.name.as_str())
+    }
+
+    /// An input as it is put together again from its two parts: what can be erased and was not given leaves no trace.
+    pub fn whole(&self, input: &Value) -> Value {
+        let (mut whole, erasable) = self.parted(input);
+        if let Some(fields) = whole.as_object_mut() {
+            fields.extend(erasable);
+        }
+        whole
     }
 
     /// An input in two parts: what a permanent record holds, and what can be erased.
@@ -157,7 +176,24 @@ fn record(fields: &[Field]) -> String {
     format!("{{ {} }}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
 }
 
+impl Field {
+    fn takes(&self) -> String {
+        let shape = self.shape.name();
+        if self.choices.is_empty() { shape.to_owned() } else { format!("{shape}: {}", self.choices.join(", ")) }
+    }
+}
+
 impl Shape {
+    fn name(&self) -> &'static str {
+        match self {
+            Shape::Bool => "true or false",
+            Shape::Long => "a whole number",
+            Shape::Text | Shape::Length => "a text",
+            Shape::Set(_) => "a list",
+            Shape::Record(_) => "an object",
+        }
+    }
+
     /// What a value should be, where it is not.
     fn check(&self, value: &Value) -> Result<(), String> {
         let must = |is: bool, expected: &str| if is { Ok(()) } else { Err(expected.to_owned()) };
@@ -236,6 +272,14 @@ fn is_text(schema: &Value) -> bool {
     types(schema) == ["string"] || schema.get("const").is_some_and(Value::is_string)
 }
 
+/// The texts that a schema enumerates.
+fn texts_of(schema: &Value) -> Vec<String> {
+    let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten().chain(schema.get("const"));
+    let listed = listed.filter_map(Value::as_str).map(str::to_owned);
+    let within = choices(schema).into_iter().chain(schema.get("items"));
+    listed.chain(within.flat_map(texts_of)).collect()
+}
+
 /// The Cedar type of a JSON Schema, or why it has none.
 fn shape(schema: &Value) -> Result<Shape, &'static str> {
     let choices: Vec<&Value> = choices(schema).into_iter().filter(|choice| !is_only_null(choice)).collect();
@@ -272,7 +316,8 @@ fn object(schema: &Value) -> Result<Shape, &'static str> {
         .filter_map(|(name, field)| {
             let is_required = required.contains(&name.as_str()) && !is_null(field);
             let shape = shape(field).ok()?;
-            Some(Field { name: name.clone(), shape, is_required, is_erasable: false, is_new: false })
+            let choices = texts_of(field);
+            Some(Field { name: name.clone(), shape, choices, is_required, is_erasable: false, is_new: false })
         })
         .collect();
     if fields.is_empty() { Err("it is a map") } else { Ok(Shape::Record(fields)) }

@@ -47,7 +47,7 @@ impl Asked<'_> {
         let exact = Exact {
             action: self.entry.spec.name,
             actor: &self.caller.actor(),
-            arguments: self.input,
+            arguments: &self.entry.arguments().whole(self.input),
             delegation: self.caller.under.as_ref().map(Id::as_str),
             on_behalf_of: self.behalf,
             resource: self.target.id(),
