@@ -92,7 +92,7 @@ pub const SECRETS_KEY: Setting = Setting {
     variable: "OK_SECRETS_KEY",
     flag: None,
     default: "the file beside the state",
-    doc: "The key that webhooks' secrets are made from: 32 bytes in base64 or hex; unset, it is in a file beside the state, which is made where there is none",
+    doc: "The key that webhooks' secrets are made from: 32 bytes in base64, with or without its `=`, or hex; unset, it is in a file beside the state, which is made where there is none",
 };
 pub const EGRESS_PORTS: Setting = Setting {
     variable: "OK_EGRESS_PORTS",

@@ -30,6 +30,9 @@ impl Approve {
         let input = json!({ "id": self.id, "decision": decision, "note": self.note });
         let answer = client::call(context, "approval.decide", input).await?;
         context.show(&answer, || {
+            // What was decided about first: an id alone tells nobody whether it was the one that they meant.
+            show::text(&show::cell(answer.get("summary")))?;
+            arguments(&answer)?;
             show::text(&format!("{} {}", self.id, show::cell(answer.get("status"))))?;
             let notes = [answer.get("stale"), answer.get("result")].into_iter().flatten();
             notes.into_iter().try_for_each(|note| show::text(&show::visible(&show::cell(Some(note)))))

@@ -218,7 +218,12 @@ fn low_water() -> Result<Option<u64>, Failure> {
 /// The key that secrets are made from. What is wrong with it is told without showing it.
 fn secrets() -> Result<Option<Zeroizing<[u8; 32]>>, Failure> {
     let Some(text) = config::SECRETS_KEY.value().map(Zeroizing::new) else { return Ok(None) };
-    let wrong = || Failure::Usage(format!("{} must hold 32 bytes in base64 or hex", config::SECRETS_KEY.variable));
+    let wrong = || {
+        Failure::Usage(format!(
+            "{} must hold 32 bytes: 64 hex digits, or 43 characters of base64 (A-Z, a-z, 0-9, + and /), with or without a = behind them; `openssl rand -base64 32` makes some",
+            config::SECRETS_KEY.variable
+        ))
+    };
     keys::parse(&text).map(Some).ok_or_else(wrong)
 }
 

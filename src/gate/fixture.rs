@@ -66,6 +66,12 @@ impl Stage for Known<'_> {
         let of_kind = |kind: &&ResourceKind| resource.strip_prefix("Ok::") == Some(kind.name());
         ResourceKind::ALL.iter().find(of_kind).and_then(|kind| sight_of(*kind))
     }
+
+    fn choices(&self, operation: &str, field: &str) -> &[String] {
+        let entry = self.0.iter().find(|entry| entry.spec.name == operation);
+        let field = entry.and_then(|entry| entry.arguments().fields.iter().find(|known| known.name == field));
+        field.map(|field| field.choices.as_slice()).unwrap_or_default()
+    }
 }
 
 impl Known<'_> {

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use zeroize::Zeroizing;
 
 /// Reads a key, or says what is wrong with the file.
@@ -18,13 +18,16 @@ pub(super) fn read(path: &Path) -> Result<Zeroizing<[u8; 32]>, String> {
     Ok(key)
 }
 
-/// Reads a key as it is handed over: 64 hex digits, or base64.
+/// Reads a key as it is handed over: 64 hex digits, or base64 with or without its `=`.
 pub fn parse(text: &str) -> Option<Zeroizing<[u8; 32]>> {
     let mut key = Zeroizing::new([0; 32]);
     let text = text.trim();
-    let read = hex::decode_to_slice(text, &mut *key).is_ok()
-        || BASE64.decode_slice(text, &mut *key).is_ok_and(|length| length == key.len());
-    read.then_some(key)
+    if hex::decode_to_slice(text, &mut *key).is_ok() {
+        return Some(key);
+    }
+    let bytes = Zeroizing::new(BASE64.decode(text.strip_suffix('=').unwrap_or(text)).ok()?);
+    key.copy_from_slice(bytes.get(..).filter(|bytes| bytes.len() == 32)?);
+    Some(key)
 }
 
 /// Makes a key unless there is one; whether it did. Never overwritten: it may belong to a company whose file was moved

@@ -13,6 +13,7 @@ macro_rules! named {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(try_from = "String")]
+        #[schemars(extend("enum" = [$($name),*]))]
         pub enum $type { $($(#[$vdoc])* #[serde(rename = $name)] $variant,)* }
         impl $type {
             pub const ALL: &[$type] = &[$($type::$variant,)*];

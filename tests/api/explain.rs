@@ -114,3 +114,18 @@ async fn a_question_about_no_operation_or_no_target_is_refused() {
     assert_eq!(bad.status, 422);
     assert!(bad.json()["message"].as_str().unwrap().starts_with("input: scope: "), "{}", bad.text());
 }
+
+#[tokio::test]
+async fn an_input_without_a_target_is_told_all_that_it_lacks() {
+    let test = Test::new().await;
+    let asked = async |input: serde_json::Value| {
+        let question = json!({ "op": "actor.add", "input": input });
+        test.post("/policy/explain", &test.admin, question).await
+    };
+    assert_eq!(
+        asked(json!({ "role": "admin" })).await.error(),
+        "422 invalid input: lacks `id` (a text), `kind` (a text: person, team, agent, outside_agent); \
+         give all of them, or name the target"
+    );
+    assert_eq!(asked(json!({ "id": "kim", "kind": "person" })).await.status, 200);
+}

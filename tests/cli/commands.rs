@@ -311,3 +311,37 @@ fn somebody_is_let_act_on_ones_behalf() {
     ]);
     assert_snapshot("delegations", text);
 }
+
+#[test]
+fn the_key_of_secrets_is_read_in_each_form_that_tools_write() {
+    let place = Place::with_company();
+    let with = |key: &str| place.ok_with("--as ana token list", &[("OK_SECRETS_KEY", key)]);
+    let bare = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+    for key in [bare.to_owned(), format!("{bare}="), format!("{bare}\n"), "0f".repeat(32)] {
+        let ran = with(&key);
+        assert_eq!(ran.code, 0, "{ran}");
+    }
+    for key in [&bare[1..], "0f", "not a key"] {
+        let ran = with(key);
+        assert_eq!(ran.code, 64, "{ran}");
+        assert!(ran.stderr.contains("64 hex digits, or 43 characters of base64") && !ran.stderr.contains(key), "{ran}");
+    }
+}
+
+#[test]
+fn who_decides_is_shown_what_they_decided() {
+    let place = Place::with_company();
+    for add in ["-human lea --role lead", "-team team:ops --lead lea"] {
+        let ran = place.ana(&format!("actor add{add}"));
+        assert_eq!(ran.code, 0, "{ran}");
+    }
+    let asks = place.ok("--as lea actor add-human new2 --role member --team team:ops");
+    assert_eq!(asks.code, 4, "{asks}");
+    let id = asks.stderr.split_whitespace().find(|word| word.starts_with("apr_")).unwrap();
+    let decided = place.ana(&format!("approve {}", id.trim_end_matches(|c: char| !c.is_alphanumeric())));
+    assert_eq!(decided.code, 0, "{decided}");
+    let lines: Vec<&str> = decided.stdout.lines().collect();
+    assert_eq!(lines[0], "lea adds new2 as member to team:ops");
+    let at = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{decided}"));
+    assert!(at("team ") < at(" used"), "{decided}");
+}

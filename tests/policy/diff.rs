@@ -332,3 +332,17 @@ async fn whoever_may_compare_or_propose_is_not_shown_what_they_may_not_export() 
     let seen = test.get(&path, &test.admin).await.json();
     assert!(!seen["text"]["policies"].as_array().unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn a_witness_gives_what_the_operation_takes() {
+    let test = Test::new().await;
+    let mut bundle = Bundle::built_in();
+    let rule = "@id(\"members-only\")\n@reason(\"members only\")\nforbid (principal is Ok::Actor, action == Ok::Action::\"actor.add\", resource)\n\
+                when { context.input has role && context.input.role != \"member\" };\n";
+    bundle.files.insert("members.cedar".into(), rule.into());
+    let told = compared(&test, &bundle, json!({ "impact": false })).await.to_string();
+    let roles: Vec<&str> =
+        told.split("given {\\\"role\\\":\\\"").skip(1).filter_map(|rest| rest.split("\\\"").next()).collect();
+    assert!(!roles.is_empty(), "{told}");
+    assert!(roles.iter().all(|role| ["admin", "lead", "auditor", "steward", "agent"].contains(role)), "{roles:?}");
+}

@@ -75,3 +75,19 @@ fn the_workflow_of_the_guide_is_yaml_with_few_permissions() {
     assert_eq!(serde_yaml::to_string(&workflow["permissions"]).unwrap(), "contents: read\n");
     assert!(workflow["jobs"]["apply"]["permissions"].is_null());
 }
+
+#[test]
+fn the_example_about_an_input_stands_beside_the_default_policies() {
+    let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guides/policies.md")).unwrap();
+    let mut blocks = guide.split("```").filter_map(|block| block.strip_prefix("cedar\n"));
+    let rule = blocks.find(|block| block.contains("roles-with-approval")).unwrap();
+    let place = Place::new();
+    for (name, text) in ok::policy::Bundle::built_in().files {
+        let path = place.path().join("both").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    fs::write(place.path().join("both/roles.cedar"), rule).unwrap();
+    let ran = place.ok("policy check both");
+    assert_eq!(ran.code, 0, "{ran}");
+}

@@ -58,6 +58,11 @@ pub(super) fn target(
 ) -> Result<Target, Stop> {
     let found = match about {
         About::Input(value) => {
+            let missing = entry.arguments().missing(value);
+            if !missing.is_empty() {
+                let message = format!("lacks {}; give all of them, or name the target", missing.join(", "));
+                return Err(Refusal::field("input", message).into());
+            }
             let call = entry.prepare(value.clone()).map_err(|bad| Refusal::field("input", bad))?;
             call.target(&then.acting_as(caller))
         }

@@ -12,7 +12,7 @@ use super::cast::{Scene, arounds, scenes};
 use super::witness::{Witness, kind_of};
 use super::{Answer, Shift, Sides, own};
 use crate::policy::bundle::is_test;
-use crate::policy::engine::{Looks, Named};
+use crate::policy::engine::{Constants, Looks, Named};
 use crate::policy::stack::each;
 use crate::policy::testing::{Around, Case, Fixture, Stage, parse};
 use crate::policy::{Snapshot, is_own};
@@ -131,7 +131,10 @@ impl Asking {
         let named = named.reduce(Named::and).unwrap_or_default();
         let knows = if after.action_names().contains(operation) { after } else { before };
         Some(Asking {
-            inputs: knows.inputs(operation, &before.looks(operation).and(after.looks(operation)), &named),
+            inputs: knows.inputs(operation, &before.looks(operation).and(after.looks(operation)), &|field| Constants {
+                named: &named,
+                choices: stage.choices(operation, field),
+            }),
             named,
             operation: operation.to_owned(),
             principals: ends(Snapshot::principals_of),

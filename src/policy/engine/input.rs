@@ -54,12 +54,17 @@ impl Input {
 impl Snapshot {
     /// Inputs that policies could tell apart: each field that they read with each constant that they name, one field and two
     /// at a time. At most [`MOST`].
-    pub(in crate::policy) fn inputs(&self, operation: &str, looks: &Looks, named: &Named) -> Vec<Json> {
+    pub(in crate::policy) fn inputs<'a>(
+        &self,
+        operation: &str,
+        looks: &Looks,
+        of: &dyn Fn(&str) -> Constants<'a>,
+    ) -> Vec<Json> {
         let found = self.actions.values().find(|action| action.name == operation);
         let Some(input) = found.and_then(|action| action.input.as_ref()) else { return Vec::new() };
         let read = input.fields.iter().filter(|(name, _)| looks.reads_input(name));
         let ways: Vec<(&str, Vec<Json>)> =
-            read.map(|(name, field)| (name.as_str(), values(&field.attr_type, named))).collect();
+            read.map(|(name, field)| (name.as_str(), values(&field.attr_type, &of(name)))).collect();
         let singles = ways.iter().flat_map(|(name, values)| values.iter().map(move |value| json!({ *name: value })));
         let both =
             ways.iter().enumerate().flat_map(|(at, one)| ways.iter().skip(at + 1).map(move |other| (one, other)));
@@ -71,23 +76,45 @@ impl Snapshot {
     }
 }
 
+/// What the values of a field are made of.
+pub(in crate::policy) struct Constants<'a> {
+    /// What policies name.
+    pub named: &'a Named,
+    /// The only texts that the operation takes; nothing where it takes any.
+    pub choices: &'a [String],
+}
+
+impl Constants<'_> {
+    /// Those that are named, and one that is not, as far as the operation takes them.
+    fn texts(&self) -> Vec<Json> {
+        let named = self.named.texts.iter().map(String::as_str);
+        if self.choices.is_empty() {
+            return named.chain(["another"]).map(Json::from).collect();
+        }
+        let is_named = |text: &&str| self.named.texts.contains(*text);
+        let all = || self.choices.iter().map(String::as_str);
+        let other = all().find(|text| !is_named(text));
+        all().filter(is_named).chain(other).map(Json::from).collect()
+    }
+}
+
 /// Values of a type that policies with these constants could tell apart.
-fn values(ty: &Type, named: &Named) -> Vec<Json> {
-    let texts = || named.texts.iter().map(|text| Json::from(text.as_str())).chain([Json::from("another")]);
+fn values(ty: &Type, constants: &Constants<'_>) -> Vec<Json> {
+    let (named, texts) = (constants.named, constants.texts());
     match ty {
         Type::Bool(_) => vec![true.into()],
         Type::Long => {
             let around = |number: &i64| [number.saturating_sub(1), *number, number.saturating_add(1)];
             named.numbers.iter().flat_map(around).map(Json::from).collect()
         }
-        Type::String => texts().collect(),
+        Type::String => texts,
         Type::Set { element_type: Some(element) } if matches!(&**element, Type::String) => {
-            texts().map(|text| json!([text])).chain([texts().collect()]).collect()
+            texts.iter().map(|text| json!([text])).chain([texts.clone().into()]).collect()
         }
         Type::Record { attrs, .. } => {
             let one = |(name, field): (&SmolStr, &AttributeType)| {
                 let name = name.clone();
-                values(&field.attr_type, named).into_iter().map(move |value| json!({ name.as_str(): value }))
+                values(&field.attr_type, constants).into_iter().map(move |value| json!({ name.as_str(): value }))
             };
             attrs.iter().flat_map(one).collect()
         }

@@ -25,6 +25,7 @@ pub use behalf::{For, Giver};
 pub use compare::{Looks, Named};
 pub use decide::{PlainAnswer, Question};
 pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
+pub(in crate::policy) use input::Constants;
 pub use mutant::Mutant;
 pub use parts::{Part, PartKind, Seen};
 pub use ruling::{Answered, Because, Effect, PolicyMeta, Ruling};

@@ -29,6 +29,11 @@ pub trait Stage {
     fn sight(&self, _resource: &str) -> Option<&'static str> {
         None
     }
+
+    /// The only texts that a field of an operation's input can be; nothing where it can be any.
+    fn choices(&self, _operation: &str, _field: &str) -> &[String] {
+        &[]
+    }
 }
 
 /// One question, free of any policy, so that several snapshots can answer it.
