@@ -65,9 +65,23 @@ async fn what_is_hidden_reads_as_what_is_not_there() {
         let hidden = told("/actors", body("gus"), "gus").await;
         assert_eq!(hidden, told("/actors", body("nil"), "nil").await, "{field}");
     }
-    for (op, there, absent) in
-        [("token.revoke", token, "tok_01M7A0000000000000000000AA"), ("actor.trust", "gus", "nil")]
-    {
+    let made = async |path: &str, body: Value| {
+        let answer = test.post(path, &test.admin, body).await;
+        answer.json()["id"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
+    };
+    let lent = made("/delegations", json!({ "to": "abe", "authority": "act" })).await;
+    let hook = json!({ "url": "https://hooks.example.com/ok", "events": ["agent.gate.pending"] });
+    let hook = made("/v1/webhooks", hook).await;
+    let change = json!({ "files": Bundle::built_in().files, "reason": "as before" });
+    let change = made("/policy/proposals", change).await;
+    for (op, there, absent) in [
+        ("token.revoke", token, "tok_01M7A0000000000000000000AA"),
+        ("actor.trust", "gus", "nil"),
+        ("kill", "actor:gus", "actor:nil"),
+        ("delegation.revoke", &lent, "dlg_01M7A0000000000000000000AA"),
+        ("webhook.delete", &hook, "whk_01M7A0000000000000000000AA"),
+        ("change.review", &change, "chg_01M7A0000000000000000000AA"),
+    ] {
         let question = |target: &str| json!({ "op": op, "target": target });
         let hidden = told("/policy/explain", question(there), there).await;
         assert_eq!(hidden, told("/policy/explain", question(absent), absent).await, "{op}");

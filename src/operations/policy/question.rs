@@ -77,6 +77,9 @@ pub(super) fn target(
         }
     };
     let target = found.inspect_err(|_| read.look_in_vain(entry.spec.about))?;
+    if let Target::KillSwitch { scope: KillScope::Actor(id) | KillScope::Team(id), .. } = &target {
+        read.known(id)?;
+    }
     if read.sees(&target) {
         return Ok(target);
     }
