@@ -95,12 +95,14 @@ mod tests {
 
     /// A pipe: nothing goes in until it may.
     struct Pipe {
+        asked: Sender<()>,
         may: Receiver<()>,
         got: Sender<String>,
     }
 
     impl Write for Pipe {
         fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            let _ = self.asked.send(());
             let _ = self.may.recv();
             let _ = self.got.send(String::from_utf8_lossy(text).into_owned());
             Ok(text.len())
@@ -112,9 +114,10 @@ mod tests {
 
     #[test]
     fn what_nobody_reads_is_dropped_and_counted() {
-        let ((open, may), (got, read)) = (channel(), channel());
-        let aside = Aside::to(Pipe { may, got }).unwrap();
+        let ((asked, begun), (open, may), (got, read)) = (channel(), channel(), channel());
+        let aside = Aside::to(Pipe { asked, may, got }).unwrap();
         aside.say(b"first\n");
+        begun.recv().unwrap();
         // The thread holds one that it cannot write; so many wait.
         while aside.dropped.load(Ordering::Relaxed) < 7 {
             aside.say(b"more\n");
