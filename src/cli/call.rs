@@ -91,5 +91,9 @@ async fn attempt(gate: &Arc<Gate>, ask: Ask) -> Result<Answer, Stop> {
 
 /// A name that cannot be an id is nobody's.
 fn actor(name: &str) -> Result<ActorId, Refusal> {
-    ActorId::from_str(name).map_err(|_| Refusal::new(Code::Unauthorized, format!("unknown actor {name}")))
+    ActorId::from_str(name).map_err(|_| unknown(name))
+}
+
+pub fn unknown(name: &str) -> Refusal {
+    Refusal::new(Code::Unauthorized, format!("unknown actor {name}"))
 }

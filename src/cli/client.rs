@@ -12,6 +12,7 @@ use super::call::{self, Answer, Ask, Refused};
 use super::exit::Failure;
 use super::remote::Remote;
 use super::socket::Link;
+use crate::config;
 use crate::gate::lock::Holder;
 use crate::gate::open::{self, CannotOpen, Company, Options};
 use crate::operations;
@@ -19,7 +20,7 @@ use crate::policy::Bundle;
 use crate::store::open::name;
 use crate::types::entropy::SystemEntropy;
 use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED};
-use crate::types::refusal::Fault;
+use crate::types::refusal::{Code, Fault};
 use crate::types::time::SystemClock;
 
 /// How long a command waits for another one to end.
@@ -80,6 +81,28 @@ fn options(context: &Context) -> Options {
     }
 }
 
+/// A company as it begins, where there is none yet.
+pub async fn begin(context: &Context) -> Result<(), Failure> {
+    if context.server.is_none() && !context.state.exists() {
+        Session::Here(open(context).await?).close().await;
+    }
+    Ok(())
+}
+
+/// What helps somebody whom the company does not know.
+fn way_in(context: &Context) -> String {
+    let (actor, state) = (&context.actor, context.state.display());
+    if context.server.is_some() {
+        String::new()
+    } else if !context.state.exists() {
+        format!("\nThere is no company at {state}: `ok init --admin <id>` begins one, --state names another file.")
+    } else if context.by_login {
+        format!("\n`{actor}` is the login name: --as or {} says who acts.", config::AS.variable)
+    } else {
+        String::new()
+    }
+}
+
 fn silent(holder: &Holder) -> Failure {
     Failure::busy(format!("the state file is in use by process {}, which does not answer", holder.pid))
 }
@@ -89,12 +112,15 @@ pub enum Session {
     Here(Opened),
     /// A server on the network.
     There(Remote),
+    /// There is no company, so there is nobody in it; being asked leaves none behind.
+    Nowhere,
 }
 
 impl Session {
     pub async fn open(context: &Context) -> Result<Session, Failure> {
         match &context.server {
             Some(address) => Remote::new(address).map(Session::There),
+            None if !context.state.exists() => Ok(Session::Nowhere),
             None => open(context).await.map(Session::Here),
         }
     }
@@ -109,12 +135,21 @@ impl Session {
     pub async fn call(&mut self, context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
         let ask =
             Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()), under: context.delegation.clone() };
-        let mut answer = self.send(ask).await?;
+        let mut answer = self.send(context, ask).await?;
         Ok(answer.error.take().map_or(Ok(answer.body), Err))
     }
 
-    async fn send(&mut self, ask: Ask) -> Result<Answer, Failure> {
+    async fn send(&mut self, context: &Context, ask: Ask) -> Result<Answer, Failure> {
+        let mut answer = self.ask(context, ask).await?;
+        if let Some(refused) = answer.error.as_mut().filter(|refused| refused.code == Code::Unauthorized.name()) {
+            refused.message.push_str(&way_in(context));
+        }
+        Ok(answer)
+    }
+
+    async fn ask(&mut self, context: &Context, ask: Ask) -> Result<Answer, Failure> {
         match self {
+            Session::Nowhere => Ok(Answer::from(call::unknown(&context.actor))),
             Session::There(remote) => remote.ask(&ask).await,
             Session::Here(Opened::Ours(company)) => Ok(call::perform(&company.gate, ask).await),
             Session::Here(Opened::Theirs(holder, link)) => {
@@ -131,8 +166,10 @@ impl Session {
 }
 
 async fn once(context: &Context, ask: Ask) -> Result<Result<Answer, Refused>, Failure> {
-    let mut session = Session::open(context).await?;
-    let answer = session.send(ask).await;
+    // Whoever holds the state file may begin a company.
+    let begins = ask.actor.is_none() && context.server.is_none();
+    let mut session = if begins { Session::Here(open(context).await?) } else { Session::open(context).await? };
+    let answer = session.send(context, ask).await;
     session.close().await;
     let mut answer = answer?;
     Ok(answer.error.take().map_or(Ok(answer), Err))
@@ -182,7 +219,7 @@ async fn pages(
             actor: Some(context.actor.clone()),
             under: context.delegation.clone(),
         };
-        let answer = session.send(ask).await?;
+        let answer = session.send(context, ask).await?;
         if let Some(refused) = answer.error {
             return Err(refused.into());
         }

@@ -72,7 +72,10 @@ struct Page {
 async fn one_page(context: &Context, input: Value) -> Result<Value, Failure> {
     match client::attempt(context, "event.list", input.clone()).await? {
         Ok(answer) => Ok(answer),
-        Err(refused) if refused.code == Code::Unauthorized.name() => unfiltered(context, input),
+        Err(refused) if refused.code == Code::Unauthorized.name() => {
+            client::begin(context).await?;
+            unfiltered(context, input)
+        }
         Err(refused) => Err(refused.into()),
     }
 }

@@ -18,7 +18,10 @@ impl Inbox {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         // Somebody who is not in the company has nothing waiting; that is no error.
         match client::attempt(context, "me.read", json!({})).await? {
-            Err(refused) if refused.code == Code::Unauthorized.name() => return Ok(Exit::Done),
+            Err(refused) if refused.code == Code::Unauthorized.name() => {
+                client::begin(context).await?;
+                return Ok(Exit::Done);
+            }
             Ok(_) | Err(_) => {}
         }
         let rows: Vec<Value> = client::list(context, "inbox.list", json!({ "all": self.all }), None).await?;

@@ -142,6 +142,8 @@ pub struct Context {
     named: bool,
     /// Empty where nobody is known and nobody need be.
     actor: String,
+    /// Whether that is the login name: nobody was named.
+    by_login: bool,
     /// The delegation to act under.
     delegation: Option<String>,
     format: Format,
@@ -176,10 +178,13 @@ impl Global {
     /// `anybody`: whether it matters who acts.
     fn context(self, anybody: bool) -> Result<Context, Failure> {
         let named = self.names_a_file() || config::STATE.path().is_some() || config::TENANT.value().is_some();
-        let known = self.acting.or_else(|| config::AS.value()).or_else(config::login_name);
+        let said = self.acting.or_else(|| config::AS.value());
+        let by_login = said.is_none();
+        let known = said.or_else(config::login_name);
         let nobody = || Failure::Usage(format!("the login name is not known: give --as or {}", config::AS.variable));
         Ok(Context {
             actor: known.or_else(|| anybody.then(String::new)).ok_or_else(nobody)?,
+            by_login,
             delegation: self.delegation.or_else(|| config::DELEGATION.value()),
             named,
             state: state(self.state, self.tenant, self.tenants_dir)?,

@@ -14,7 +14,7 @@ use crate::config;
 use crate::engine;
 use crate::gate::open::{Company, open_to_others};
 use crate::http;
-use crate::store::kills;
+use crate::store::{Position, actors, kills};
 use crate::types::entropy::SystemEntropy;
 
 /// Run the API and the admin socket
@@ -56,7 +56,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     let no_socket = |error| Failure::new(format!("cannot make the admin socket: {error}"));
     let socket = Socket::listen(&context.state, &SystemEntropy).map_err(no_socket)?;
     company.lock.tell(Some(socket.path().into())).map_err(no_socket)?;
-    tell_kills(context)?;
+    tell_state(context)?;
     for (path, mode) in open_to_others(&context.state) {
         show::remark(&format!(
             "{} is open to others (mode {mode:o}); make it its owner's alone: chmod 600",
@@ -70,6 +70,9 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     beside.spawn(engine::tick::run(company.gate.clone(), stop.clone()));
     beside.spawn(engine::courier::run(company.gate.clone(), stop.clone()));
     beside.close();
+    if !address.ip().is_loopback() {
+        show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
+    }
     show::remark(&format!("listening on http://{address}"));
     let served = http::serve(company.gate.clone(), listener, http::Limits::default(), stop.clone()).await;
     stop.cancel();
@@ -77,9 +80,13 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     served.map_err(|error| Failure::new(format!("the server failed: {error}")))
 }
 
-/// Says which kill switches are engaged, so that nobody wonders why so much is refused.
-fn tell_kills(context: &Context) -> Result<(), Failure> {
-    for kill in kills::all(&file::open(context)?)? {
+/// Says which kill switches are engaged, so that nobody wonders why so much is refused; and that there is nobody yet.
+fn tell_state(context: &Context) -> Result<(), Failure> {
+    let conn = file::open(context)?;
+    if actors::after(&conn, &Position::start(), 1)?.is_empty() {
+        show::remark("there is nobody in this company yet: `ok init --admin <id>` names its first admin");
+    }
+    for kill in kills::all(&conn)? {
         show::remark(&format!("kill switch {} is engaged, held by an admin", kill.scope));
     }
     Ok(())

@@ -11,6 +11,21 @@ fn a_folder_without_a_state_file_silently_gets_an_empty_company() {
 }
 
 #[test]
+fn a_command_that_fails_leaves_no_company_behind_and_says_how_one_begins() {
+    let place = Place::new();
+    for line in ["--as ana actor list", "--as ana kill global --state .ok/state.db", "--as ana policy export --dir out"] {
+        let ran = place.ok(line);
+        assert_eq!(ran.code, 1, "{ran}");
+        assert!(ran.stderr.starts_with("Error: unknown actor ana\n"), "{ran}");
+        assert!(ran.stderr.contains("`ok init --admin <id>` begins one"), "{ran}");
+        assert!(!place.path().join(".ok").exists(), "{ran}");
+    }
+    let place = Place::with_company();
+    let ran = place.ok("actor list");
+    assert!(ran.stderr.contains("is the login name: --as or OK_AS says who acts"), "{ran}");
+}
+
+#[test]
 fn an_unknown_actor_is_refused_where_permissions_are_checked() {
     let place = Place::with_company();
     let lines = [
