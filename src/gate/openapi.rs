@@ -93,7 +93,7 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         put(
             &mut value,
             "requestBody",
-            json!({ "required": true, "content": { "application/json": { "schema": schema } } }),
+            json!({ "required": entry.needs_body(), "content": { "application/json": { "schema": schema } } }),
         );
     }
     value

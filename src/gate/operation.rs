@@ -274,6 +274,14 @@ impl Entry {
         })
     }
 
+    /// Whether a request must have a body: some field that is not in its path has to be given.
+    pub fn needs_body(&self) -> bool {
+        let schema = self.input_schema();
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let in_path = |name: &str| self.spec.route.path.contains(&format!("{{{name}}}"));
+        required.filter_map(Value::as_str).any(|name| !in_path(name))
+    }
+
     /// The input's schema on its own, for reading parameters by their types.
     pub fn input_schema(&self) -> Schema {
         let mut generator = schemars::generate::SchemaSettings::draft2020_12()

@@ -29,6 +29,8 @@ pub struct Peer(pub SocketAddr);
 pub(super) struct Face {
     pub entry: &'static Entry,
     pub params: BTreeMap<String, ParamKind>,
+    /// Some field of a body has to be given.
+    pub needs_body: bool,
     pub gate: Arc<Gate>,
     pub limits: Limits,
     /// The room for long bodies, of all routes together.
@@ -43,7 +45,8 @@ impl Face {
         (limits, bodies): (Limits, Arc<Shares>),
         stop: CancellationToken,
     ) -> Face {
-        Face { entry, params: gather::params(&entry.input_schema()), gate, limits, bodies, stop }
+        let (params, needs_body) = (gather::params(&entry.input_schema()), entry.needs_body());
+        Face { entry, params, needs_body, gate, limits, bodies, stop }
     }
 
     /// The most bytes that a body may have.

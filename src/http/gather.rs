@@ -84,6 +84,8 @@ struct Said {
     params: Vec<(String, String)>,
     query: Map<String, Value>,
     is_json: bool,
+    /// It names no media type at all.
+    is_bare: bool,
     host: Option<String>,
 }
 
@@ -101,6 +103,7 @@ pub(super) async fn call(
         params: params.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
         query: query(face, parts, in_query)?,
         is_json: is_json(parts),
+        is_bare: !parts.headers.contains_key(CONTENT_TYPE),
         host: host.or_else(|| parts.uri.authority().map(|host| host.as_str())).map(str::to_owned),
     };
     if in_query {
@@ -139,7 +142,9 @@ fn straight(face: &Face, said: &Said, body: &Bytes) -> Option<Prepared> {
 fn input(face: &Face, said: Said, body: Option<Bytes>) -> Result<Value, Failed> {
     let route = &face.entry.spec.route;
     let mut fields = said.query;
-    if let Some(body) = body {
+    // Who has nothing to say need not say it in JSON.
+    let is_silent = |body: &Bytes| body.is_empty() && said.is_bare && !face.needs_body;
+    if let Some(body) = body.filter(|body| !is_silent(body)) {
         match parsed(said.is_json, &body).map_err(|failed| malformed(face, failed))? {
             // What a standard may add some day is passed over.
             Value::Object(object) if route.standard => fields = object,

@@ -114,6 +114,20 @@ async fn a_body_may_have_a_mebibyte_and_no_more() {
 }
 
 #[tokio::test]
+async fn where_nothing_has_to_be_said_no_body_is_needed() {
+    let test = Test::new().await;
+    for path in ["/tick", "/audit/verify", "/tokens"] {
+        let answer = test.raw("POST", path, &[], "").await;
+        assert!(answer.status.is_success(), "{path}: {}", answer.text());
+    }
+    assert_eq!(test.raw("POST", "/actors", &[], "").await.status, 415, "some fields are required");
+    assert_eq!(test.raw("POST", "/tick", &[], "{}").await.status, 415);
+    assert_eq!(test.raw("POST", "/tick", &[("content-type", "text/plain")], "").await.status, 415);
+    let json = [("content-type", "application/json")];
+    assert_eq!(test.raw("POST", "/tick", &json, "").await.status, 400);
+}
+
+#[tokio::test]
 async fn a_body_needs_a_json_content_type() {
     let test = Test::new().await;
     let body = json!({ "id": "new", "kind": "person" }).to_string();

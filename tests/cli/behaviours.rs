@@ -13,7 +13,8 @@ fn a_folder_without_a_state_file_silently_gets_an_empty_company() {
 #[test]
 fn a_command_that_fails_leaves_no_company_behind_and_says_how_one_begins() {
     let place = Place::new();
-    for line in ["--as ana actor list", "--as ana kill global --state .ok/state.db", "--as ana policy export --dir out"] {
+    for line in ["--as ana actor list", "--as ana kill global --state .ok/state.db", "--as ana policy export --dir out"]
+    {
         let ran = place.ok(line);
         assert_eq!(ran.code, 1, "{ran}");
         assert!(ran.stderr.starts_with("Error: unknown actor ana\n"), "{ran}");
