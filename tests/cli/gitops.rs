@@ -145,11 +145,11 @@ fn many_merges_come_into_force_with_approvals_and_changes_by_hand_in_between() {
     let (checked, conflict) = shop.merge();
     assert_eq!((checked.code, conflict.code, shop.version()), (2, 1, 10), "{checked}{conflict}");
     assert!(conflict.stderr.contains("version 10 is in force, applied by ana with chg_"), "{conflict}");
-    assert!(conflict.stderr.contains("no commit brought it. Take it over with `ok policy export`"), "{conflict}");
+    assert!(conflict.stderr.contains("no commit brought it. Take it over with `ok policy export --dir`"), "{conflict}");
     assert!(conflict.stderr.contains("more.cedar") && !conflict.stderr.contains("four_eyes"), "{conflict}");
 
     // Taken over, it is in git, and the way is free.
-    assert_eq!(shop.place.ana("policy export --dir dev/policies").code, 0);
+    assert_eq!(shop.place.ana("policy export --dir dev/policies --force").code, 0);
     let (checked, same) = shop.merge();
     assert_eq!((checked.code, same.code), (0, 0), "{checked}{same}");
     shop.edit("knows");

@@ -230,3 +230,21 @@ fn what_is_exported_is_its_owners_alone_and_no_link_is_followed() {
     assert_eq!(place.ana("policy export --dir policies").code, 0);
     assert_eq!(mode(&lock), 0o644);
 }
+
+#[test]
+fn export_overwrites_no_edit_unless_it_is_forced() {
+    let place = Place::with_company();
+    let file = |name: &str| place.path().join("policies").join(name);
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    assert_eq!(place.ana("policy export --dir policies").code, 0, "nothing was edited");
+    std::fs::write(file("limits.yaml"), "rates: {}\n").unwrap();
+    std::fs::remove_file(file("base/kill.cedar")).unwrap();
+    let kept = place.ana("policy export --dir policies");
+    let told = "in policies these files were edited and would be lost: limits.yaml; --force overwrites them";
+    assert!(kept.code == 1 && kept.stderr.contains(told), "{kept}");
+    assert!(!file("base/kill.cedar").exists(), "nothing is written");
+    std::fs::remove_file(file("policy.lock")).unwrap();
+    assert_eq!(place.ana("policy export --dir policies").code, 1, "whatever is unknown is an edit");
+    assert_eq!(place.ana("policy export --dir policies --force").code, 0);
+    assert!(file("base/kill.cedar").exists() && std::fs::read_to_string(file("limits.yaml")).unwrap().len() > 100);
+}

@@ -141,7 +141,7 @@ impl Wanted {
                 show::note(&compared::text(&between));
             }
         }
-        Err(Failure::new(format!("{}. Take it over with `ok policy export`, then apply again", moved.why)))
+        Err(Failure::new(format!("{}. Take it over with `ok policy export --dir`, then apply again", moved.why)))
     }
 
     fn moved(&self, how: &How, applied: &Value) -> Option<Moved> {

@@ -10,7 +10,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, show};
 use super::explain::list;
-use super::lock::PolicyLock;
+use super::lock::{PolicyLock, sum};
 use crate::policy::bundle::problems;
 use crate::policy::folder::PRODUCT_SCHEMA;
 use crate::policy::{Bundle, Folder};
@@ -23,6 +23,9 @@ pub struct Export {
     /// Write them into this folder, with their schema and policy.lock
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// Overwrite files that were edited since they were last applied or exported
+    #[arg(long, requires = "dir")]
+    force: bool,
 }
 
 impl Export {
@@ -38,6 +41,9 @@ impl Export {
                 // The server names them; this machine is not its own to write to.
                 if let Some(problem) = problems(&bundle.files, 1).into_iter().next() {
                     return Err(Failure::new(format!("the server sends what no bundle holds: {problem}")));
+                }
+                if !self.force {
+                    keep_edits(dir, &bundle)?;
                 }
                 save(dir, &bundle, &exported)?;
                 PolicyLock::new(&applied, &bundle).write(dir)?;
@@ -64,6 +70,27 @@ fn bundle(exported: &Value) -> Bundle {
 
 fn printed(exported: &Value) -> String {
     bundle(exported).files.iter().map(|(path, text)| format!("// {path}\n{text}\n")).collect()
+}
+
+/// Refuses to overwrite what somebody wrote: a file that is neither as `policy.lock` has it nor as it would be.
+fn keep_edits(dir: &Path, bundle: &Bundle) -> Result<(), Failure> {
+    let known = PolicyLock::read(dir)?.map(|lock| lock.files).unwrap_or_default();
+    let mut edited = Vec::new();
+    for (path, text) in &bundle.files {
+        let there = match std::fs::read(dir.join(path)) {
+            Ok(there) => there,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Failure::new(format!("cannot read {}: {error}", dir.join(path).display()))),
+        };
+        if there != text.as_bytes() && known.get(path) != Some(&sum(&there)) {
+            edited.push(path.as_str());
+        }
+    }
+    if edited.is_empty() {
+        return Ok(());
+    }
+    let (dir, edited) = (dir.display(), edited.join(", "));
+    Err(Failure::new(format!("in {dir} these files were edited and would be lost: {edited}; --force overwrites them")))
 }
 
 /// Writes the files; what else lies in the folder is left there, and told.

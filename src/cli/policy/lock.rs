@@ -33,18 +33,22 @@ pub struct PolicyLock {
     pub files: BTreeMap<String, String>,
 }
 
+/// SHA-256 of a file, hex.
+pub fn sum(text: &[u8]) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
 impl PolicyLock {
     /// Of what `GET /policy/applied` tells.
     pub fn new(applied: &Value, bundle: &Bundle) -> PolicyLock {
         let number = |field: &str| applied.get(field).and_then(Value::as_i64).unwrap_or_default();
-        let sum = |(path, text): (&String, &String)| (path.clone(), hex::encode(Sha256::digest(text.as_bytes())));
         PolicyLock {
             version: number("version"),
             hash: bundle.hash().to_string(),
             change: applied.get("change").and_then(Value::as_str).map(str::to_owned),
             event: number("event"),
             proposed: None,
-            files: bundle.files.iter().map(sum).collect(),
+            files: bundle.files.iter().map(|(path, text)| (path.clone(), sum(text.as_bytes()))).collect(),
         }
     }
 
