@@ -2,10 +2,11 @@
 //! each type is a member of to its end, and judges each policy for every kind of question that an action can be asked with.
 //! So that is counted first, in one pass over the words.
 //!
-//! Always true: what is counted is never less than what Cedar comes to. Names are taken without their namespaces.
+//! Always true: what is counted is never less than what Cedar comes to. Names of types are taken without their namespaces.
 
 use std::collections::BTreeMap;
 
+use super::ancestry::{Ancestry, MAX_KIN};
 use super::lexer::{Token, Tokens};
 
 /// The most words of all types, written out, and of one.
@@ -22,6 +23,7 @@ const MAX_PAIRS: usize = 5_000;
 /// One declaration: its words up to the semicolon.
 struct Declaration<'a> {
     at: usize,
+    namespace: String,
     words: Vec<&'a str>,
 }
 
@@ -41,6 +43,7 @@ pub(super) fn too_much(text: &str) -> Option<(usize, String)> {
         sizes.common.entry(one.words.get(1).copied().unwrap_or_default()).or_default().push(one);
     }
     let (mut words, mut types, mut actions, mut pairs) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let (mut groups, mut parents) = (Ancestry::default(), Ancestry::default());
     for one in &declarations {
         let size = sizes.of(one, 0);
         words = words.saturating_add(size.words);
@@ -51,11 +54,18 @@ pub(super) fn too_much(text: &str) -> Option<(usize, String)> {
         if size.words > MAX_WORDS_OF_ONE || words > MAX_WORDS {
             return told(format!("types come to more than {MAX_WORDS_OF_ONE} words, or all of them to {MAX_WORDS}"));
         }
+        let named = one.words.get(1..).unwrap_or_default();
+        let mut is_plain = true;
         if begins(&one, "entity") {
+            is_plain = parents.declare(&one.namespace, named);
             types += one.names();
         } else if begins(&one, "action") {
+            is_plain = groups.declare(&one.namespace, named);
             actions += one.names();
             pairs = pairs.saturating_add(one.pairs());
+        }
+        if !is_plain {
+            return told("names with a backslash cannot be told apart: write them plainly".to_owned());
         }
         if types > MAX_TYPES || actions > MAX_ACTIONS {
             return told(format!("more than {MAX_TYPES} entity types, or {MAX_ACTIONS} actions"));
@@ -64,21 +74,25 @@ pub(super) fn too_much(text: &str) -> Option<(usize, String)> {
             return told(format!("actions apply to more than {MAX_PAIRS} pairs of types"));
         }
     }
-    None
+    let deep = groups.is_too_much(true) || parents.is_too_much(false);
+    let what = format!("actions or entity types have more than {MAX_KIN} ancestors and ancestors of ancestors");
+    deep.then_some((0, what))
 }
 
 /// The declarations of all namespaces.
 fn declarations(text: &str) -> Vec<Declaration<'_>> {
     let mut found = Vec::new();
     let mut words = Vec::new();
-    let (mut at, mut is_namespace) = (0, false);
+    let (mut at, mut is_namespace, mut namespace) = (0, false, String::new());
     for Token { text, at: here } in Tokens::new(text) {
         match (text, words.is_empty()) {
-            ("namespace", true) => is_namespace = true,
+            ("namespace", true) => (is_namespace, namespace) = (true, String::new()),
             ("{", true) if is_namespace => is_namespace = false,
-            _ if is_namespace => {}
-            ("}", true) => {}
-            (";", _) => found.push(Declaration { at, words: std::mem::take(&mut words) }),
+            (part, _) if is_namespace => namespace.push_str(part),
+            ("}", true) => namespace.clear(),
+            (";", _) => {
+                found.push(Declaration { at, namespace: namespace.clone(), words: std::mem::take(&mut words) });
+            }
             (word, is_first) => {
                 at = if is_first { here } else { at };
                 // Annotations stand before the word that says what is declared.
@@ -90,7 +104,7 @@ fn declarations(text: &str) -> Vec<Declaration<'_>> {
         }
     }
     if !words.is_empty() {
-        found.push(Declaration { at, words });
+        found.push(Declaration { at, namespace, words });
     }
     found
 }

@@ -3,6 +3,7 @@
 //! Usable without a server: this room reads files when asked to and nothing else; no clock, no network, no state.
 //! The law of the room: whatever is not understood is denied. `docs/concepts/decisions.md` tells the rules in prose.
 
+mod ancestry;
 pub mod approvals;
 mod base;
 pub mod blueprints;

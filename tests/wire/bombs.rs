@@ -172,6 +172,7 @@ fn of_policies() -> Vec<Bomb> {
         bomb("types that double, compared", DIFF, schema(doubling)),
         bomb("types in a long chain", CHECK, schema(repeat(5_000, |n| format!("type A{} = {{a: A{n}}};\n", n + 1)))),
         bomb("types in a circle", CHECK, schema("type B = {a: C, b: C};\ntype C = {a: B, b: B};\n".to_owned())),
+        bomb("actions in actions", CHECK, schema(repeat(800, |n| format!("action a{} in [a{n}];\n", n + 1)))),
         bomb("members of members", CHECK, schema(repeat(20_000, |n| format!("entity E{} in [E{n}];\n", n + 1)))),
         bomb(
             "kinds of questions",
