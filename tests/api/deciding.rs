@@ -202,6 +202,10 @@ async fn who_issued_a_token_does_not_decide_what_was_asked_with_it() {
     let refused = test.post(&approval, &test.admin, json!({ "decision": "approve" })).await;
     let told = "policy denied approval.decide: who issued the token that asked does not decide the request";
     assert_eq!(refused.error(), format!("403 not_approver {told}"));
+    // Nor in a third name.
+    let third = test.post("/tokens", &test.admin, json!({ "for": "cem" })).await.json()["token"].clone();
+    let refused = test.post(&approval, third.as_str().unwrap(), json!({ "decision": "approve" })).await;
+    assert_eq!(refused.error(), format!("403 not_approver {told}"));
     assert_eq!(test.post(&approval, &cem, json!({ "decision": "approve" })).await.status, 200);
 
     let mut files = Bundle::built_in().files;
