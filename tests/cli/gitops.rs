@@ -50,11 +50,22 @@ impl Shop {
         self.pipeline(&format!("policy apply policies --commit {commit} --reason merged"))
     }
 
+    /// The job of an earlier merge, once more.
+    fn rerun(&self, back: usize) -> Ran {
+        let commit = git(&self.place, "dev", &format!("rev-parse HEAD~{back}"));
+        self.pipeline_of(&commit, &format!("policy apply policies --commit {commit} --reason again"))
+    }
+
     /// Runs a command in a fresh clone.
     fn pipeline(&self, line: &str) -> Ran {
+        self.pipeline_of("HEAD", line)
+    }
+
+    fn pipeline_of(&self, commit: &str, line: &str) -> Ran {
         let clone = self.place.path().join("clone");
         let _ = fs::remove_dir_all(&clone);
         git(&self.place, ".", "clone --quiet repo clone");
+        git(&self.place, "clone", &format!("checkout --quiet {commit}"));
         let server = format!("http://{}", self.server.address());
         let mut command = self.place.command(&line.split(' ').collect::<Vec<_>>());
         command.current_dir(&clone).env("OK_SERVER", server).env("OK_TOKEN", &self.token);
@@ -124,6 +135,12 @@ fn many_merges_come_into_force_with_approvals_and_changes_by_hand_in_between() {
         let (checked, applied) = shop.merge();
         assert_eq!((checked.code, applied.code, shop.version()), (0, 0, 3 + round), "{checked}{applied}");
     }
+
+    // A job that runs once more puts nothing back.
+    let again = shop.rerun(2);
+    assert!(again.code == 1 && again.stderr.contains("brought version 4 into force before"), "{again}");
+    assert!(again.stderr.contains("ok policy rollback 4"), "{again}");
+    assert_eq!((shop.rerun(0).code, shop.version()), (0, 6), "but the newest is done");
 
     put(&shop.place, "dev/policies/four_eyes.cedar", FOUR_EYES);
     put(&shop.place, "dev/policies/approvals.yaml", "kinds:\n  admin:\n    eligible: [{role: admin}]\n");

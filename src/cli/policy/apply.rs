@@ -95,7 +95,11 @@ struct Moved {
     /// The last version that is known here, to tell what came after it.
     from: Option<i64>,
     why: String,
+    /// What to do about it.
+    way: String,
 }
+
+const TAKE_OVER: &str = "Take it over with `ok policy export --dir`, then apply again";
 
 impl Wanted {
     fn read(from: &Path) -> Result<Wanted, Failure> {
@@ -141,7 +145,7 @@ impl Wanted {
                 show::note(&compared::text(&between));
             }
         }
-        Err(Failure::new(format!("{}. Take it over with `ok policy export --dir`, then apply again", moved.why)))
+        Err(Failure::new(format!("{}. {}", moved.why, moved.way)))
     }
 
     fn moved(&self, how: &How, applied: &Value) -> Option<Moved> {
@@ -149,12 +153,18 @@ impl Wanted {
         let made_from = |what: &str, base: i64| Moved {
             from: Some(base),
             why: format!("{what} was made from version {base}; {in_force}"),
+            way: TAKE_OVER.to_owned(),
         };
         match (&self.plan, &self.lock, &how.commit) {
             (Some(plan), ..) => {
                 let other = applied.get("version").and_then(Value::as_i64) != Some(plan.base.version);
                 other.then(|| made_from("the plan", plan.base.version))
             }
+            (None, _, Some(commit)) if let Some(version) = brought_before(commit, applied) => Some(Moved {
+                from: Some(version),
+                why: format!("{commit} brought version {version} into force before; {in_force}"),
+                way: format!("To go back, revert it in git, or: ok policy rollback {version}"),
+            }),
             (None, Some(lock), _) if lock.is_of(applied) => None,
             (None, lock, Some(_)) => unknown_to_git(lock.is_some(), applied, &in_force),
             (None, Some(lock), None) => {
@@ -169,6 +179,13 @@ impl Wanted {
 /// How many earlier versions are asked for, to find the last one that came with a commit.
 const EARLIER: u32 = 200;
 
+/// The version that a commit brought into force, where another is by now: its job runs once more.
+fn brought_before(commit: &str, applied: &Value) -> Option<i64> {
+    let earlier = applied.get("earlier").and_then(Value::as_array).into_iter().flatten();
+    let is_its = |version: &&Value| version.get("commit").and_then(Value::as_str) == Some(commit);
+    earlier.filter(is_its).find_map(|version| version.get("version")?.as_i64())
+}
+
 /// What came with a commit is an ancestor of the next one: that is git's business. What somebody brought into force by hand
 /// is in no commit, unless none ever came before.
 fn unknown_to_git(has_lock: bool, applied: &Value, in_force: &str) -> Option<Moved> {
@@ -176,7 +193,8 @@ fn unknown_to_git(has_lock: bool, applied: &Value, in_force: &str) -> Option<Mov
     let earlier = applied.get("earlier").and_then(Value::as_array).into_iter().flatten();
     let last = earlier.filter(|version| has_commit(version)).find_map(|version| version.get("version")?.as_i64());
     let known = has_commit(applied) || (last.is_none() && !has_lock);
-    (!known).then(|| Moved { from: last, why: format!("{in_force}, and no commit brought it") })
+    let why = format!("{in_force}, and no commit brought it");
+    (!known).then(|| Moved { from: last, why, way: TAKE_OVER.to_owned() })
 }
 
 /// `version 3 is in force, applied by ana with chg_…`
