@@ -71,6 +71,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What everybody is answered about what is not there.
+    fn nobodys() -> Answer {
+        Answer { decision: Decision::Deny, approvals: Vec::new(), because: Vec::new(), not_found: false }
+    }
+
     pub fn of(answered: &Answered) -> Answer {
         let approvals = match &answered.ruling {
             Ruling::NeedsApproval { kinds, .. } => kinds.clone(),

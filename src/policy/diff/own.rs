@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::semantic::Pair;
 use super::witness::{Witness, own_witness};
 use super::{Answer, Shift, Sides};
+use crate::policy::Snapshot;
 use crate::policy::bundle::is_test;
 use crate::policy::engine::{Looks, Named};
 use crate::policy::own::{Described, Inventor, Said};
@@ -146,11 +147,20 @@ impl Search<'_> {
         }
         let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
         // What one side's schema does not take, cannot be asked of both.
-        let asked = [before, after].map(|side| said.asked(side, granted.to_vec()));
-        let [Ok(old), Ok(new)] = asked else { return };
+        let answers = [before, after].map(|side| self.answer(side, said, granted));
+        let [Some(old), Some(new)] = answers else { return };
         self.left -= 1;
         self.asked += 1;
-        self.note(said, granted, Answer::of(&old.answer(before)), Answer::of(&new.answer(after)));
+        self.note(said, granted, old, new);
+    }
+
+    /// An action that a side does not know is allowed to nobody there.
+    fn answer(&self, side: &Snapshot, said: &Said, granted: &[String]) -> Option<Answer> {
+        if side.principals_of(self.action).is_empty() {
+            return Some(Answer::nobodys());
+        }
+        let asked = said.asked(side, granted.to_vec()).ok()?;
+        Some(Answer::of(&asked.answer(side)))
     }
 
     fn note(&mut self, said: &Said, granted: &[String], old: Answer, new: Answer) {

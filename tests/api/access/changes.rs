@@ -77,6 +77,26 @@ async fn what_a_change_does_to_the_companys_own_types_is_found_without_any_test(
 }
 
 #[tokio::test]
+async fn an_action_that_is_new_is_looser_for_whom_it_is_permitted_and_one_that_goes_tighter() {
+    let test = company().await;
+    let mut more = files(POLICIES);
+    let action = "action \"burn\" appliesTo { principal: [User], resource: [Doc] };\n}";
+    let end = SCHEMA.trim_end().strip_suffix('}').unwrap();
+    more.insert("schema.cedarschema".into(), format!("{end}{action}\n"));
+    let permit = "@id(\"burners\")\npermit (principal, action == Docs::Action::\"burn\", resource);\n";
+    more.insert("burn.cedar".into(), permit.into());
+    let compared = diff(&test, &more, json!({ "impact": false })).await;
+    assert_eq!(changed(&compared), ["Docs::Action::burn Docs::User looser"], "{compared}");
+    more.remove("burn.cedar");
+    let owners = diff(&test, &more, json!({ "impact": false })).await;
+    assert_eq!(changed(&owners), ["Docs::Action::burn Docs::User looser"], "a policy about every action permits it");
+    assert!(owners.to_string().contains("own-docs"), "{owners}");
+    let less = ok::policy::Bundle::built_in().files;
+    let gone = diff(&test, &less, json!({ "impact": false })).await;
+    assert!(changed(&gone).contains(&"Docs::Action::view Docs::User tighter".to_owned()), "{gone}");
+}
+
+#[tokio::test]
 async fn a_witness_is_a_test_that_passes_with_the_candidate() {
     let test = company().await;
     let mut candidate = widened();
