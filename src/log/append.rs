@@ -99,7 +99,7 @@ impl Tail {
 
     /// Makes this process the owner: a writer with an older epoch is fenced off from now on.
     pub fn take_over(&mut self, conn: &Connection) -> Result<(), Fault> {
-        self.epoch += 1;
+        self.epoch = self.epoch.saturating_add(1);
         self.write_head(conn)?;
         Ok(())
     }

@@ -102,3 +102,23 @@ async fn a_requester_takes_a_request_back() {
     assert_eq!(again.error(), "409 conflict the approval is cancelled already");
     assert_ne!(asked(&test, &cast).await, id, "asked again, it is a request of its own");
 }
+
+#[tokio::test]
+async fn one_requester_has_no_more_than_100_open_requests() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let ask = async |id: String| {
+        test.post("/actors", &cast.lea, json!({ "id": id, "kind": "person", "team": "team:ops" })).await
+    };
+    let mut first = String::new();
+    for number in 0..100 {
+        let asked = ask(format!("p{number}")).await;
+        assert_eq!(asked.status, 202, "{}", asked.text());
+        first = asked.json()["approval"].as_str().unwrap().to_owned();
+    }
+    let told = "lea has 100 open requests, the most there may be: take one back, or have it decided";
+    assert_eq!(ask("more".into()).await.error(), format!("409 conflict {told}"));
+    assert_eq!(ask("p0".into()).await.status, 202, "what waits already is no further one");
+    assert_eq!(test.call("DELETE", &format!("/approvals/{first}"), &cast.lea, None).await.status, 200);
+    assert_eq!(ask("more".into()).await.status, 202);
+}

@@ -150,6 +150,7 @@ fn what_the_log_does_not_account_for_is_found() {
         ),
         ("UPDATE log_head SET ts = ts + 1000", "is not the time of the newest entry"),
         ("UPDATE log_head SET epoch = 0", "is no number of a server's start"),
+        ("UPDATE log_head SET epoch = 9223372036854775807", "is no number of a server's start"),
     ] {
         let place = Place::with_company();
         edit(&place, sql);

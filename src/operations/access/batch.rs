@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::recorded::{Decision, Judge, NotUnderstood, Why};
-use super::words::{Action, Entity, Evaluation, SHORT, bad};
+use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe};
 use crate::gate::operation::Decide;
 use crate::gate::{Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::policy::own::Properties;
@@ -19,12 +19,18 @@ const MOST: usize = 1_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Batch {
     /// Of every question that names none.
+    #[serde(default, deserialize_with = "maybe")]
     pub subject: Option<Entity>,
+    #[serde(default, deserialize_with = "maybe")]
     pub action: Option<Action>,
+    #[serde(default, deserialize_with = "maybe")]
     pub resource: Option<Entity>,
+    #[serde(default, deserialize_with = "maybe")]
     pub context: Option<Properties>,
     /// At most 1000. Without any, the fields above are the one question.
+    #[serde(default, deserialize_with = "list")]
     pub evaluations: Option<Vec<Evaluation>>,
+    #[serde(default, deserialize_with = "maybe")]
     pub options: Option<BatchOptions>,
 }
 

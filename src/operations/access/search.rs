@@ -9,7 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::{Action, Entity, SHORT, bad, parts, required};
+use super::words::{Action, Entity, SHORT, all, bad, maybe, parts, required};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, post};
 use crate::policy::Snapshot;
 use crate::policy::own::{self, Asker, Parts, Properties, Thing, Wrong};
@@ -23,21 +23,27 @@ const MOST: usize = 1_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Search {
     /// Required; where subjects are searched for, only its type counts.
+    #[serde(default, deserialize_with = "maybe")]
     pub subject: Option<Entity>,
     /// Required, but where actions are searched for.
+    #[serde(default, deserialize_with = "maybe")]
     pub action: Option<Action>,
     /// Required; where resources are searched for, only its type counts.
+    #[serde(default, deserialize_with = "maybe")]
     pub resource: Option<Entity>,
+    #[serde(default, deserialize_with = "maybe")]
     pub context: Option<Properties>,
+    #[serde(default, deserialize_with = "maybe")]
     pub options: Option<SearchOptions>,
     /// All results are on one page.
+    #[serde(default, deserialize_with = "maybe")]
     pub page: Option<PageAsked>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct SearchOptions {
     /// The entities to search among, at most 1000. A missing `type` is the one searched for.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "all")]
     pub candidates: Vec<Entity>,
 }
 

@@ -1,7 +1,11 @@
 //! What other programs say. Every field may be missing, so that what is missing can be named.
 
+use std::marker::PhantomData;
+
 use cedar_policy::EntityUid;
 use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use smol_str::SmolStr;
 
@@ -99,7 +103,46 @@ pub(super) fn required(field: &str) -> Wrong {
 
 /// A field that is given is not null: null would bring a default back.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(from).map(Some)
+    One::deserialize(from).map(|one| Some(one.0))
+}
+
+/// A field that may be null.
+pub(super) fn maybe<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(Option::<One<T>>::deserialize(from)?.map(|one| one.0))
+}
+
+/// A list.
+pub(super) fn all<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    Ok(Vec::<One<T>>::deserialize(from)?.into_iter().map(|one| one.0).collect())
+}
+
+/// A list that may be null.
+pub(super) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Vec<T>>, D::Error> {
+    let all = Option::<Vec<One<T>>>::deserialize(from)?;
+    Ok(all.map(|all| all.into_iter().map(|one| one.0).collect()))
+}
+
+/// A JSON object: the items of an array would be taken for the fields in their order.
+struct One<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for One<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<One<T>, D::Error> {
+        from.deserialize_map(Object(PhantomData)).map(One)
+    }
+}
+
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields))
+    }
 }
 
 /// What a whole request is told that does not fit.

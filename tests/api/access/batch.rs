@@ -40,6 +40,28 @@ async fn a_batch_goes_as_far_as_its_semantic_says() {
     assert_eq!(many.error(), "422 invalid evaluations: must be at most 1000");
 }
 
+/// The items of an array are not the fields of an object in their order.
+#[tokio::test]
+async fn an_array_is_no_object_wherever_it_stands() {
+    let test = company().await;
+    let (user, doc, view) = (user("ann"), doc("1", json!({ "open": true })), json!({ "name": "view" }));
+    let array = json!(["Docs::User", "ann", {}]);
+    for (path, question) in [
+        ("evaluation", json!({ "subject": array, "action": view, "resource": doc })),
+        ("evaluation", json!({ "subject": user, "action": ["view", null], "resource": doc })),
+        ("evaluations", json!({ "subject": array, "evaluations": [{ "action": view, "resource": doc }] })),
+        ("evaluations", json!({ "evaluations": [[user, view, doc, null]] })),
+        ("evaluations", json!({ "evaluations": [{ "subject": array, "action": view, "resource": doc }] })),
+        (
+            "search/subject",
+            json!({ "subject": { "type": "Docs::User" }, "action": view, "resource": doc, "options": { "candidates": [array] } }),
+        ),
+    ] {
+        let answer = test.post(&format!("/access/v1/{path}"), &test.admin, question.clone()).await;
+        assert!(answer.status == 400 && answer.text().contains("expected an object"), "{question}: {}", answer.text());
+    }
+}
+
 /// What a question says of an entity is all that is known of it: a default stands in for a part that is left out, and
 /// never completes one that is given.
 #[tokio::test]
