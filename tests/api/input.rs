@@ -161,6 +161,16 @@ async fn a_call_whose_arguments_no_policy_can_look_at_makes_no_rule() {
         "422 invalid from_approvals: {id}: a policy cannot look at `definition` of actor.hire: it is free JSON"
     );
     assert_eq!(refused.error(), told);
+    // Left out, it could be given by the next call.
+    let mut with = Bundle::built_in();
+    with.files.insert("more.cedar".into(), "@id(\"installed-with\") @reason(\"a second admin\") forbid (principal is Ok::Actor, action == Ok::Action::\"blueprint.install\", resource) unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n".into());
+    let (test, _) = started(with).await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let installed = test.post("/blueprints", &ben, json!({ "id": "solo-founder" })).await;
+    let id = approved(&test, installed).await;
+    let draft = json!({ "from_approvals": [id], "reason": "no need to ask" });
+    let refused = test.post("/policy/proposals", &test.admin, draft).await;
+    assert!(refused.error().contains("a policy cannot look at `files` of blueprint.install"), "{}", refused.error());
 }
 
 #[tokio::test]
