@@ -103,6 +103,7 @@ impl Approval {
                 let answer = client::call(context, "approval.explain", json!({ "id": id })).await?;
                 context.show(&answer, || {
                     show::fields(&["id", "status", "summary", "decision", "reason"], &answer)?;
+                    arguments(&answer)?;
                     let rows = |name: &str| answer.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
                     show::table(&["policy", "reason", "file", "line"], &rows("because"))?;
                     changed(answer.get("diff"))?;

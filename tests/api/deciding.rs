@@ -158,6 +158,9 @@ async fn what_has_changed_since_is_told_of_every_kind_of_thing() {
     for (noun, field) in rows {
         let (_, id) = asked.iter().find(|(path, _)| path.contains(noun)).unwrap();
         let explained = test.get(&format!("/approvals/{id}/explain"), &test.admin).await.json();
+        let shown = test.get(&format!("/approvals/{id}"), &test.admin).await.json();
+        assert_eq!((&explained["args"], &explained["withheld"]), (&shown["args"], &shown["withheld"]));
+        assert!(explained["args"].is_object(), "{explained}");
         assert!(explained["diff"][field].is_object(), "{noun}: {explained}");
     }
 }

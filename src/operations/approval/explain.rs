@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::shown::{Needed, needed, now_is};
+use super::shown::{Needed, arguments, needed, now_is};
 use super::{OneApproval, find};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
 use crate::operations;
@@ -31,6 +31,11 @@ pub struct ExplainedApproval {
     /// What would be done, as a sentence.
     #[schemars(extend("x-names" = "text"))]
     pub summary: String,
+    /// The input of the call, as the approval itself shows it.
+    pub args: Value,
+    /// The arguments that are not shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
     pub decision: &'static str,
     /// Why approval was needed.
@@ -116,10 +121,13 @@ impl Query for Explain {
         let call = Call::of(&approval, read)?;
         let ruling = call.ruling(&approval, read);
         let decides = read.deciders(&approval).contains(&read.caller().actor());
+        let (args, withheld) = arguments(&approval, read);
         let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
             status: now_is(&approval, read.now()),
             summary: format!("{} {}", approval.actor, approval.summary),
+            args,
+            withheld,
             decision: ruling.as_ref().map_or("deny", |ruling| ruling.decision().name()),
             because: ruling.iter().flat_map(Ruling::because).map(|policy| InTheWay::of(policy, with_text)).collect(),
             who_may_decide: needed(&approval, read),

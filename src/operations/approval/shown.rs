@@ -112,7 +112,14 @@ pub(super) fn reads_all(approval: &Approval, read: &Reader<'_>) -> bool {
 }
 
 /// The arguments that the caller is shown, and the names of the others.
-fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
+pub(super) fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
+    let (mut args, withheld) = whole_arguments(approval, read);
+    let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
+    entry.into_iter().for_each(|entry| veil::of_input(entry).apply(&mut args, read));
+    (args, withheld)
+}
+
+fn whole_arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
     let Some(erasable) = &approval.erasable else {
         let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
         let names = entry.into_iter().flat_map(|entry| entry.arguments().erasable()).map(str::to_owned);
@@ -133,9 +140,7 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         at: decided.at,
     });
     let summary = format!("{} {}", approval.actor, approval.summary);
-    let (mut args, withheld) = arguments(&approval, read);
-    let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
-    entry.into_iter().for_each(|entry| veil::of_input(entry).apply(&mut args, read));
+    let (args, withheld) = arguments(&approval, read);
     ShownApproval {
         approvers: needed(&approval, read),
         decisions: decisions.collect(),
