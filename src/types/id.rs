@@ -29,7 +29,7 @@ impl ActorId {
     /// Whether it is the name of something that is no actor: the server, the company, the global kill switch,
     /// somebody who is not shown, a route.
     pub fn is_reserved(&self) -> bool {
-        matches!(&*self.0, "ok" | "company" | "global" | "hidden" | "hire")
+        matches!(&*self.0, "ok" | "company" | "global" | "hidden" | "hire" | "server" | "visitor")
     }
 
     pub fn is_team(&self) -> bool {

@@ -232,6 +232,18 @@ fn what_is_exported_is_its_owners_alone_and_no_link_is_followed() {
 }
 
 #[test]
+fn export_writes_nothing_through_a_folder_that_is_a_link() {
+    let place = Place::with_company();
+    fs::create_dir_all(place.path().join("policies")).unwrap();
+    fs::create_dir_all(place.path().join("elsewhere")).unwrap();
+    symlink(place.path().join("elsewhere"), place.path().join("policies/base")).unwrap();
+    let refused = place.ana("policy export --dir policies");
+    assert!(refused.code == 1 && refused.stderr.contains("policies/base is a link; nothing is written"), "{refused}");
+    assert_eq!(fs::read_dir(place.path().join("elsewhere")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(place.path().join("policies")).unwrap().count(), 1);
+}
+
+#[test]
 fn export_overwrites_no_edit_unless_it_is_forced() {
     let place = Place::with_company();
     let file = |name: &str| place.path().join("policies").join(name);

@@ -96,6 +96,13 @@ fn keep_edits(dir: &Path, bundle: &Bundle) -> Result<(), Failure> {
 /// Writes the files; what else lies in the folder is left there, and told.
 fn save(dir: &Path, bundle: &Bundle, exported: &Value) -> Result<(), Failure> {
     let before = if dir.is_dir() { Folder::read(dir).ok() } else { None };
+    // A folder that is a link would be written to elsewhere.
+    for path in bundle.files.keys() {
+        let folders = Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(link) = folders.map(|folder| dir.join(folder)).find(|folder| folder.is_symlink()) {
+            return Err(Failure::new(format!("{} is a link; nothing is written", link.display())));
+        }
+    }
     for (path, text) in &bundle.files {
         write(&dir.join(path), text)?;
     }
