@@ -1,7 +1,7 @@
 //! One change, inside the writer's transaction: caller, repetition, target, policy, effect, record. Either all events of
 //! an operation are folded and logged, or none.
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::ErrorCode;
 use serde_json::Value;
 
 use super::draft::{Draft, Drafted};
@@ -23,7 +23,7 @@ use crate::store::idem::{self, Kept};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
 use crate::types::event::Event;
-use crate::types::id::{ActorId, Id, Kind};
+use crate::types::id::{Id, Kind};
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
 
@@ -90,18 +90,6 @@ impl<'a> Record<'a> {
         let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
         Record { caller, decision, gate, idem, now }
     }
-}
-
-/// Calls of one actor that may wait at once, or be approved and not yet carried out.
-const WAITING: usize = 100;
-
-fn has_room(conn: &Connection, requester: &ActorId) -> Result<(), Halt> {
-    if approvals::open_of(conn, requester)?.len() < WAITING {
-        return Ok(());
-    }
-    let message =
-        format!("{requester} has {WAITING} open requests, the most there may be: take one back, or have it decided");
-    Err(Refusal::conflict(message).into())
 }
 
 /// What ends a job, and what ends the whole transaction with it.
@@ -228,7 +216,7 @@ impl Writer {
             }
         }
         if broken.is_none() {
-            has_room(&self.conn, &caller.actor())?;
+            hold::has_room(&self.conn, &caller.actor())?;
         }
         self.rehearse(caller, entry, input, ruling, now)?;
         if let Some(Broken { caller, ruling, gate, used }) = broken {

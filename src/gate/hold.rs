@@ -1,6 +1,7 @@
 //! Parking a call that people must approve. What exactly was asked, and how the thing stood, is fixed by a digest, so
 //! that nothing else can be done in its name.
 
+use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -8,11 +9,12 @@ use sha2::{Digest, Sha256};
 use super::operation::Entry;
 use super::target::Target;
 use crate::policy::Ruling;
+use crate::store::approvals;
 use crate::types::caller::{Caller, Channel};
 use crate::types::canonical;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Code, Fault, Refusal};
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::time::Time;
 
 /// What was asked, by whom, about what, and how that stood.
@@ -60,6 +62,18 @@ impl Asked<'_> {
     fn channel(&self) -> Channel {
         self.caller.channel
     }
+}
+
+/// Calls of one actor that may wait at once, or be approved and not yet carried out.
+const MOST: usize = 100;
+
+/// Whether one more call of an actor may wait.
+pub(super) fn has_room(conn: &Connection, requester: &ActorId) -> Result<(), Stop> {
+    if approvals::open_of(conn, requester)?.len() < MOST {
+        return Ok(());
+    }
+    let told = "open requests, the most there may be: take one back, or have it decided";
+    Err(Refusal::conflict(format!("{requester} has {MOST} {told}")).into())
 }
 
 /// What a caller is told whose call waits.

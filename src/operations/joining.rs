@@ -73,7 +73,10 @@ impl NewActor {
         let is = |id: &Option<ActorId>, kind: ActorKind| id.as_ref().is_none_or(|id| known.is(id, kind));
         let team = self.kind == ActorKind::Team;
         check(self.id.is_team() == team, "id: a team's id begins with `team:`, and no other does");
-        check(!self.id.is_reserved(), "id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean something else");
+        check(
+            !self.id.is_reserved(),
+            "id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean something else",
+        );
         check(
             self.name.as_ref().is_none_or(|name| (1..=100).contains(&name.chars().count())),
             "name: must have 1 to 100 characters",

@@ -166,7 +166,7 @@ async fn what_does_not_fit_the_schema_is_told_by_its_field() {
             with("context", json!({ "when": 1 })),
             "context.when: the context of `Docs::Action::\"view\"` has no such field",
         ),
-        (with("subject", json!("ann")), "subject: invalid type: string \"ann\", expected struct Entity"),
+        (with("subject", json!("ann")), "subject: invalid type: string \"ann\", expected an object"),
     ] {
         assert_eq!(ask(&test, question).await.error(), format!("400 bad_request {told}"));
     }

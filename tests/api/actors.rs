@@ -43,7 +43,10 @@ async fn what_is_wrong_with_a_new_actor_is_told_at_once() {
     );
     assert_eq!(answer.fields(), ["error", "message", "problems"]);
     let server = test.post("/actors", &test.admin, json!({ "id": "ok", "kind": "person" })).await;
-    assert_eq!(server.error(), "422 invalid id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean something else");
+    assert_eq!(
+        server.error(),
+        "422 invalid id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean something else"
+    );
 }
 
 #[tokio::test]

@@ -22,10 +22,7 @@ async fn only_what_both_may_do_is_allowed() {
     // An admin for a member: the member may not.
     let for_max = given.grant(&cast.max, all("ben")).await;
     let refused = add(&given, &for_max, ben, "new").await.error();
-    assert_eq!(
-        refused,
-        "403 denied policy denied actor.add: not on behalf of max: adding to a team needs an admin's approval"
-    );
+    assert_eq!(refused, "403 denied policy denied actor.add: not on behalf of max: no policy permits it");
     // An agent for an admin: the agent may not.
     let for_ana = given.grant(&test.admin, all("bot")).await;
     assert_eq!(
@@ -183,7 +180,7 @@ async fn explain_says_who_is_in_the_way() {
     };
     let told = ask(&test.admin, json!({ "op": "actor.add", "target": "team:ops" })).await.json();
     assert_eq!(told["decision"], "deny");
-    assert_eq!(told["reason"], "not on behalf of max: adding to a team needs an admin's approval");
+    assert_eq!(told["reason"], "not on behalf of max: no policy permits it");
     assert_eq!(told["on_behalf_of"][0]["from"], "max");
     assert_eq!(told["on_behalf_of"][0]["decision"], "deny");
     assert_eq!(told["what_would_change"][0][0]["text"], "the role of max is admin");

@@ -18,7 +18,7 @@ use cedar_policy_core::validator::RequestValidationError;
 use super::approvals::ATTRIBUTE;
 use super::index::{Met, Position, Positions};
 use super::input::{self, Input};
-use super::ruling::{Because, Ruling};
+use super::ruling::{Because, NO_PERMIT, Ruling};
 use super::shape;
 use super::snapshot::{Action, Snapshot};
 use crate::policy::entities::{Slice, Within};
@@ -136,6 +136,10 @@ impl Snapshot {
         let with_approvals = self.request_with(question, Some(action), &kinds);
         match self.weigh(self.evaluate(with_approvals, entities, &candidates), is_real) {
             Weighed::Settled(Ruling::Allow { .. }) => Ok(Ruling::NeedsApproval { kinds, because }),
+            // Approvals would clear the way, but for nobody who is permitted to go it.
+            Weighed::Settled(Ruling::Deny { fault: None, .. }) => {
+                Ok(Ruling::Deny { because, fault: None, why: Some(NO_PERMIT.into()) })
+            }
             Weighed::Settled(_) | Weighed::Refused(_) => Ok(Ruling::Deny { because, fault: None, why: None }),
         }
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::types::impact::Decision;
 
 /// What a refusal says where no policy decided.
-const NO_PERMIT: &str = "no policy permits it";
+pub(super) const NO_PERMIT: &str = "no policy permits it";
 /// What a refusal says where a policy, or the question itself, could not be evaluated.
 const FAULT: &str = "a policy could not be evaluated";
 
@@ -58,8 +58,10 @@ impl Ruling {
             Self::Allow { .. } => "a policy permits it",
             Self::Deny { why: Some(why), .. } => why,
             Self::Deny { fault: Some(_), .. } => FAULT,
-            Self::NeedsApproval { because, .. } | Self::Deny { because, .. } => {
-                because.first().and_then(|policy| policy.reason.as_deref()).unwrap_or(NO_PERMIT)
+            Self::NeedsApproval { because, .. } => told(because.first()),
+            // What no approval lifts, first.
+            Self::Deny { because, .. } => {
+                told(because.iter().find(|policy| policy.kinds.is_empty()).or_else(|| because.first()))
             }
         }
     }
@@ -82,6 +84,10 @@ impl Ruling {
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allow { .. })
     }
+}
+
+fn told(policy: Option<&Because>) -> &str {
+    policy.and_then(|policy| policy.reason.as_deref()).unwrap_or(NO_PERMIT)
 }
 
 /// The answer about a thing that may be out of sight.
