@@ -27,7 +27,7 @@ async fn only_what_both_may_do_is_allowed() {
     let for_ana = given.grant(&test.admin, all("bot")).await;
     assert_eq!(
         add(&given, &for_ana, &cast.bot, "new").await.error(),
-        "403 denied policy denied actor.add: adding to a team needs an admin's approval"
+        "403 denied policy denied actor.add: no policy permits it"
     );
     // Both may.
     let for_ben = given.grant(&test.admin, all("ben")).await;
