@@ -46,6 +46,15 @@ pub enum Actor {
         /// The definition's file, YAML or JSON, of at most 64 KiB; `ok schemas` shows what it may hold
         file: PathBuf,
     },
+    /// Change a person's role, anybody's team or name, or a team's lead
+    ///
+    /// Example: `ok actor set max --role lead --team team:ops`
+    Set {
+        /// The person's, agent's or team's id
+        id: ActorId,
+        #[command(flatten)]
+        new: NewStanding,
+    },
     /// Set how far an agent is trusted
     Trust {
         /// The agent's id
@@ -57,11 +66,11 @@ pub enum Actor {
         #[arg(long, value_name = "TEXT", default_value = "set on the command line")]
         reason: String,
     },
-    /// End an actor's tokens and requests, and hand on their agents and teams
+    /// End an actor's tokens and requests, and hand on their agents and teams; or remove an empty team
     ///
     /// Example: `ok actor offboard max --successor lea`
     Offboard {
-        /// Who leaves
+        /// Who leaves, or the team that nobody is in any more
         id: ActorId,
         /// Who takes over [default: the lead of the team]
         #[arg(long, value_name = "ID")]
@@ -126,6 +135,29 @@ pub struct NewAgent {
     outside: bool,
 }
 
+#[derive(clap::Args)]
+#[group(required = true, multiple = true)]
+pub struct NewStanding {
+    /// What the person may do by default
+    #[arg(long, value_parser = PossibleValuesParser::new(human_roles()))]
+    role: Option<String>,
+    /// The team to be in
+    #[arg(long)]
+    team: Option<ActorId>,
+    /// In no team any more
+    #[arg(long, conflicts_with = "team")]
+    no_team: bool,
+    /// A name to read
+    #[arg(long)]
+    name: Option<String>,
+    /// The person who leads the team
+    #[arg(long, value_name = "ID")]
+    lead: Option<ActorId>,
+    /// Nobody leads the team any more
+    #[arg(long, conflicts_with = "lead")]
+    no_lead: bool,
+}
+
 /// What people read of an actor.
 const FIELDS: [&str; 15] = [
     "id",
@@ -182,6 +214,7 @@ impl Actor {
                 ];
                 context.show(&answer, || show::fields(&fields, &answer))
             }
+            Actor::Set { id, new } => one(context, "actor.update", new.input(&id)).await,
             Actor::Trust { id, tier, reason } => {
                 one(context, "actor.trust", json!({ "id": id, "tier": tier, "reason": reason })).await
             }
@@ -200,6 +233,23 @@ impl NewTeam {
     fn input(self) -> Value {
         let NewTeam { id, lead, name, parent } = self;
         json!({ "id": id, "kind": ActorKind::Team, "lead": lead, "name": name, "team": parent })
+    }
+}
+
+impl NewStanding {
+    /// Only what is given: the rest stays as it is.
+    fn input(self, id: &ActorId) -> Value {
+        let NewStanding { role, team, no_team, name, lead, no_lead } = self;
+        let given = [
+            ("role", role.map(Value::from)),
+            ("team", team.map(|team| json!(team))),
+            ("no_team", no_team.then_some(json!(true))),
+            ("name", name.map(Value::from)),
+            ("lead", lead.map(|lead| json!(lead))),
+            ("no_lead", no_lead.then_some(json!(true))),
+        ];
+        let given = given.into_iter().filter_map(|(field, value)| Some((field.to_owned(), value?)));
+        given.chain([("id".to_owned(), json!(id))]).collect::<serde_json::Map<_, _>>().into()
     }
 }
 

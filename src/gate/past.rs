@@ -18,6 +18,8 @@ use crate::types::time::Time;
 pub const DIRECTORY: &[EventKind] = &[
     EventKind::ActorAdded,
     EventKind::TrustChanged,
+    EventKind::RoleChanged,
+    EventKind::TeamChanged,
     EventKind::ActorOffboarded,
     EventKind::OwnerChanged,
     EventKind::LeadChanged,

@@ -224,6 +224,19 @@ impl World {
 
     /// Takes in one actor as it is now.
     pub(super) fn put(&mut self, actor: Actor) {
+        let moved =
+            actor.kind == ActorKind::Team && self.card(&actor.id).is_some_and(|old| old.actor.team != actor.team);
+        let id = actor.id.clone();
+        self.seat_anew(actor);
+        if moved {
+            // Each card names the teams above it. A team moves rarely: everybody is looked at.
+            let below: Vec<Actor> =
+                self.actors.values().filter(|card| card.teams.contains(&id)).map(|card| card.actor.clone()).collect();
+            below.into_iter().for_each(|actor| self.seat_anew(actor));
+        }
+    }
+
+    fn seat_anew(&mut self, actor: Actor) {
         let card = card(actor, &|id| self.actors.get(id).map(|card| card.actor.clone()));
         self.seat(card);
     }

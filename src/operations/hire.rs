@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::definition::Written;
 use super::joining::{Known, NewActor, joined, joining};
@@ -113,7 +113,7 @@ impl Candidate {
         let Candidate { definition, mut actor } = self;
         let asked = definition.spec.trust.filter(|tier| *tier > actor.trust);
         match asked {
-            Some(tier) if may_trust(&actor, known) => {
+            Some(tier) if may_trust(&actor, tier, known) => {
                 actor.trust = tier;
                 Hired { actor, definition, trust_asked: None }
             }
@@ -123,10 +123,12 @@ impl Candidate {
 }
 
 /// Whether the caller may set how far this agent is trusted, once it is there. A company that begins has nobody to say so.
-fn may_trust(agent: &Actor, known: &Known<'_>) -> bool {
+fn may_trust(agent: &Actor, tier: Trust, known: &Known<'_>) -> bool {
     let company = known.read.supposing(known.more.values().chain([agent]));
     let somebody = !matches!(known.read.caller().who, Who::Server);
-    somebody && known.read.in_past(&company).may("actor.trust", &Target::Actor(agent.id.clone()))
+    let input = json!({ "id": agent.id, "tier": tier, "reason": "hired" });
+    let read = known.read.in_past(&company);
+    somebody && read.ruling_on(read.caller(), "actor.trust", &Target::Actor(agent.id.clone()), &input).is_allowed()
 }
 
 impl Hired {

@@ -22,6 +22,7 @@ pub mod kill;
 pub mod offboard;
 pub mod policy;
 mod scope;
+pub mod standing;
 pub mod tick;
 pub mod token;
 pub mod webhook;
@@ -48,6 +49,7 @@ const NOUNS: &[&[Entry]] = &[
     kill::ALL,
     offboard::ALL,
     policy::ALL,
+    standing::ALL,
     tick::ALL,
     token::ALL,
     webhook::ALL,

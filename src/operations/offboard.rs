@@ -1,15 +1,17 @@
 //! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents, teams and
-//! webhooks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch.
+//! webhooks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch. A team leaves when
+//! nobody is in it any more.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::standing::stays_governed;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::{ActorKind, KillScope};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::change::<Offboard>()];
@@ -52,7 +54,7 @@ pub enum Offboard {}
 impl Change for Offboard {
     const SPEC: Spec = Spec {
         name: "actor.offboard",
-        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks.",
+        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks. Or remove a team that nobody is in.",
         scope: Reach::Full,
         route: post("/actors/{id}/offboard").stops(),
         about: &[ResourceKind::Actor, ResourceKind::Team],
@@ -98,7 +100,10 @@ impl Change for Offboard {
         let (handed, stopped) = hand_on_agents(&actor, successor.as_ref(), draft)?;
         let webhooks = super::webhook::hand_on(&actor.id, successor.as_ref(), draft)?;
         let reason = input.reason;
-        draft.record(Event::ActorOffboarded { id: actor.id, reason, successor: successor.clone() })?;
+        draft.record(Event::ActorOffboarded { id: actor.id.clone(), reason, successor: successor.clone() })?;
+        if actor.lead.is_some() {
+            draft.record(Event::LeadChanged { id: actor.id, lead: None })?;
+        }
         Ok(Left {
             tokens_revoked: tokens.len() as u64,
             approvals_cancelled: requests.len() as u64,
@@ -114,22 +119,15 @@ impl Change for Offboard {
 }
 
 fn may_leave(actor: &Actor, read: &Reader<'_>) -> Result<(), Refusal> {
-    if actor.kind == ActorKind::Team {
-        return Err(Refusal::field("id", "teams are not offboarded"));
-    }
     if actor.status != Status::Active {
         return Err(Refusal::conflict(format!("{} has left already", actor.id)));
     }
-    if actor.is_active_admin() && !read.free_admins().any(|card| card.actor.id != actor.id) {
-        return Err(Refusal::new(Code::LastAdmin, "no admin would be left"));
+    let within = |other: &Actor| other.team.as_ref() == Some(&actor.id) && other.status == Status::Active;
+    if actor.kind == ActorKind::Team && read.cards().any(|card| within(&card.actor)) {
+        let message = format!("{} is not empty: move or offboard its members and the teams below it first", actor.id);
+        return Err(Refusal::conflict(message));
     }
-    match read.kind_that_needs(&actor.id) {
-        Some(kind) => {
-            let message = format!("too few people would be left to give the approval `{kind}`");
-            Err(Refusal::new(Code::LastApprover, message))
-        }
-        None => Ok(()),
-    }
+    stays_governed(&Actor { status: Status::Offboarded, lead: None, ..actor.clone() }, read)
 }
 
 /// Who takes over: the one named, or the lead of the team.
@@ -139,6 +137,8 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
         *id != leaving.id && read.known(id).is_ok_and(|card| fits(&card.actor))
     };
     match named {
+        Some(_) if leaving.kind == ActorKind::Team => Err(Refusal::field("successor", "a team has none")),
+        None if leaving.kind == ActorKind::Team => Ok(None),
         Some(id) if person(&id) => Ok(Some(id)),
         Some(id) => Err(Refusal::field("successor", format!("{id} is not a person who could take over"))),
         None => {

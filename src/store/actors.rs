@@ -125,22 +125,9 @@ pub(super) fn hired(conn: &Connection, id: &ActorId, definition: &serde_json::Va
     Ok(())
 }
 
-pub(super) fn trusted(conn: &Connection, id: &ActorId, trust: Trust) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE actor SET trust = ? WHERE id = ?")?.execute(params![trust.name(), id.as_str()])?;
-    Ok(())
-}
-
-pub(super) fn offboarded(conn: &Connection, id: &ActorId) -> rusqlite::Result<()> {
-    conn.execute("UPDATE actor SET status = 'offboarded' WHERE id = ?", [id.as_str()])?;
-    Ok(())
-}
-
-pub(super) fn owned(conn: &Connection, id: &ActorId, owner: &ActorId) -> rusqlite::Result<()> {
-    conn.execute("UPDATE actor SET owner = ? WHERE id = ?", [owner.as_str(), id.as_str()])?;
-    Ok(())
-}
-
-pub(super) fn led(conn: &Connection, id: &ActorId, lead: Option<&ActorId>) -> rusqlite::Result<()> {
-    conn.execute("UPDATE actor SET lead = ? WHERE id = ?", params![lead.map(ActorId::as_str), id.as_str()])?;
+/// Sets one column of an actor.
+pub(super) fn set(conn: &Connection, id: &ActorId, column: &'static str, value: Option<&str>) -> rusqlite::Result<()> {
+    conn.prepare_cached(&format!("UPDATE actor SET {column} = ? WHERE id = ?"))?
+        .execute(params![value, id.as_str()])?;
     Ok(())
 }

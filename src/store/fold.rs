@@ -55,6 +55,9 @@ pub fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         Event::ActorHired { id, definition } => actors::hired(conn, id, definition).map(touched(Touched::Nothing)),
         Event::ActorAdded { id, .. }
         | Event::TrustChanged { id, .. }
+        | Event::RoleChanged { id, .. }
+        | Event::TeamChanged { id, .. }
+        | Event::ActorRenamed { id, .. }
         | Event::ActorOffboarded { id, .. }
         | Event::OwnerChanged { id, .. }
         | Event::LeadChanged { id, .. } => actor(conn, at, event).map(touched(Touched::Actor(id.clone()))),
@@ -123,10 +126,13 @@ fn policy(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite:
 fn actor(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
     match event {
         Event::ActorAdded { .. } => actors::added(conn, at, event),
-        Event::TrustChanged { id, to, .. } => actors::trusted(conn, id, *to),
-        Event::ActorOffboarded { id, .. } => actors::offboarded(conn, id),
-        Event::OwnerChanged { id, owner } => actors::owned(conn, id, owner),
-        Event::LeadChanged { id, lead } => actors::led(conn, id, lead.as_ref()),
+        Event::TrustChanged { id, to, .. } => actors::set(conn, id, "trust", Some(to.name())),
+        Event::RoleChanged { id, to, .. } => actors::set(conn, id, "role", Some(to.name())),
+        Event::TeamChanged { id, to, .. } => actors::set(conn, id, "team", to.as_ref().map(ActorId::as_str)),
+        Event::ActorRenamed { id, name } => actors::set(conn, id, "name", Some(name)),
+        Event::ActorOffboarded { id, .. } => actors::set(conn, id, "status", Some("offboarded")),
+        Event::OwnerChanged { id, owner } => actors::set(conn, id, "owner", Some(owner.as_str())),
+        Event::LeadChanged { id, lead } => actors::set(conn, id, "lead", lead.as_ref().map(ActorId::as_str)),
         _ => Ok(()),
     }
 }

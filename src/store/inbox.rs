@@ -92,7 +92,7 @@ pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> 
     mentioned(conn, at, by, event)
 }
 
-/// Whom an event makes answer for somebody.
+/// Whom an event makes answer for somebody, and what it makes of somebody.
 fn assigned(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
     let (id, person, title) = match event {
         Event::ActorAdded { id, owner: Some(owner), .. } | Event::OwnerChanged { id, owner } => {
@@ -109,11 +109,41 @@ fn assigned(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlit
         Event::DelegationRevoked { id, .. } | Event::DelegationExpired { id, .. } => {
             return resolve(conn, at, id.as_str());
         }
+        Event::RoleChanged { id, to, .. } if id != by => {
+            let title = format!("your role is {to} now");
+            return add_as(conn, at, id, ItemKind::Assignment, (id.as_str(), &format!("{id}::role")), &title);
+        }
+        Event::TeamChanged { id, to, .. } => return moved(conn, at, by, id, to.as_ref()),
         _ => return Ok(()),
     };
     resolve(conn, at, id.as_str())?;
+    if matches!(event, Event::LeadChanged { .. }) {
+        led_before(conn, at, by, id)?;
+    }
     let told = person.filter(|person| *person != by);
     told.map_or(Ok(()), |person| add(conn, at, person, ItemKind::Assignment, id.as_str(), &title))
+}
+
+/// Who leads a team no longer, before somebody else or nobody does.
+fn led_before(conn: &Connection, at: Time, by: &ActorId, team: &ActorId) -> rusqlite::Result<()> {
+    let before = actors::get(conn, team)?.and_then(|team| team.lead).filter(|lead| lead != by);
+    let title = format!("you no longer lead {team}");
+    before.map_or(Ok(()), |lead| add(conn, at, &lead, ItemKind::Assignment, team.as_str(), &title))
+}
+
+/// Tells who is in another team now; of an agent or a team, whoever answers for it or leads it.
+fn moved(conn: &Connection, at: Time, by: &ActorId, id: &ActorId, to: Option<&ActorId>) -> rusqlite::Result<()> {
+    let Some(actor) = actors::get(conn, id)? else { return Ok(()) };
+    let where_to = to.map_or_else(|| "no team".to_owned(), ActorId::to_string);
+    let (told, title) = match actor.kind {
+        ActorKind::Person => (Some(actor.id), format!("you are in {where_to} now")),
+        ActorKind::Team => (actor.lead, format!("{id} is in {where_to} now")),
+        ActorKind::Agent | ActorKind::OutsideAgent => (actor.owner, format!("{id} is in {where_to} now")),
+    };
+    let told = told.filter(|told| told != by);
+    told.map_or(Ok(()), |told| {
+        add_as(conn, at, &told, ItemKind::Assignment, (id.as_str(), &format!("{id}::team")), &title)
+    })
 }
 
 /// Whom somebody names in what they write to others.

@@ -1,6 +1,8 @@
 //! Everything that can happen, as the log keeps it. An event says what became true; its fold into the tables needs
 //! nothing else. No event holds a secret: of a token, only the hash.
 
+mod subjects;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
@@ -120,7 +122,13 @@ events! {
     }
     /// An actor's trust tier changed.
     TrustChanged = "trust_changed" { id: ActorId, from: Trust, to: Trust, reason: String, }
-    /// Somebody left: none of their tokens and requests lives on.
+    /// A person has another role.
+    RoleChanged = "role_changed" { id: ActorId, from: Role, to: Role, }
+    /// A person, an agent or a team is in another team, or in none.
+    TeamChanged = "team_changed" { id: ActorId, from: Option<ActorId>, to: Option<ActorId>, }
+    /// A person, an agent or a team has another name.
+    ActorRenamed = "actor_renamed" { id: ActorId, name: String, }
+    /// Somebody left: none of their tokens and requests lives on. Or a team, which nobody was in any more.
     ActorOffboarded = "actor_offboarded" { id: ActorId, reason: String, successor: Option<ActorId>, }
     /// An agent got another owner.
     OwnerChanged = "owner_changed" { id: ActorId, owner: ActorId, }
@@ -267,97 +275,6 @@ events! {
     }
 }
 
-impl Event {
-    /// The ids of what the event is about: what `GET /events` filters by, and what its visibility hangs on.
-    pub fn subjects(&self) -> Vec<String> {
-        let ids: Vec<String> = match self {
-            // Whom another program asks about is nobody in the directory.
-            Event::CompanyCreated { .. }
-            | Event::CompanyUpdated { .. }
-            | Event::PolicySourceChanged { .. }
-            | Event::InboxItemRead { .. }
-            | Event::AccessDecided { .. } => vec![],
-            Event::PolicyApplied { change, .. } | Event::BlueprintInstalled { change, .. } => texts(change),
-            Event::ChangeProposed { id, .. } | Event::GlassBroken { id, .. } => vec![id.to_string()],
-            Event::ChangeReviewed { id, author, .. }
-            | Event::EvalsRun { id, author, .. }
-            | Event::CanaryStarted { id, author, .. }
-            | Event::CanaryMeasured { id, author, .. }
-            | Event::CanaryAborted { id, author, .. }
-            | Event::ChangePromoted { id, author, .. }
-            | Event::ChangeRejected { id, author, .. } => vec![id.to_string(), author.to_string()],
-            Event::ActorAdded { id, team, lead, owner, .. } => [Some(id), team.as_ref(), lead.as_ref(), owner.as_ref()]
-                .into_iter()
-                .flatten()
-                .map(ActorId::to_string)
-                .collect(),
-            Event::TrustChanged { id, .. } | Event::ActorHired { id, .. } => vec![id.to_string()],
-            Event::ActorOffboarded { id, successor: other, .. } | Event::LeadChanged { id, lead: other } => {
-                [Some(id), other.as_ref()].into_iter().flatten().map(ActorId::to_string).collect()
-            }
-            Event::OwnerChanged { id, owner } => vec![id.to_string(), owner.to_string()],
-            Event::KillSwitch { scope, .. } => stopped(scope).into_iter().collect(),
-            Event::Denied { target, .. } => vec![target.clone()],
-            // Not its target: who sees a request is for the approval's own rules.
-            Event::ApprovalRequested { id, .. } => vec![id.to_string()],
-            Event::ApprovalExpired { id } => vec![id.to_string()],
-            Event::TokenIssued { id, holder, .. }
-            | Event::TokenRevoked { id, holder }
-            | Event::TokenNarrowed { id, holder, .. }
-            | Event::TokenExpired { id, holder }
-            | Event::GlassUsed { id, holder, .. }
-            | Event::GlassEnded { id, holder }
-            | Event::GlassReviewed { id, holder, .. } => vec![id.to_string(), holder.to_string()],
-            Event::ApprovalDecided { id, requester, .. }
-            | Event::ApprovalReminded { id, requester, .. }
-            | Event::ApprovalEscalated { id, requester, .. }
-            | Event::ApprovalCancelled { id, requester }
-            | Event::ApprovalUsed { id, requester }
-            | Event::ArgumentsKept { id, requester, .. }
-            | Event::ApprovalStale { id, requester, .. } => vec![id.to_string(), requester.to_string()],
-            Event::DelegationGranted { id, to, parent, chain, .. } => {
-                let ids = [Some(id), parent.as_ref()].into_iter().flatten().map(Id::to_string);
-                ids.chain(chain.iter().chain([to]).map(ActorId::to_string)).collect()
-            }
-            Event::DelegationRevoked { id, from, to, .. }
-            | Event::DelegationExpired { id, from, to }
-            | Event::WebhookHandedOn { id, from, owner: to } => {
-                vec![id.to_string(), from.to_string(), to.to_string()]
-            }
-            Event::BudgetReserved { id, delegation: of, to, .. }
-            | Event::BudgetSettled { id, delegation: of, to, .. }
-            | Event::DeliveryIntended { id, webhook: of, owner: to, .. }
-            | Event::DeliveryAttempted { id, webhook: of, owner: to, .. }
-            | Event::DeliveryRequeued { id, webhook: of, owner: to } => {
-                vec![id.to_string(), of.to_string(), to.to_string()]
-            }
-            Event::WebhookCreated { id, owner, .. }
-            | Event::WebhookUpdated { id, owner, .. }
-            | Event::WebhookRotated { id, owner, .. }
-            | Event::WebhookDisabled { id, owner, .. }
-            | Event::WebhookDeleted { id, owner }
-            | Event::WebhookTested { id, owner } => vec![id.to_string(), owner.to_string()],
-            Event::ContextForgotten { events, .. } => events.iter().map(|seq| format!("event:{seq}")).collect(),
-        };
-        let sorted: std::collections::BTreeSet<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();
-        sorted.into_iter().collect()
-    }
-}
-
-/// Whom or what a kill switch stops; nobody in particular where it stops everything.
-fn stopped(scope: &KillScope) -> Option<String> {
-    match scope {
-        KillScope::Global => None,
-        KillScope::Actor(id) | KillScope::Team(id) => Some(id.to_string()),
-        KillScope::Tool(id) => Some(format!("tool:{id}")),
-    }
-}
-
-/// The ids that there are.
-fn texts<'a>(ids: impl IntoIterator<Item = &'a Id>) -> Vec<String> {
-    ids.into_iter().map(Id::to_string).collect()
-}
-
 impl EventKind {
     /// Whether it may put something into an inbox or settle it there.
     pub const fn reaches_inboxes(self) -> bool {
@@ -366,6 +283,8 @@ impl EventKind {
             self,
             Kind::ActorAdded
                 | Kind::ActorOffboarded
+                | Kind::RoleChanged
+                | Kind::TeamChanged
                 | Kind::OwnerChanged
                 | Kind::LeadChanged
                 | Kind::KillSwitch

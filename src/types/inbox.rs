@@ -15,7 +15,8 @@ named! {
         Approval = "approval",
         /// Something that the reader asked for was decided.
         Decision = "decision",
-        /// From now on the reader answers for an agent, leads a team, or may act on somebody's behalf.
+        /// What the reader is from now on: who answers for an agent, who leads a team or does no longer, who may act on
+        /// somebody's behalf; another role or team of theirs or of an agent of theirs.
         Assignment = "assignment",
         /// Somebody wrote the reader's name: `@ana`.
         Mention = "mention",

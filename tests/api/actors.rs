@@ -69,7 +69,7 @@ async fn a_lead_adds_to_their_team_only_with_approval() {
 }
 
 #[tokio::test]
-async fn trust_is_set_with_a_reason_and_never_by_the_owner() {
+async fn trust_is_set_with_a_reason_and_only_lowered_by_the_owner() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let tier = |tier: &str| json!({ "tier": tier, "reason": "it has earned it" });
@@ -81,7 +81,9 @@ async fn trust_is_set_with_a_reason_and_never_by_the_owner() {
         json!({ "type": "trust_changed", "id": "bot", "from": "observe", "to": "assist", "reason": "it has earned it" })
     );
     let owner = test.post("/actors/bot/trust", &cast.mia, tier("autonomous")).await;
-    assert_eq!(owner.error(), "403 denied policy denied actor.trust: an agent's trust is not for its owner to set");
+    assert_eq!(owner.error(), "403 denied policy denied actor.trust: an agent's owner only lowers its trust");
+    let lowered = test.post("/actors/bot/trust", &cast.mia, tier("observe")).await;
+    assert_eq!((lowered.status.as_u16(), &lowered.json()["trust"]), (200, &json!("observe")), "at once");
     test.add("own", "agent", json!({ "owner": "ana" })).await;
     let admin = test.post("/actors/own/trust", &test.admin, tier("autonomous")).await;
     assert_eq!(admin.status, 403, "not even by an admin who owns it");

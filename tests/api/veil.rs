@@ -154,6 +154,11 @@ impl Stage {
             "actor.add" => vec![json!({ "id": "new", "kind": "agent", "team": "team:ops" })],
             "actor.hire" => vec![crate::harness::hiring("newer", Some("team:ops"))],
             "actor.trust" => vec![json!({ "id": "bot", "tier": "assist", "reason": "good" })],
+            "actor.update" => vec![
+                json!({ "id": "bot", "name": "Bot", "team": "team:ops" }),
+                json!({ "id": "team:ops", "lead": "mia" }),
+                json!({ "id": "team:ops", "name": "Ops" }),
+            ],
             "actor.offboard" => vec![json!({ "id": "dev", "reason": "left", "successor": "mia" })],
             "approval.read" | "approval.explain" => each(&[self.waiting.clone(), self.decided.clone()].concat()),
             "approval.decide" => [0, 4]

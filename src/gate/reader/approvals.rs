@@ -65,18 +65,19 @@ impl Reader<'_> {
         Ok(approvals::open_of(self.conn()?, actor)?)
     }
 
-    /// A kind of approval that too few people could give without this person.
-    pub fn kind_that_needs(&self, person: &ActorId) -> Option<String> {
+    /// A kind of approval that fewer people than now, and too few, can give in the company as it is to be.
+    pub fn kind_that_lacks(&self, then: &Reader<'_>) -> Option<String> {
         let rules = self.world.policy.approvals();
         let named: BTreeSet<&str> =
             self.world.policy.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
-        let needs = |kind: &&str| {
+        let lacks = |kind: &&str| {
             let rule = rules.rule(kind);
             // Asked for nobody in particular: pools that hang on the requester hold nobody here.
-            let pool = pool::approvers(self.world, &rule, (&ActorId::system(), &[]), self.now, self.now);
-            pool.contains(person) && pool.len() <= rule.threshold as usize
+            let pool = |world| pool::approvers(world, &rule, (&ActorId::system(), &[]), self.now, self.now).len();
+            let left = pool(then.world);
+            left < rule.threshold as usize && left < pool(self.world)
         };
-        named.into_iter().find(needs).map(str::to_owned)
+        named.into_iter().find(lacks).map(str::to_owned)
     }
 
     /// Who may give a kind of approval to a request, now.

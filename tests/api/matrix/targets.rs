@@ -63,8 +63,8 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         "delegation.read" | "delegation.revoke" | "delegation.reserve" | "delegation.settle" => &[Own, Another, Absent],
         "actor.add" | "actor.hire" | "kill" => &[Company, Own, Ops, Another, Absent],
         "actor.offboard" => &[Own, Ops, Another, Absent],
-        "actor.read" | "actor.trust" | "policy.explain" | "token.issue" | "token.narrow" | "token.revoke"
-        | "token.revoke_all" => &[Own, Ops, Another, Absent],
+        "actor.read" | "actor.trust" | "actor.update" | "policy.explain" | "token.issue" | "token.narrow"
+        | "token.revoke" | "token.revoke_all" => &[Own, Ops, Another, Absent],
         _ => return None,
     })
 }

@@ -1,0 +1,159 @@
+//! What somebody is in the company: a person's role, anybody's team and name, a team's lead.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+
+use super::joining::Known;
+use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, patch};
+use crate::store::actors::{Actor, Status};
+use crate::types::actor::{ActorKind, Role};
+use crate::types::event::{Event, EventKind};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+pub const ALL: &[Entry] = &[Entry::change::<Update>()];
+
+/// What is to be otherwise. What is absent stays as it is.
+#[derive(Deserialize, JsonSchema)]
+pub struct NewStanding {
+    pub id: ActorId,
+    /// Of a person: another role.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Role")]
+    pub role: Option<Role>,
+    /// Another team; of a team, another one above it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ActorId")]
+    pub team: Option<ActorId>,
+    /// No team any more.
+    #[serde(default)]
+    pub no_team: bool,
+    /// Another name; 1 to 100 characters.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("x-erasable" = true))]
+    pub name: Option<String>,
+    /// Of a team: the person who leads it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ActorId")]
+    pub lead: Option<ActorId>,
+    /// Of a team: nobody leads it any more.
+    #[serde(default)]
+    pub no_lead: bool,
+}
+
+/// `null` would mean «none» to some and «as it is» to others, and policies do not see it: it is refused.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// Change what an actor is.
+pub enum Update {}
+
+impl Change for Update {
+    const SPEC: Spec = Spec {
+        name: "actor.update",
+        doc: "Change a person's role, anybody's team or name, or a team's lead.",
+        scope: Reach::Full,
+        route: patch("/actors/{id}"),
+        about: &[ResourceKind::Actor, ResourceKind::Team],
+        events: &[EventKind::RoleChanged, EventKind::TeamChanged, EventKind::ActorRenamed, EventKind::LeadChanged],
+    };
+    const SAYS: &'static str =
+        "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}";
+    type Input = NewStanding;
+    type Output = Actor;
+
+    fn target(input: &NewStanding, read: &Reader<'_>) -> Result<Target, Stop> {
+        read.actor(&input.id)?;
+        Ok(Target::Actor(input.id.clone()))
+    }
+
+    fn run(_: Permit<Self>, input: NewStanding, draft: &mut Draft<'_>) -> Result<Actor, Stop> {
+        let read = draft.read();
+        let before = read.actor(&input.id)?.actor.clone();
+        if before.status != Status::Active {
+            return Err(Refusal::conflict(format!("{} has left", before.id)).into());
+        }
+        let problems = input.problems(&before, read);
+        if !problems.is_empty() {
+            return Err(Refusal::invalid(problems).into());
+        }
+        let after = input.of(&before);
+        stays_governed(&after, read)?;
+        events(&before, &after).into_iter().try_for_each(|event| draft.record(event))?;
+        Ok(after)
+    }
+}
+
+impl NewStanding {
+    fn problems(&self, before: &Actor, read: &Reader<'_>) -> Vec<String> {
+        let known = Known::of(read);
+        let is = |id: &Option<ActorId>, kind: ActorKind| id.as_ref().is_none_or(|id| known.is(id, kind));
+        let is_team = before.kind == ActorKind::Team;
+        let leads = self.lead.is_some() || self.no_lead;
+        let changes = self.role.is_some() || self.team.is_some() || self.no_team || self.name.is_some() || leads;
+        let above = self.team.as_ref().and_then(|team| read.card(team).map(|card| (team, card.teams())));
+        let is_loop = above.is_some_and(|(team, above)| *team == before.id || above.contains(&before.id));
+        let length = self.name.as_ref().map(|name| name.chars().count());
+        let rules = [
+            (changes, "say what is to be otherwise: role, team, name or lead"),
+            (
+                self.role.is_none_or(|role| role.is_for(before.kind)),
+                "role: people have any role but those of agents, agents their own, teams none",
+            ),
+            (is(&self.team, ActorKind::Team), "team: there is no such team"),
+            (!is_loop, "team: a team is not below itself"),
+            (self.team.is_none() || !self.no_team, "no_team: name a team or none, not both"),
+            (length.is_none_or(|length| (1..=100).contains(&length)), "name: must have 1 to 100 characters"),
+            (is(&self.lead, ActorKind::Person), "lead: there is no such person"),
+            (!leads || is_team, "lead: only a team has a lead"),
+            (self.lead.is_none() || !self.no_lead, "no_lead: name a lead or none, not both"),
+        ];
+        rules.into_iter().filter(|(fine, _)| !fine).map(|(_, problem)| problem.to_owned()).collect()
+    }
+
+    /// The actor as it is to be.
+    fn of(self, before: &Actor) -> Actor {
+        let role = self.role.unwrap_or(before.role);
+        let kept =
+            |new: Option<ActorId>, none: bool, old: &Option<ActorId>| new.or_else(|| old.clone().filter(|_| !none));
+        Actor {
+            name: self.name.unwrap_or_else(|| before.name.clone()),
+            role,
+            admin: role == Role::Admin,
+            team: kept(self.team, self.no_team, &before.team),
+            lead: kept(self.lead, self.no_lead, &before.lead),
+            ..before.clone()
+        }
+    }
+}
+
+/// What became otherwise; nothing where all is as before.
+fn events(before: &Actor, after: &Actor) -> Vec<Event> {
+    let id = || after.id.clone();
+    let role = (before.role != after.role).then(|| Event::RoleChanged { id: id(), from: before.role, to: after.role });
+    let team = (before.team != after.team).then(|| {
+        let (from, to) = (before.team.clone(), after.team.clone());
+        Event::TeamChanged { id: id(), from, to }
+    });
+    let name = (before.name != after.name).then(|| Event::ActorRenamed { id: id(), name: after.name.clone() });
+    let lead = (before.lead != after.lead).then(|| Event::LeadChanged { id: id(), lead: after.lead.clone() });
+    [role, team, name, lead].into_iter().flatten().collect()
+}
+
+/// With an actor as it is to be, somebody must be left who can release kill switches, and enough who can approve.
+pub(super) fn stays_governed(after: &Actor, read: &Reader<'_>) -> Result<(), Refusal> {
+    let company = read.supposing([after]);
+    let then = read.in_past(&company);
+    if read.free_admins().next().is_some() && then.free_admins().next().is_none() {
+        return Err(Refusal::new(Code::LastAdmin, "no admin would be left"));
+    }
+    match read.kind_that_lacks(&then) {
+        Some(kind) => {
+            let message = format!("too few people would be left to give the approval `{kind}`");
+            Err(Refusal::new(Code::LastApprover, message))
+        }
+        None => Ok(()),
+    }
+}
