@@ -159,7 +159,7 @@ pub struct NewStanding {
 }
 
 /// What people read of an actor.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 16] = [
     "id",
     "kind",
     "name",
@@ -174,6 +174,7 @@ const FIELDS: [&str; 15] = [
     "members",
     "leads",
     "agents",
+    "stopped_by",
     "definition",
 ];
 

@@ -6,26 +6,35 @@ use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::types::actor::KillScope;
 
-/// Engage a kill switch, or release it
+/// Engage a kill switch, or release it, or list what is engaged
 ///
 /// Example: `ok kill actor:invoice-clerk --reason "pays twice"`
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["scope", "list"]))]
 pub struct Kill {
     /// What it stops: global, actor:<id>, tool:<id> or team:<id>
-    scope: KillScope,
+    scope: Option<KillScope>,
     /// Release it
     #[arg(long)]
     off: bool,
     /// Why
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
+    /// List what is engaged: by whom, since when, why, and how many it stops
+    #[arg(long, conflicts_with_all = ["off", "reason"])]
+    list: bool,
 }
 
 impl Kill {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let input = json!({ "scope": self.scope, "off": self.off, "reason": self.reason });
+        let Some(scope) = self.scope else {
+            let answer = client::call(context, "kill.list", json!({})).await?;
+            let columns = ["scope", "by", "at", "holds", "reason"];
+            return context.show(&answer, || show::table(&columns, answer.as_array().map_or(&[], Vec::as_slice)));
+        };
+        let input = json!({ "scope": scope, "off": self.off, "reason": self.reason });
         let answer = client::call(context, "kill", input).await?;
         let state = if self.off { "released" } else { "engaged" };
-        context.show(&answer, || show::text(&format!("{} {state}", self.scope)))
+        context.show(&answer, || show::text(&format!("{scope} {state}")))
     }
 }

@@ -69,3 +69,4 @@ pub use redeem::Redeemed;
 pub use route::{Lane, Route, delete, get, patch, post, put};
 pub use target::{ResourceKind, Target};
 pub use whatif::Change as Alteration;
+pub use world::Card;

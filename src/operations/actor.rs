@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Nothing;
 use super::joining::{Known, NewActor, joined, joining};
+use super::kill::stopping;
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
 use crate::store::actors::{self, Actor};
-use crate::types::actor::{ActorKind, Trust};
+use crate::types::actor::{ActorKind, KillScope, Trust};
 use crate::types::definition::AgentDefinition;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
@@ -116,6 +117,9 @@ pub struct ShownActor {
     pub leads: Vec<ActorId>,
     /// Of a person: the agents that they answer for.
     pub agents: Vec<ActorId>,
+    /// The engaged kill switches that stop it, as far as the caller is told of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stopped_by: Vec<KillScope>,
     /// Of a hired agent: the definition that it was hired by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<AgentDefinition>,
@@ -142,7 +146,8 @@ impl Query for Show {
     }
 
     fn run(_: Permit<Self>, input: OneActor, read: &Reader<'_>) -> Result<ShownActor, Stop> {
-        let actor = read.actor(&input.id)?.actor.clone();
+        let card = read.actor(&input.id)?;
+        let actor = card.actor.clone();
         let definition = if actor.kind.is_agent() { read.definition(&input.id)? } else { None };
         let related = |relation: fn(&Actor) -> &Option<ActorId>| {
             let is_related = |other: &&Actor| relation(other).as_ref() == Some(&input.id);
@@ -155,6 +160,7 @@ impl Query for Show {
             members: related(|other| &other.team),
             leads: related(|other| &other.lead),
             agents: related(|other| &other.owner),
+            stopped_by: stopping(card, read),
             definition: definition.map(serde_json::from_value).transpose()?,
             actor,
         })

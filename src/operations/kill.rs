@@ -3,15 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use super::Nothing;
+use crate::gate::{Card, Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::store::actors::Status;
+use crate::store::kills;
 use crate::types::actor::KillScope;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 
-pub const ALL: &[Entry] = &[Entry::change::<Kill>()];
+pub const ALL: &[Entry] = &[Entry::change::<Kill>(), Entry::query::<List>()];
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Switch {
@@ -69,14 +72,78 @@ impl Change for Kill {
     }
 }
 
+/// A kill switch that is engaged.
+#[derive(Serialize, JsonSchema)]
+pub struct Engaged {
+    pub scope: KillScope,
+    pub by: ActorId,
+    /// Since when.
+    pub at: Time,
+    pub reason: String,
+    /// How many people and agents it stops, of those whom the caller may see.
+    pub holds: u64,
+}
+
+/// List what is engaged.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "kill.list",
+        doc: "List the engaged kill switches that concern the caller: by whom, since when, why, and how many they stop.",
+        scope: Reach::READ,
+        route: get("/kill").listed(),
+        about: &[ResourceKind::Company, ResourceKind::KillSwitch],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = Vec<Engaged>;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Vec<Engaged>, Stop> {
+        read.kills().filter(|kill| may_see(&kill.scope, read)).map(|kill| engaged(kill, read)).collect()
+    }
+}
+
+fn engaged(kill: &kills::Kill, read: &Reader<'_>) -> Result<Engaged, Stop> {
+    let by = kill.by.parse().map_err(|_| Fault::Broken(format!("the kill switch {} is nobody's", kill.scope)))?;
+    let held = read.cards().filter(|card| card.actor.status == Status::Active && !card.actor.id.is_team());
+    let held = held.filter(|card| stops(&kill.scope, card) && read.knows(&card.actor.id));
+    let (scope, reason, holds) = (kill.scope.clone(), kill.reason.clone(), held.count() as u64);
+    Ok(Engaged { scope, by, at: kill.at, reason, holds })
+}
+
+/// Whether the caller is told of a switch, and may know whom it is about.
+fn may_see(scope: &KillScope, read: &Reader<'_>) -> bool {
+    let known = match scope {
+        KillScope::Actor(id) | KillScope::Team(id) => read.knows(id),
+        KillScope::Global | KillScope::Tool(_) => true,
+    };
+    known && read.may("kill.list", &Target::KillSwitch { scope: scope.clone(), engage: true })
+}
+
+/// The engaged switches that stop an actor, as far as the caller is told of them.
+pub(super) fn stopping(card: &Card, read: &Reader<'_>) -> Vec<KillScope> {
+    let scopes = read.kills().map(|kill| &kill.scope);
+    scopes.filter(|scope| stops(scope, card) && may_see(scope, read)).cloned().collect()
+}
+
+fn stops(scope: &KillScope, card: &Card) -> bool {
+    match scope {
+        KillScope::Global => true,
+        KillScope::Actor(id) => *id == card.actor.id,
+        KillScope::Team(team) => *team == card.actor.id || card.teams().contains(team),
+        KillScope::Tool(_) => false,
+    }
+}
+
 /// Somebody must be left who can release the switch.
 fn keeps_an_admin(scope: &KillScope, read: &Reader<'_>) -> Result<(), Refusal> {
-    let stopped = |scope: &KillScope, id: &ActorId| match scope {
-        KillScope::Actor(actor) => actor == id,
-        KillScope::Team(team) => read.card(id).is_some_and(|card| card.teams().contains(team)),
-        KillScope::Global | KillScope::Tool(_) => false,
-    };
-    if read.free_admins().any(|card| !stopped(scope, &card.actor.id)) {
+    // The switch for everything stops neither reading nor its own release.
+    if read.free_admins().any(|card| *scope == KillScope::Global || !stops(scope, card)) {
         return Ok(());
     }
     Err(Refusal::new(Code::LastAdmin, "no admin would be left to release it"))

@@ -61,7 +61,7 @@ async fn engaged_switches_that_touch_the_actor_are_shown() {
     let question = json!({ "op": "company.read", "actor": "bot" });
     let explained = test.post("/policy/explain", &test.admin, question).await.json();
     assert_eq!(explained["kill"], json!(["team:ops"]));
-    assert_eq!(explained["reason"], "a kill switch stops this actor");
+    assert_eq!(explained["reason"], "a kill switch stops this actor's team");
 }
 
 #[tokio::test]

@@ -111,3 +111,37 @@ async fn a_switch_names_a_scope_that_exists() {
         assert!(answer.text().contains("scope: "), "{}", answer.text());
     }
 }
+
+#[tokio::test]
+async fn what_is_engaged_is_listed_to_those_whom_it_concerns() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    assert_eq!(test.get("/kill", &test.admin).await.json(), json!([]));
+    for scope in ["actor:bot", "team:ops", "tool:mail.send"] {
+        assert_eq!(engage(&test, &test.admin, scope).await.status, 200);
+    }
+    let row = |scope: &str, holds: u64| json!({ "scope": scope, "by": "ana", "at": "2026-11-20T09:00:00Z", "reason": "drill", "holds": holds });
+    let all = json!([row("actor:bot", 1), row("tool:mail.send", 0), row("team:ops", 2)]);
+    assert_eq!(test.get("/kill", &test.admin).await.json(), all);
+    assert_eq!(test.get("/kill", &cast.aud).await.json(), all);
+    let of_ops = json!([row("actor:bot", 1), row("team:ops", 2)]);
+    assert_eq!(test.get("/kill", &cast.lea).await.json(), of_ops, "a lead is told of their team's");
+    assert_eq!(test.get("/kill", &cast.max).await.json(), json!([]), "of nobody in their own");
+    let shown = |path: &'static str| test.get(path, &test.admin);
+    assert_eq!(shown("/actors/bot").await.json()["stopped_by"], json!(["actor:bot", "team:ops"]));
+    assert_eq!(shown("/actors/team:ops").await.json()["stopped_by"], json!(["team:ops"]));
+    assert_eq!(shown("/actors/max").await.json().get("stopped_by"), None);
+    let bots = test.get("/actors/bot", &cast.max).await.json();
+    assert_eq!(bots.get("stopped_by"), None, "whoever is not told of a switch is not told of it here");
+    release(&test, &test.admin, "team:ops").await;
+    assert_eq!(test.get("/kill", &cast.mia).await.json(), json!([row("actor:bot", 1)]), "an agent's owner is told");
+}
+
+#[tokio::test]
+async fn who_is_stopped_learns_which_switch_does_it() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    engage(&test, &test.admin, "team:ops").await;
+    let refused = test.get("/company", &cast.mia).await;
+    assert_eq!(refused.error(), "403 denied policy denied company.read: a kill switch stops this actor's team");
+}

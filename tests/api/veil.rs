@@ -210,6 +210,7 @@ impl Stage {
                 let items = self.test.get("/inbox?all=true", &self.eye).await.json();
                 items.as_array().unwrap().iter().map(|item| json!({ "id": item["id"] })).collect()
             }
+            "kill.list" => vec![json!({})],
             "kill" => vec![json!({ "scope": "actor:bot", "off": true })],
             "context.forget" => vec![json!({ "events": [self.test.last_seq().await], "reason": "a test" })],
             "company.update" => vec![self.test.get("/company", &self.eye).await.json()],

@@ -34,6 +34,7 @@ fn every_mistake_in_them_is_noticed_but_one_that_makes_no_difference() {
         "no test notices in `approvers-decide`: `resource.approvers.contains(principal)` was dropped",
         // A switch can stop only an actor. Said, so that it asks nothing of the contexts that a company gives its own types.
         "no test notices in `killed-actor`: `principal is Ok::Actor` was dropped",
+        "no test notices in `killed-team`: `principal is Ok::Actor` was dropped",
         "no test notices in `leads-stop-their-team`: `resource.engage` was dropped",
         "no test notices in `requests-are-taken-back`: `resource.requester == principal` was dropped",
     ];

@@ -30,6 +30,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "event.stream"
         | "health.read"
         | "inbox.list"
+        | "kill.list"
         | "me.read"
         | "policy.check"
         | "policy.diff"
