@@ -10,6 +10,7 @@ mod call;
 mod changes;
 mod ci;
 mod client;
+mod company;
 mod completions;
 mod context;
 mod definition;
@@ -103,6 +104,8 @@ enum Command {
     Schemas(definition::Schemas),
     #[command(subcommand)]
     Blueprint(blueprint::Blueprint),
+    #[command(subcommand)]
+    Company(company::Company),
     #[command(subcommand)]
     Actor(actor::Actor),
     #[command(subcommand)]
@@ -324,6 +327,7 @@ impl Command {
             Command::Doctor(command) => command.run(context),
             Command::Schemas(_) => definition::Schemas::run(),
             Command::Blueprint(command) => command.run(context).await,
+            Command::Company(command) => command.run(context).await,
             Command::Actor(command) => command.run(context).await,
             Command::Directory(command) => command.run(context).await,
             Command::Token(command) => command.run(context).await,

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Nothing;
 use super::blueprint;
 use super::joining::{Known, NewActor, joined};
 use super::token::{IssuedToken, issue};
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Route, Spec, Target, get, put};
+use super::{Nothing, given};
+use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Route, Spec, Target, get, patch, put};
 use crate::store::company::Company;
 use crate::types::actor::{ActorKind, Role};
 use crate::types::decision::Recording;
@@ -17,7 +17,8 @@ use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::{Reach, Scopes};
 use crate::types::time::DAY;
 
-pub const ALL: &[Entry] = &[Entry::query::<Read>(), Entry::change::<Update>(), Entry::change::<Init>()];
+pub const ALL: &[Entry] =
+    &[Entry::query::<Read>(), Entry::change::<Replace>(), Entry::change::<Update>(), Entry::change::<Init>()];
 
 /// A company's settings.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -25,17 +26,17 @@ pub const ALL: &[Entry] = &[Entry::query::<Read>(), Entry::change::<Update>(), E
 pub struct Settings {
     /// 1 to 100 characters.
     pub name: String,
-    /// An IANA time zone, such as `Europe/Berlin`.
+    /// An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
     pub timezone: String,
-    /// A language tag, such as `en` or `de-CH`.
+    /// A language tag, such as `en` or `de-CH`. Nothing reads it yet.
     pub locale: String,
-    /// Working hours, in the company's time zone.
+    /// Working hours, in the company's time zone. Nothing reads them yet.
     pub hours: Hours,
-    /// How many days content is kept; 0 keeps it for good.
+    /// How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
     pub retention_days: u32,
     pub approvals: ApprovalSettings,
     pub decisions: DecisionSettings,
-    /// What agents may spend in a month, in cents; absent for no limit.
+    /// What agents are to spend in a month at most, in cents; absent for no limit. Nothing reads it yet.
     pub budget_cents_month: Option<u64>,
 }
 
@@ -146,28 +147,28 @@ impl Query for Read {
     }
 }
 
-/// New settings. A field that is left out gets its default.
+/// All the settings. A field that is left out gets its default.
 #[derive(Deserialize, JsonSchema)]
 pub struct NewSettings {
     #[serde(flatten)]
     pub settings: Settings,
     /// The version that the change was made from.
-    pub version: Option<i64>,
+    pub version: i64,
 }
 
-/// Change the settings.
-pub enum Update {}
+/// Replace the settings.
+pub enum Replace {}
 
-impl Change for Update {
+impl Change for Replace {
     const SPEC: Spec = Spec {
-        name: "company.update",
-        doc: "Replace the company's settings.",
+        name: "company.replace",
+        doc: "Replace all the company's settings.",
         scope: Reach::Full,
         route: put("/company"),
         about: &[ResourceKind::Company],
         events: &[EventKind::CompanyUpdated],
     };
-    const SAYS: &'static str = "changes the company's settings";
+    const SAYS: &'static str = "replaces the company's settings";
     type Input = NewSettings;
     type Output = CompanyAnswer;
 
@@ -176,18 +177,98 @@ impl Change for Update {
     }
 
     fn run(_: Permit<Self>, input: NewSettings, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
-        let problems = input.settings.problems();
-        if !problems.is_empty() {
-            return Err(Refusal::invalid(problems).into());
-        }
-        let current = draft.read().company()?.version;
-        if input.version.is_some_and(|version| version != current) {
-            return Err(Refusal::conflict(format!("version: the settings are at version {current} by now")).into());
-        }
-        let version = current + 1;
-        draft.record(Event::CompanyUpdated { version, settings: serde_json::to_value(&input.settings)? })?;
-        Ok(CompanyAnswer { settings: input.settings, version })
+        changed(input.settings, Some(input.version), &draft.read().company()?, draft)
     }
+}
+
+/// What is to be otherwise. What is absent stays as it is.
+#[derive(Deserialize, JsonSchema)]
+pub struct OtherSettings {
+    /// 1 to 100 characters.
+    pub name: Option<String>,
+    /// An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+    pub timezone: Option<String>,
+    /// A language tag, such as `en` or `de-CH`. Nothing reads it yet.
+    pub locale: Option<String>,
+    /// Working hours, in the company's time zone. Nothing reads them yet.
+    pub hours: Option<Hours>,
+    /// How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+    pub retention_days: Option<u32>,
+    pub approvals: Option<ApprovalSettings>,
+    pub decisions: Option<DecisionSettings>,
+    /// What agents are to spend in a month at most, in cents. Nothing reads it yet.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub budget_cents_month: Option<u64>,
+    /// No limit to what agents may spend in a month.
+    #[serde(default)]
+    pub no_budget: bool,
+    /// The version that the change was made from.
+    pub version: Option<i64>,
+}
+
+impl OtherSettings {
+    fn on(self, before: Settings) -> Settings {
+        Settings {
+            name: self.name.unwrap_or(before.name),
+            timezone: self.timezone.unwrap_or(before.timezone),
+            locale: self.locale.unwrap_or(before.locale),
+            hours: self.hours.unwrap_or(before.hours),
+            retention_days: self.retention_days.unwrap_or(before.retention_days),
+            approvals: self.approvals.unwrap_or(before.approvals),
+            decisions: self.decisions.unwrap_or(before.decisions),
+            budget_cents_month: self.budget_cents_month.or(before.budget_cents_month.filter(|_| !self.no_budget)),
+        }
+    }
+}
+
+/// Change some settings.
+pub enum Update {}
+
+impl Change for Update {
+    const SPEC: Spec = Spec {
+        name: "company.update",
+        doc: "Change some of the company's settings.",
+        scope: Reach::Full,
+        route: patch("/company"),
+        about: &[ResourceKind::Company],
+        events: &[EventKind::CompanyUpdated],
+    };
+    const SAYS: &'static str = "changes the company's settings";
+    type Input = OtherSettings;
+    type Output = CompanyAnswer;
+
+    fn target(_: &OtherSettings, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: OtherSettings, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
+        if input.no_budget && input.budget_cents_month.is_some() {
+            return Err(Refusal::field("no_budget", "name a budget or none, not both").into());
+        }
+        let (company, made_from) = (draft.read().company()?, input.version);
+        changed(input.on(Settings::stored(&company)?), made_from, &company, draft)
+    }
+}
+
+/// Records the settings as they are to be, unless somebody else changed them meanwhile.
+fn changed(
+    settings: Settings,
+    made_from: Option<i64>,
+    before: &Company,
+    draft: &mut Draft<'_>,
+) -> Result<CompanyAnswer, Stop> {
+    let problems = settings.problems();
+    if !problems.is_empty() {
+        return Err(Refusal::invalid(problems).into());
+    }
+    let current = before.version;
+    if made_from.is_some_and(|version| version != current) {
+        return Err(Refusal::conflict(format!("version: the settings are at version {current} by now")).into());
+    }
+    let version = current + 1;
+    draft.record(Event::CompanyUpdated { version, settings: serde_json::to_value(&settings)? })?;
+    Ok(CompanyAnswer { settings, version })
 }
 
 /// Who the first admin will be, and what the company begins with.

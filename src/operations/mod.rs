@@ -62,3 +62,9 @@ pub static ALL: std::sync::LazyLock<Vec<Entry>> =
 /// Input without any field.
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 pub struct Nothing {}
+
+/// Reads a field that may be left out and is never `null`: that would mean «none» to some and «as it is» to others, and
+/// policies do not see it.
+fn given<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}

@@ -1,8 +1,9 @@
 //! What somebody is in the company: a person's role, anybody's team and name, a team's lead.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
+use super::given;
 use super::joining::Known;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, patch};
 use crate::store::actors::{Actor, Status};
@@ -40,11 +41,6 @@ pub struct NewStanding {
     /// Of a team: nobody leads it any more.
     #[serde(default)]
     pub no_lead: bool,
-}
-
-/// `null` would mean «none» to some and «as it is» to others, and policies do not see it: it is refused.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
 }
 
 /// Change what an actor is.

@@ -60,7 +60,7 @@ async fn ask(test: &Test, question: Value) -> Answer {
 }
 
 async fn record(test: &Test, what: &str) {
-    let set = test.call("PUT", "/company", &test.admin, Some(json!({ "decisions": { "record": what } }))).await;
+    let set = test.call("PATCH", "/company", &test.admin, Some(json!({ "decisions": { "record": what } }))).await;
     assert_eq!(set.status, 200, "{}", set.text());
 }
 

@@ -281,7 +281,7 @@ async fn a_company_has_kinds_of_its_own() {
     let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
     test.add("team:legal", "team", json!({ "lead": "lea" })).await;
     test.add("max", "person", json!({ "team": "team:legal" })).await;
-    let asked = test.call("PUT", "/company", &test.admin, Some(json!({ "name": "Acme" }))).await;
+    let asked = test.call("PATCH", "/company", &test.admin, Some(json!({ "name": "Acme" }))).await;
     assert_eq!(asked.status, 202);
     assert_eq!(asked.json()["message"], "company.update needs approval (legal): legal must agree");
     let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());

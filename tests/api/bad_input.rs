@@ -148,8 +148,8 @@ async fn a_wrong_method_is_405_and_says_which_are_right() {
         ("POST", "/me", &["GET"]),
         ("GET", "/tick", &["POST"]),
         ("PUT", "/tokens/id/x", &["DELETE", "PATCH"]),
-        ("OPTIONS", "/company", &["GET", "PUT"]),
-        ("BREW", "/company", &["GET", "PUT"]),
+        ("OPTIONS", "/company", &["GET", "PATCH", "PUT"]),
+        ("BREW", "/company", &["GET", "PATCH", "PUT"]),
     ] {
         let answer = test.raw(method, path, &[], "").await;
         assert_eq!((answer.status.as_u16(), answer.text()), (405, String::new()), "{method} {path}");

@@ -13,7 +13,9 @@ async fn settings_are_replaced_whole_and_counted() {
         "name": "Acme", "timezone": "Europe/Berlin", "locale": "de", "hours": { "from": "08:00", "to": "16:00" },
         "retention_days": 30, "approvals": { "default_ttl_h": 24 }, "decisions": { "record": "none" }, "budget_cents_month": 500,
     });
-    let updated = test.call("PUT", "/company", &test.admin, Some(new.clone())).await;
+    let mut sent = new.clone();
+    sent["version"] = json!(1);
+    let updated = test.call("PUT", "/company", &test.admin, Some(sent)).await;
     assert_eq!((updated.status.as_u16(), &updated.json()["version"]), (200, &json!(2)));
     let mut expected = new;
     expected["version"] = json!(2);
@@ -29,12 +31,16 @@ async fn a_change_made_from_an_older_version_conflicts() {
     assert_eq!(test.call("PUT", "/company", &test.admin, Some(put(1))).await.status, 200);
     let late = test.call("PUT", "/company", &test.admin, Some(put(1))).await;
     assert_eq!(late.error(), "409 conflict version: the settings are at version 2 by now");
+    let late = test.call("PATCH", "/company", &test.admin, Some(put(1))).await;
+    assert_eq!(late.error(), "409 conflict version: the settings are at version 2 by now");
+    let blind = test.call("PUT", "/company", &test.admin, Some(json!({ "name": "Acme" }))).await;
+    assert_eq!((blind.status.as_u16(), blind.text().contains("version")), (422, true), "{}", blind.text());
 }
 
 #[tokio::test]
 async fn every_bad_setting_is_named_at_once() {
     let test = Test::new().await;
-    let bad = json!({ "name": "", "timezone": "Mars/Olympus", "hours": { "from": "9", "to": "17:00" } });
+    let bad = json!({ "name": "", "timezone": "Mars/Olympus", "hours": { "from": "9", "to": "17:00" }, "version": 1 });
     let answer = test.call("PUT", "/company", &test.admin, Some(bad)).await;
     assert_eq!(answer.status, 422);
     assert_eq!(
@@ -52,7 +58,7 @@ async fn every_bad_setting_is_named_at_once() {
 async fn a_budget_that_the_log_cannot_hold_to_the_cent_is_refused() {
     let test = Test::new().await;
     let put = async |cents: u64| {
-        test.call("PUT", "/company", &test.admin, Some(json!({ "budget_cents_month": cents }))).await
+        test.call("PATCH", "/company", &test.admin, Some(json!({ "budget_cents_month": cents }))).await
     };
     let over = put(9_007_199_254_740_992).await;
     assert_eq!(over.error(), "422 invalid budget_cents_month: must be at most 9007199254740991");
@@ -65,7 +71,25 @@ async fn only_admins_change_the_company() {
     let test = Test::new().await;
     let cast = test.cast().await;
     for token in [&cast.lea, &cast.sam, &cast.aud, &cast.mia, &cast.bot] {
-        let answer = test.call("PUT", "/company", token, Some(json!({}))).await;
-        assert_eq!(answer.error(), "403 denied policy denied company.update: only admins change the company");
+        for (method, operation) in [("PUT", "company.replace"), ("PATCH", "company.update")] {
+            let answer = test.call(method, "/company", token, Some(json!({ "version": 1 }))).await;
+            let denied = format!("403 denied policy denied {operation}: only admins change the company");
+            assert_eq!(answer.error(), denied);
+        }
     }
+}
+
+#[tokio::test]
+async fn what_a_change_leaves_out_stays_as_it_is() {
+    let test = Test::new().await;
+    let patch = |change| test.call("PATCH", "/company", &test.admin, Some(change));
+    assert_eq!(patch(json!({ "locale": "de", "budget_cents_month": 500 })).await.status, 200);
+    let changed = patch(json!({ "name": "Acme", "approvals": { "default_ttl_h": 24 } })).await.json();
+    assert_eq!((&changed["name"], &changed["locale"], &changed["version"]), (&json!("Acme"), &json!("de"), &json!(3)));
+    assert_eq!((&changed["budget_cents_month"], &changed["timezone"]), (&json!(500), &json!("UTC")));
+    assert_eq!(patch(json!({ "budget_cents_month": null })).await.status, 422, "nobody guesses what null means");
+    assert_eq!(patch(json!({ "no_budget": true })).await.json()["budget_cents_month"], json!(null));
+    let both = patch(json!({ "no_budget": true, "budget_cents_month": 1 })).await;
+    assert_eq!(both.error(), "422 invalid no_budget: name a budget or none, not both");
+    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
 }

@@ -138,7 +138,7 @@ async fn what_has_changed_since_is_told_of_every_kind_of_thing() {
         ("DELETE", format!("/v1/webhooks/{hook}"), None),
         ("DELETE", format!("/delegations/{given}"), None),
         ("POST", "/actors/bot/trust".into(), Some(json!({ "tier": "assist", "reason": "r" }))),
-        ("PUT", "/company".into(), Some(json!({ "name": "Another", "version": company }))),
+        ("PATCH", "/company".into(), Some(json!({ "name": "Another", "version": company }))),
     ] {
         let waits = test.call(method, &path, &ben, body).await;
         assert_eq!(waits.status, 202, "{path}: {}", waits.text());

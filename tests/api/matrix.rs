@@ -183,6 +183,11 @@ impl Stage {
         self.test.post("/actors", &lead, new).await.json()["approval"].as_str().unwrap().to_owned()
     }
 
+    /// The version that the company's settings are at.
+    async fn version(&self) -> Value {
+        self.test.get("/company", &self.test.admin).await.json()["version"].clone()
+    }
+
     /// An input that would be right if one were allowed.
     async fn input(&mut self, name: &str, of: Of, who: &Who) -> Value {
         match name {
@@ -195,6 +200,7 @@ impl Stage {
             "actor.update" => json!({ "id": of.agent(who), "name": "a matrix" }),
             "actor.add" => json!({ "id": self.fresh("new"), "kind": "agent", "team": of.team(who), "owner": "ana" }),
             "actor.hire" => hiring(&self.fresh("hired"), of.team(who)),
+            "company.replace" => json!({ "version": self.version().await }),
             "blueprint.install" => json!({ "id": "solo-founder" }),
             "inbox.read" => json!({ "id": self.item(of, who).await }),
             "actor.offboard" => json!({ "id": self.leaver(of, who).await, "reason": "a matrix" }),

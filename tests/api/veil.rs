@@ -213,7 +213,8 @@ impl Stage {
             "kill.list" => vec![json!({})],
             "kill" => vec![json!({ "scope": "actor:bot", "off": true })],
             "context.forget" => vec![json!({ "events": [self.test.last_seq().await], "reason": "a test" })],
-            "company.update" => vec![self.test.get("/company", &self.eye).await.json()],
+            "company.update" => vec![json!({ "name": "Acme" })],
+            "company.replace" => vec![self.test.get("/company", &self.eye).await.json()],
             "blueprint.install" => vec![json!({ "id": "solo-founder" })],
             "webhook.create" => {
                 vec![json!({ "url": "https://hooks.example.com/on", "events": ["agent.gate.pending"] })]

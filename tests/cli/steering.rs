@@ -23,6 +23,8 @@ const LINES: &[&str] = &[
     "--as ana actor show bob",
     "--as ana actor list",
     "--as ana actor list --team 'team:{x}'",
+    "--as ana company set --name 'Acme{x}'",
+    "--as ana company show",
     "--as ana directory find --text 'b'",
     "--as ana directory cards",
     "--as ana token issue --label 'label{x}'",

@@ -44,7 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
         (scope, any::<bool>()).prop_map(|(scope, off)| call("POST", "/kill", json!({ "scope": scope, "off": off })));
     let offboard = id().prop_map(|id| call("POST", format!("/actors/{id}/offboard"), json!({ "reason": "a law" })));
     let company = ("[a-z]{1,9}", any::<u32>()).prop_map(|(name, budget)| {
-        call("PUT", "/company", json!({ "name": name, "budget_cents_month": budget, "locale": "de-CH" }))
+        call("PATCH", "/company", json!({ "name": name, "budget_cents_month": budget, "locale": "de-CH" }))
     });
     let hire = (id(), 0..3_u8).prop_map(|(id, degree)| {
         let mut body = hiring(id, None);

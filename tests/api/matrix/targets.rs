@@ -22,6 +22,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "blueprint.list"
         | "definition.schemas"
         | "company.read"
+        | "company.replace"
         | "company.update"
         | "delegation.list"
         | "directory.cards"
