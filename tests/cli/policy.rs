@@ -260,3 +260,22 @@ fn export_overwrites_no_edit_unless_it_is_forced() {
     assert_eq!(place.ana("policy export --dir policies --force").code, 0);
     assert!(file("base/kill.cedar").exists() && std::fs::read_to_string(file("limits.yaml")).unwrap().len() > 100);
 }
+
+#[test]
+fn a_draft_from_approvals_says_what_else_it_allows() {
+    let place = Place::with_company();
+    place.ana("actor add-human bob --role lead");
+    place.ana("actor add-team team:ops --lead bob");
+    let waits = place.ok("--as bob actor add-human eve --role member --team team:ops");
+    let approval = waits.stderr.split_whitespace().find(|word| word.starts_with("apr_")).unwrap().to_owned();
+    assert_eq!(place.ana(&format!("approve {approval}")).code, 0);
+    let drafted = place.ana(&format!("policy propose --from-approvals {approval}"));
+    assert_eq!(drafted.code, 0, "{drafted}");
+    let json = place.ana(&format!("policy propose --from-approvals {approval} --format json"));
+    let also: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let also = also["also_allows"].as_array().unwrap();
+    assert!(!also.is_empty(), "another time at least: {json}");
+    for one in also {
+        assert!(drafted.stdout.contains(&format!("also allows: {}", one.as_str().unwrap())), "{drafted}");
+    }
+}

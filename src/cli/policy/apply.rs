@@ -246,7 +246,11 @@ impl Propose {
         let path = self.dir.join(PROPOSALS).join(format!("{id}.yaml"));
         write(&path, &proposal(&change)?)?;
         show::note(&format!("wrote {}", path.display()));
-        context.show(&change, || show::fields(&["id", "state", "base_version", "hash", "reason"], &change))
+        context.show(&change, || {
+            show::fields(&["id", "state", "base_version", "hash", "reason"], &change)?;
+            let also = change.get("also_allows").and_then(Value::as_array).into_iter().flatten();
+            also.filter_map(Value::as_str).try_for_each(|one| show::text(&format!("also allows: {one}")))
+        })
     }
 }
 
