@@ -4,12 +4,10 @@
 //! Always true: what has no Cedar type (free JSON, maps, unions, decimals) is left out and told with its reason; a field that
 //! is declared erasable never reaches a permanent record.
 
-use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
-
 use serde_json::{Map, Value};
 
 use super::operation::{Effect, Entry};
+use crate::types::known::Known;
 
 /// A field that is declared erasable: `#[schemars(extend("x-erasable" = true))]`. It is personal, and what it says limits
 /// nothing that the operation does.
@@ -55,13 +53,8 @@ pub enum Shape {
 impl Entry {
     /// What it is given. Worked out once for each operation.
     pub fn arguments(&self) -> &'static Arguments {
-        static KNOWN: RwLock<BTreeMap<&str, &Arguments>> = RwLock::new(BTreeMap::new());
-        if let Some(known) = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(self.spec.name) {
-            return known;
-        }
-        let arguments: &'static Arguments = Box::leak(Box::new(Arguments::of(self)));
-        KNOWN.write().unwrap_or_else(PoisonError::into_inner).insert(self.spec.name, arguments);
-        arguments
+        static KNOWN: Known<&str, Arguments> = Known::new();
+        KNOWN.get(self.spec.name, || Arguments::of(self))
     }
 }
 

@@ -65,7 +65,7 @@ fn resolve(generator: &schemars::SchemaGenerator, schema: &Value) -> Value {
 
 fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) -> Value {
     let spec = &entry.spec;
-    let in_path = |name: &str| spec.route.path.contains(&format!("{{{name}}}"));
+    let in_path = |name: &str| spec.route.has_in_path(name);
     let in_query = matches!(spec.route.method, Method::Get | Method::Delete);
     let properties = input.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let required = input.get("required").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -160,15 +160,12 @@ fn body<T: Serialize + JsonSchema>(spec: &Spec, output: &T, read: &Reader<'_>) -
         return Ok(text.into_bytes());
     }
     let veil = veil::of_answer(spec.name, |generator| generator.subschema_for::<T>());
-    if veil.is_needed() {
-        let whole = serde_json::to_value(output)?;
-        let mut shown = whole.clone();
-        veil.apply(&mut shown, read);
-        if shown != whole {
-            return Ok(serde_json::to_vec(&shown)?);
-        }
+    if !veil.is_needed() {
+        return Ok(serde_json::to_vec(output)?);
     }
-    Ok(serde_json::to_vec(output)?)
+    let mut shown = serde_json::to_value(output)?;
+    veil.apply(&mut shown, read);
+    Ok(serde_json::to_vec(&shown)?)
 }
 
 impl<O: Query> Ask for Asking<O> {
@@ -278,8 +275,7 @@ impl Entry {
     pub fn needs_body(&self) -> bool {
         let schema = self.input_schema();
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-        let in_path = |name: &str| self.spec.route.path.contains(&format!("{{{name}}}"));
-        required.filter_map(Value::as_str).any(|name| !in_path(name))
+        required.filter_map(Value::as_str).any(|name| !self.spec.route.has_in_path(name))
     }
 
     /// The input's schema on its own, for reading parameters by their types.

@@ -14,8 +14,6 @@ use super::permit::Grant;
 use super::{admit, chain, replay, rule};
 use crate::policy::Ruling;
 use crate::store::approvals::Approval;
-use crate::types::caller::{Caller, Who};
-use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 
 /// What came of an approval.
@@ -46,9 +44,7 @@ impl Draft<'_> {
         if approval.erasable.is_none() {
             return Ok(Redeemed::Stale("a part of what was asked for has been erased".into()));
         }
-        let under = approval.under.as_deref().map(Id::stored);
-        let holder = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
-        let caller = Caller { under, issuer: approval.issuer.clone(), ..holder };
+        let caller = approval.requester();
         let read = self.read().acting_as(&caller);
         admit::still(read.world(), caller.clone(), &entry.spec, read.now())?;
         let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;

@@ -123,9 +123,9 @@ impl Room {
     }
 }
 
-#[allow(clippy::useless_conversion, reason = "some systems count in 32 bits")]
 fn disk(folder: &Path) -> Option<Disk> {
     let disk = statvfs(folder).ok()?;
-    let size = |blocks| u64::from(blocks) * u64::from(disk.fragment_size());
+    // Some systems count in 32 bits, some in 64.
+    let size = |blocks| u64::try_from(u128::from(blocks) * u128::from(disk.fragment_size())).unwrap_or(u64::MAX);
     Some(Disk { size: size(disk.blocks()), free: size(disk.blocks_available()) })
 }

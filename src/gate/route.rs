@@ -109,6 +109,10 @@ impl Route {
     pub const fn standard(self) -> Route {
         Route { standard: true, ..self.from_root() }
     }
+    /// Whether a field of the input stands in the path.
+    pub fn has_in_path(&self, name: &str) -> bool {
+        self.path.contains(&format!("{{{name}}}"))
+    }
     pub const fn from_root(self) -> Route {
         Route { root: true, ..self }
     }

@@ -7,7 +7,6 @@
 //! What people wrote themselves is shown as they wrote it.
 
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -18,6 +17,7 @@ use super::operation::Entry;
 use super::reader::Reader;
 use crate::types::event::Event;
 use crate::types::id::ActorId;
+use crate::types::known::Known;
 
 /// What stands for somebody whom the reader may not see.
 pub const HIDDEN: &str = "hidden";
@@ -68,13 +68,8 @@ pub fn of_event() -> &'static Veil {
 }
 
 fn kept(what: (&'static str, &'static str), schema: impl FnOnce() -> Value) -> &'static Veil {
-    static KNOWN: RwLock<BTreeMap<(&str, &str), &Veil>> = RwLock::new(BTreeMap::new());
-    if let Some(known) = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(&what) {
-        return known;
-    }
-    let veil: &'static Veil = Box::leak(Box::new(within(&schema(), 0)));
-    KNOWN.write().unwrap_or_else(PoisonError::into_inner).insert(what, veil);
-    veil
+    static KNOWN: Known<(&str, &str), Veil> = Known::new();
+    KNOWN.get(what, || within(&schema(), 0))
 }
 
 fn inline(schema: Schema) -> Value {

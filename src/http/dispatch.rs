@@ -55,7 +55,7 @@ impl Face {
     }
 
     pub fn in_path(&self, name: &str) -> bool {
-        self.entry.spec.route.path.contains(&format!("{{{name}}}"))
+        self.entry.spec.route.has_in_path(name)
     }
 }
 

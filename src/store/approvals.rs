@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{Position, json, json_or_null, parsed, parsed_or_null, to_json};
 use crate::types::approval::{ApprovalStatus, Notice, Verdict};
-use crate::types::caller::Channel;
+use crate::types::caller::{Caller, Channel, Who};
 use crate::types::event::Event;
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
 
 /// A parked call.
@@ -51,6 +51,12 @@ pub struct Approval {
 }
 
 impl Approval {
+    /// Whoever asked, as they asked: to decide the call again, or to carry it out.
+    pub fn requester(&self) -> Caller {
+        let under = self.under.as_deref().map(Id::stored);
+        Caller { under, issuer: self.issuer.clone(), ..Caller::new(Who::Holder(self.actor.clone()), self.channel) }
+    }
+
     /// The whole input of the call; without what is erased.
     pub fn whole_input(&self) -> Value {
         let mut whole = self.input.clone();

@@ -18,6 +18,7 @@ pub mod id;
 pub mod impact;
 pub mod inbox;
 pub mod json;
+pub mod known;
 pub mod mention;
 pub mod operations;
 pub mod page;

@@ -223,3 +223,22 @@ async fn who_issued_a_token_does_not_decide_what_was_asked_with_it() {
     assert_eq!(refused.error(), format!("403 not_approver {told}"));
     assert_eq!(test.post(&review, &cem, json!({ "verdict": "approve" })).await.status, 200);
 }
+
+#[tokio::test]
+async fn a_request_is_explained_as_it_was_asked() {
+    let mut policies = Bundle::built_in();
+    policies.files.insert("tick.cedar".into(), "@id(\"issued-tick\") @reason(\"not their own token\") forbid (principal is Ok::Actor, action == Ok::Action::\"tick\", resource) when { context.token has issuer } unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n".into());
+    let test = Test::with_policies(policies).await;
+    test.add("ben", "person", json!({ "role": "admin" })).await;
+    let cem = test.add("cem", "person", json!({ "role": "admin" })).await;
+    let issued = test.post("/tokens", &test.admin, json!({ "for": "ben" })).await.json()["token"].clone();
+    let waits = test.post("/tick", issued.as_str().unwrap(), json!({})).await;
+    assert_eq!(waits.status, 202, "{}", waits.text());
+    let path = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap());
+    let explained = test.get(&format!("{path}/explain"), &cem).await.json();
+    assert_eq!(
+        (&explained["decision"], &explained["because"][0]["policy"]),
+        (&json!("needs_approval"), &json!("issued-tick")),
+        "{explained}"
+    );
+}

@@ -9,7 +9,6 @@ use crate::gate::{Change, Draft, Lane, Permit, Reader, Redeemed, ResourceKind, S
 use crate::store::approvals::{Approval, Decided};
 use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
-use crate::types::caller::{Caller, Who};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -53,9 +52,7 @@ impl Change for Decide {
         let approval = find(&input.id, read)?;
         let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
         let call = entry.and_then(|entry| entry.prepare(approval.whole_input()).ok());
-        let under = approval.under.as_deref().map(Id::stored);
-        let requester = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
-        match call.map(|call| call.make_ready(&read.acting_as(&requester))) {
+        match call.map(|call| call.make_ready(&read.acting_as(&approval.requester()))) {
             // What cannot be made ready any more is for the decision to find stale.
             Some(Err(Stop::Failed(fault))) => Err(fault.into()),
             Some(Ok(()) | Err(Stop::Refused(_))) | None => Ok(()),

@@ -13,8 +13,8 @@ use crate::operations;
 use crate::policy::{PolicyMeta, Ruling};
 use crate::store::approvals::Approval;
 use crate::types::approval::ApprovalStatus;
-use crate::types::caller::{Caller, Who};
-use crate::types::id::{ActorId, Id};
+use crate::types::caller::Caller;
+use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 use crate::types::time::Time;
@@ -162,8 +162,7 @@ struct Call {
 
 impl Call {
     fn of(approval: &Approval, read: &Reader<'_>) -> Result<Call, Stop> {
-        let under = approval.under.as_deref().map(Id::stored);
-        let caller = Caller { under, ..Caller::new(Who::Holder(approval.actor.clone()), approval.channel) };
+        let caller = approval.requester();
         let entry = operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
         let call = entry.and_then(|entry| entry.prepare(approval.whole_input()).ok());
         let target = match call.map(|call| call.target(&read.acting_as(&caller))) {

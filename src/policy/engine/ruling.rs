@@ -47,7 +47,7 @@ pub enum Ruling {
     /// The forbids in the way, and the kinds of approval, all of them, that would clear it: proven by a second evaluation.
     NeedsApproval { kinds: Vec<String>, because: Vec<Because> },
     /// The forbids in the way, or none where no policy permits it. With a fault: the policies that could not be evaluated.
-    /// With `why`: what else is in the way, or on whose behalf it may not be.
+    /// With `why`: what else is in the way (such as that no policy permits it, whoever approves), or on whose behalf it may not be.
     Deny { because: Vec<Because>, fault: Option<String>, why: Option<String> },
 }
 

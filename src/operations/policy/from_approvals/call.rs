@@ -7,7 +7,7 @@ use crate::gate::{Entry, Reader, Target};
 use crate::operations::policy::question;
 use crate::policy::{Because, Ruling, Snapshot};
 use crate::types::approval::ApprovalStatus;
-use crate::types::caller::{Caller, Who};
+use crate::types::caller::Caller;
 use crate::types::refusal::{Refusal, Stop};
 
 pub struct Call {
@@ -36,7 +36,7 @@ impl Call {
             return Err(invalid(message).into());
         }
         let entry = question::entry(&approval.operation)?;
-        let caller = Caller::new(Who::Holder(approval.actor.clone()), approval.channel);
+        let caller = approval.requester();
         let input = approval.whole_input();
         let call = entry.prepare(input.clone()).map_err(|bad| invalid(format!("{id}: {bad}")))?;
         let gone = |_| invalid(format!("{id}: what it was about is not there any more"));
