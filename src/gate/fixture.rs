@@ -258,6 +258,10 @@ fn target(
         let (id, issuer) = (approval.id.clone(), approval.issuer.clone());
         return Ok(Target::Approval { id, requester, operation, approvers, behalf, issuer });
     }
+    if let Some(row) = fixture.break_glass.iter().find(|row| row.id == id && is(ResourceKind::BreakGlass)) {
+        let (id, holder, issuer) = (row.id.clone(), row.holder.clone(), row.issuer.clone());
+        return Ok(Target::BreakGlass { id, holder, peers: row.peers, issuer });
+    }
     if let Some(row) = fixture.changes.iter().find(|row| row.id == id && is(ResourceKind::Change)) {
         return Ok(Target::Change {
             id: row.id.clone(),

@@ -190,6 +190,13 @@ impl Writer<'_> {
                 self.text(host);
                 self.flags(&[*held]);
             }
+            Target::BreakGlass { id, holder, peers, issuer } => {
+                self.key.push(19);
+                self.thing("Ok::BreakGlass", id);
+                self.actor(holder, Far::End);
+                self.count(*peers as usize);
+                self.maybe(issuer.as_ref(), Far::End);
+            }
             Target::Change { id, author, to, state, reviewed, peers, behalf, issuer, approvers } => {
                 self.key.push(16);
                 self.thing("Ok::Change", id);

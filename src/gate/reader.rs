@@ -170,6 +170,12 @@ impl<'a> Reader<'a> {
                 json!(self.delegation(id)?.map(|given| json!({ "status": given.terms.status })))
             }
             Target::KillSwitch { scope, .. } => json!({ "engaged": self.kill(scope).is_some() }),
+            Target::BreakGlass { id, .. } => {
+                json!(
+                    self.glass(id)?
+                        .map(|grant| json!({ "expires_at": grant.expires_at, "reviewed": grant.review.is_some() }))
+                )
+            }
             Target::Event { .. } | Target::Approval { .. } => Value::Null,
         })
     }

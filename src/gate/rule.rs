@@ -301,6 +301,10 @@ impl Entities<'_> {
                 self.add_with_links(owner);
                 Record::new().entity("owner", &actor_uid(owner)).string("host", host).bool("held", *held)
             }
+            Target::BreakGlass { holder, peers, issuer, .. } => {
+                self.add_with_links(holder);
+                self.issued(issuer.as_ref()).entity("holder", &actor_uid(holder)).long("peers", i64::from(*peers))
+            }
             Target::Approval { requester, operation, approvers, behalf, issuer, .. } => {
                 self.add_with_links(requester);
                 self.issued(issuer.as_ref())

@@ -21,6 +21,7 @@ pub(super) fn sight(target: &Target) -> Option<&'static str> {
         Target::Change { .. } => ResourceKind::Change,
         Target::Delegation { .. } => ResourceKind::Delegation,
         Target::Webhook { .. } => ResourceKind::Webhook,
+        Target::BreakGlass { .. } => ResourceKind::BreakGlass,
     })
 }
 
@@ -35,6 +36,7 @@ pub(super) fn sight_of(kind: ResourceKind) -> Option<&'static str> {
         ResourceKind::Change => Some("change.read"),
         ResourceKind::Delegation => Some("delegation.read"),
         ResourceKind::Webhook => Some("webhook.read"),
+        ResourceKind::BreakGlass => Some("break_glass.list"),
     }
 }
 
@@ -69,6 +71,7 @@ pub(super) fn absent(kind: ResourceKind) -> Target {
         },
         ResourceKind::Delegation => Target::Delegation { id, giver: nobody.clone(), taker: nobody, chain: Vec::new() },
         ResourceKind::Webhook => Target::Webhook { id, owner: nobody, host: String::new(), held: false },
+        ResourceKind::BreakGlass => Target::BreakGlass { id, holder: nobody, peers: 0, issuer: None },
     }
 }
 
@@ -83,6 +86,7 @@ pub(super) fn uid_of(target: &Target) -> EntityUid {
         Target::Change { id, .. } => uid("Change", id),
         Target::Delegation { id, .. } => uid("Delegation", id),
         Target::Webhook { id, .. } => uid("Webhook", id),
+        Target::BreakGlass { id, .. } => uid("BreakGlass", id),
         Target::KillSwitch { scope, .. } => uid("KillSwitch", &scope.to_string()),
     }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, parsed, to_json};
+use super::{Position, json, parsed, parsed_or_null, to_json};
 use crate::types::event::Event;
 use crate::types::glass::GlassVerdict;
 use crate::types::id::{ActorId, Id};
@@ -14,6 +14,8 @@ use crate::types::time::Time;
 pub struct Glass {
     pub id: Id,
     pub holder: ActorId,
+    /// Who issued the token that it was opened with, where that is not the holder.
+    pub issuer: Option<ActorId>,
     pub operations: Operations,
     pub reason: String,
     pub created_at: Time,
@@ -41,7 +43,7 @@ impl Glass {
 }
 
 const COLUMNS: &str =
-    "id, holder, operations, reason, created_at, expires_at, uses, reviewer, verdict, note, reviewed_at";
+    "id, holder, operations, reason, created_at, expires_at, uses, reviewer, verdict, note, reviewed_at, issuer";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Glass> {
     let review = match row.get::<_, Option<i64>>(10)? {
@@ -53,6 +55,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Glass> {
     Ok(Glass {
         id: Id::stored(&row.get::<_, String>(0)?),
         holder: parsed(row, 1)?,
+        issuer: parsed_or_null(row, 11)?,
         operations: json(row, 2)?,
         reason: row.get(3)?,
         created_at: Time(row.get(4)?),
@@ -89,12 +92,20 @@ pub fn position(glass: &Glass) -> Position {
 
 pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
     match event {
-        Event::GlassBroken { id, operations, reason, expires_at, .. } => conn
+        Event::GlassBroken { id, operations, reason, expires_at, issuer, .. } => conn
             .prepare_cached(
-                "INSERT INTO glass (id, holder, operations, reason, created_at, expires_at, uses) \
-                 VALUES (?, ?, ?, ?, ?, ?, 0)",
+                "INSERT INTO glass (id, holder, operations, reason, created_at, expires_at, uses, issuer) \
+                 VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
             )?
-            .execute(params![id.as_str(), by.as_str(), to_json(operations)?, reason, at.0, expires_at.0]),
+            .execute(params![
+                id.as_str(),
+                by.as_str(),
+                to_json(operations)?,
+                reason,
+                at.0,
+                expires_at.0,
+                issuer.as_ref().map(ActorId::as_str)
+            ]),
         Event::GlassUsed { id, .. } => {
             conn.prepare_cached("UPDATE glass SET uses = uses + 1 WHERE id = ?")?.execute([id.as_str()])
         }

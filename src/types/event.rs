@@ -209,6 +209,8 @@ events! {
     /// Somebody goes on without approval for a short time; whoever may review it is told.
     GlassBroken = "glass_broken" {
         id: Id, operations: Operations, reason: String, expires_at: Time, told: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
     }
     /// A call went on because of it; whoever would have approved is told.
     GlassUsed = "glass_used" {

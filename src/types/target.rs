@@ -20,6 +20,7 @@ pub enum ResourceKind {
     Change,
     Delegation,
     Webhook,
+    BreakGlass,
 }
 
 impl ResourceKind {
@@ -34,6 +35,7 @@ impl ResourceKind {
         ResourceKind::Change,
         ResourceKind::Delegation,
         ResourceKind::Webhook,
+        ResourceKind::BreakGlass,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -48,6 +50,7 @@ impl ResourceKind {
             ResourceKind::Change => "Change",
             ResourceKind::Delegation => "Delegation",
             ResourceKind::Webhook => "Webhook",
+            ResourceKind::BreakGlass => "BreakGlass",
         }
     }
 }
@@ -121,6 +124,16 @@ pub enum Target {
         /// A kill switch stops its owner.
         held: bool,
     },
+    /// A break-glass grant.
+    BreakGlass {
+        id: String,
+        holder: ActorId,
+        /// How many others could review it.
+        peers: u32,
+        /// Who issued the token that it was opened with, where that is not the holder.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
+    },
 }
 
 impl Target {
@@ -133,7 +146,8 @@ impl Target {
             | Target::Approval { id, .. }
             | Target::Change { id, .. }
             | Target::Delegation { id, .. }
-            | Target::Webhook { id, .. } => id.clone(),
+            | Target::Webhook { id, .. }
+            | Target::BreakGlass { id, .. } => id.clone(),
             Target::Event { seq, .. } => format!("event:{seq}"),
             Target::KillSwitch { scope, .. } => scope.to_string(),
         }

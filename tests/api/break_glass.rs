@@ -169,3 +169,27 @@ async fn each_use_is_told_on_its_own_and_what_waits_already_goes_on() {
     review(&test, &test.admin, &id).await;
     assert!(told(&test, &test.admin).await.is_empty(), "what is reviewed is over");
 }
+
+#[tokio::test]
+async fn whoever_issued_the_token_does_not_review_what_was_opened_with_it() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let issue = async |id: &str| {
+        let issued = test.post("/tokens", &test.admin, json!({ "for": id })).await.json();
+        issued["token"].as_str().unwrap_or_else(|| panic!("{issued}")).to_owned()
+    };
+    let (kept, bens) = (issue("lea").await, issue("ben").await);
+    let id = opened(&test, &kept, json!(["actor.offboard"])).await;
+    let shown = test.get("/policy/break-glass", &ben).await.json();
+    assert_eq!((&shown[0]["holder"], &shown[0]["issuer"]), (&json!("lea"), &json!("ana")));
+    assert_eq!(offboard(&test, &cast, "mia").await.status, 200);
+
+    // Neither in their own name nor in another's.
+    let reason =
+        "policy denied break_glass.review: who issued the token that broke the glass does not review the grant";
+    for token in [&test.admin, &bens] {
+        assert_eq!(review(&test, token, &id).await.error(), format!("403 not_approver {reason}"));
+    }
+    assert_eq!(review(&test, &ben, &id).await.status, 200);
+}

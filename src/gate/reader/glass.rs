@@ -1,6 +1,7 @@
 //! Reading break-glass grants.
 
 use super::Reader;
+use crate::gate::target::Target;
 use crate::store::Position;
 use crate::store::glass::{self, Glass};
 use crate::types::id::ActorId;
@@ -13,6 +14,13 @@ impl Reader<'_> {
 
     pub fn glass_after(&self, from: &Position, limit: usize) -> Result<Vec<Glass>, Fault> {
         Ok(glass::after(self.conn()?, from, limit)?)
+    }
+
+    /// A grant as the gate sees it.
+    pub fn glass_target(&self, grant: &Glass) -> Target {
+        let (id, holder) = (grant.id.to_string(), grant.holder.clone());
+        let peers = self.peers_of(&holder);
+        Target::BreakGlass { id, holder, peers, issuer: grant.issuer.clone() }
     }
 
     /// The oldest grant of a person that nobody has reviewed yet.

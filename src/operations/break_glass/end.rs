@@ -1,6 +1,6 @@
 //! Ending a grant before its time.
 
-use super::{OneGrant, ShownGrant, find, holder, shown};
+use super::{OneGrant, ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete};
 use crate::store::glass::Glass;
 use crate::types::event::{Event, EventKind};
@@ -16,7 +16,7 @@ impl Change for End {
         doc: "End a break-glass grant at once; it still has to be reviewed.",
         scope: Reach::Full,
         route: delete("/policy/break-glass/{id}").stops().denied_as(Code::NotOwner),
-        about: &[ResourceKind::Actor],
+        about: &[ResourceKind::BreakGlass],
         events: &[EventKind::GlassEnded],
     };
     const SAYS: &'static str = "ends the break-glass grant {id}";
@@ -24,7 +24,7 @@ impl Change for End {
     type Output = ShownGrant;
 
     fn target(input: &OneGrant, read: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(holder(&find(&input.id, read)?))
+        Ok(read.glass_target(&find(&input.id, read)?))
     }
 
     fn run(_: Permit<Self>, input: OneGrant, draft: &mut Draft<'_>) -> Result<ShownGrant, Stop> {

@@ -1,6 +1,6 @@
 //! The grants that a caller may know of.
 
-use super::{ShownGrant, holder, shown};
+use super::{ShownGrant, shown};
 use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
 use crate::store::glass;
 use crate::types::page::{Page, PageQuery};
@@ -16,7 +16,7 @@ impl Query for List {
         doc: "List break-glass grants, newest first.",
         scope: Reach::READ,
         route: get("/policy/break-glass"),
-        about: &[ResourceKind::Company, ResourceKind::Actor],
+        about: &[ResourceKind::Company, ResourceKind::BreakGlass],
         events: &[],
     };
     type Input = PageQuery;
@@ -31,7 +31,7 @@ impl Query for List {
             &input,
             "break_glass.list".into(),
             |from, limit| read.glass_after(from, limit),
-            |grant| read.may("break_glass.list", &holder(grant)),
+            |grant| read.may("break_glass.list", &read.glass_target(grant)),
             glass::position,
         )?;
         let rows = page.rows.into_iter().map(|grant| shown(grant, read.now())).collect();

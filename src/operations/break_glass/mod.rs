@@ -10,7 +10,7 @@ mod review;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader, Target};
+use crate::gate::{Entry, Reader};
 use crate::store::glass::Glass;
 use crate::types::glass::GlassVerdict;
 use crate::types::id::{ActorId, Id};
@@ -35,6 +35,9 @@ pub struct OneGrant {
 pub struct ShownGrant {
     pub id: Id,
     pub holder: ActorId,
+    /// Who issued the token that it was opened with, where that is not the holder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<ActorId>,
     pub scope: Operations,
     pub reason: String,
     pub created_at: Time,
@@ -56,19 +59,14 @@ pub struct ShownReview {
 }
 
 fn shown(glass: Glass, now: Time) -> ShownGrant {
-    let Glass { id, holder, operations, reason, created_at, expires_at, uses, review } = glass;
+    let Glass { id, holder, issuer, operations, reason, created_at, expires_at, uses, review } = glass;
     let active = now < expires_at && review.is_none();
     let review =
         review.map(|review| ShownReview { by: review.by, verdict: review.verdict, note: review.note, at: review.at });
-    ShownGrant { id, holder, scope: operations, reason, created_at, expires_at, active, uses, review }
+    ShownGrant { id, holder, issuer, scope: operations, reason, created_at, expires_at, active, uses, review }
 }
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Glass, Stop> {
     let glass = read.glass(id)?.ok_or_else(Refusal::not_found)?;
-    if read.may("break_glass.list", &holder(&glass)) { Ok(glass) } else { Err(Refusal::not_found().into()) }
-}
-
-/// What policies are asked about: the person who holds it.
-fn holder(glass: &Glass) -> Target {
-    Target::Actor(glass.holder.clone())
+    if read.may("break_glass.list", &read.glass_target(&glass)) { Ok(glass) } else { Err(Refusal::not_found().into()) }
 }

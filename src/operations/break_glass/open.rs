@@ -70,23 +70,25 @@ impl Change for Open {
         }
         let (id, now) = (draft.new_id(Kind::Glass), draft.now());
         let expires_at = now.plus_ms(i64::from(minutes) * MINUTE);
+        let (issuer, review) = (draft.read().caller().issuer.clone(), None);
+        let grant = Glass { id, holder: me, issuer, operations, reason, created_at: now, expires_at, uses: 0, review };
         draft.record(Event::GlassBroken {
-            id: id.clone(),
-            operations: operations.clone(),
-            reason: reason.clone(),
+            id: grant.id.clone(),
+            operations: grant.operations.clone(),
+            reason: grant.reason.clone(),
             expires_at,
-            told: reviewers(&me, read),
+            told: reviewers(&grant, draft.read()),
+            issuer: grant.issuer.clone(),
         })?;
-        let glass = Glass { id, holder: me, operations, reason, created_at: now, expires_at, uses: 0, review: None };
-        Ok(shown(glass, now))
+        Ok(shown(grant, now))
     }
 }
 
 /// Whom it concerns at once: who may review it.
-fn reviewers(me: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
-    let about = Target::Actor(me.clone());
+fn reviewers(grant: &Glass, read: &Reader<'_>) -> Vec<ActorId> {
+    let about = read.glass_target(grant);
     let may = |id: &ActorId| {
-        *id != *me && {
+        *id != grant.holder && {
             let reviewer = Caller::new(Who::Holder(id.clone()), read.caller().channel);
             read.ruling(&reviewer, "break_glass.review", &about).is_allowed()
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ShownGrant, find, holder, shown};
+use super::{ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
 use crate::store::glass::{Glass, GlassReview};
 use crate::types::event::{Event, EventKind};
@@ -31,7 +31,7 @@ impl Change for Review {
         doc: "Say whether a break-glass grant and its uses were justified. It ends the grant, if it has not ended.",
         scope: Reach::Full,
         route: post("/policy/break-glass/{id}/review").denied_as(Code::NotApprover),
-        about: &[ResourceKind::Actor],
+        about: &[ResourceKind::BreakGlass],
         events: &[EventKind::GlassReviewed],
     };
     const SAYS: &'static str = "reviews the break-glass grant {id}: {verdict}";
@@ -39,7 +39,7 @@ impl Change for Review {
     type Output = ShownGrant;
 
     fn target(input: &NewReview, read: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(holder(&find(&input.id, read)?))
+        Ok(read.glass_target(&find(&input.id, read)?))
     }
 
     fn run(permit: Permit<Self>, input: NewReview, draft: &mut Draft<'_>) -> Result<ShownGrant, Stop> {

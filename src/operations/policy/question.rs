@@ -124,6 +124,11 @@ fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<
     {
         return Ok(read.webhook_target(&webhook, None));
     }
+    if about(ResourceKind::BreakGlass)
+        && let Some(grant) = read.glass(id)?.filter(|grant| grant.created_at <= read.now())
+    {
+        return Ok(read.glass_target(&grant));
+    }
     if about(ResourceKind::Change)
         && let Some(change) = read.change(id)?.filter(|change| change.created_at <= read.now())
     {

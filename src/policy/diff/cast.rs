@@ -6,7 +6,9 @@ use std::str::FromStr as _;
 use serde_json::Value;
 
 use crate::policy::engine::{Looks, Named};
-use crate::policy::testing::{Approval, Around, Change, Event, Fixture, Member, Team, Token, Way, Webhook, parse};
+use crate::policy::testing::{
+    Approval, Around, BreakGlass, Change, Event, Fixture, Member, Team, Token, Way, Webhook, parse,
+};
 use crate::types::actor::{KillScope, Role};
 use crate::types::change::ChangeState;
 use crate::types::id::ActorId;
@@ -96,6 +98,19 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
         .extend(strange("Ok::Token").zip(max.iter().cycle()).map(|(id, max)| Token { id, holder: max.clone() }));
 
     propose(fixture, &everybody);
+    for holder in &everybody {
+        let issuer = ana.clone().filter(|ana| ana != holder);
+        let grant = |what: &str, peers: u32, issuer: Option<ActorId>| BreakGlass {
+            id: format!("bgl_{what}.{holder}"),
+            holder: holder.clone(),
+            peers,
+            issuer,
+        };
+        fixture.break_glass.push(grant("own", 2, None));
+        fixture
+            .break_glass
+            .extend([("issued", 2), ("alone", 1)].map(|(what, peers)| grant(what, peers, issuer.clone())));
+    }
     let hosts = || {
         ["hooks.example.com"]
             .into_iter()
@@ -193,6 +208,7 @@ impl Scene {
                 let told = |id: &str| owned(id) || [".ana", ".max", ".bot"].iter().any(|author| id.ends_with(author));
                 self.fixture.changes.iter().map(|row| row.id.clone()).filter(|id| told(id)).collect()
             }
+            "Ok::BreakGlass" => self.fixture.break_glass.iter().map(|row| row.id.clone()).collect(),
             "Ok::Webhook" => self.fixture.webhooks.iter().map(|row| row.id.clone()).collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),

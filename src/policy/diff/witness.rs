@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Answer, Decision, Shift};
 use crate::policy::own::{Properties, Said};
-use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Team, Way};
+use crate::policy::testing::{Approval, Around, BreakGlass, Case, Change, Delegation, Fixture, Member, Team, Way};
 use crate::types::id::ActorId;
 use crate::types::scope::listed;
 
@@ -142,39 +142,17 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
     });
     list(&mut text, "events", event.collect());
     let approvals = fixture.approvals.iter().filter(|row| is_target(&row.id));
-    let approval = approvals.map(|row| {
-        let (id, requester) = (quoted(&row.id), quoted(row.requester.as_str()));
-        let (operation, approvers) = (quoted(&row.operation), joined(&row.approvers));
-        let mut told = format!("id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}]");
-        if !row.behalf.is_empty() {
-            put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
-        }
-        row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
-        told
-    });
-    list(&mut text, "approvals", approval.collect());
+    list(&mut text, "approvals", approvals.map(approval).collect());
     let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
-    let change = changes.map(|row| {
-        let mut told = format!("id: {}, author: {}", quoted(&row.id), quoted(row.author.as_str()));
-        row.state.iter().for_each(|state| put(&mut told, "state", state));
-        put(&mut told, "reviewed", row.reviewed);
-        put(&mut told, "peers", row.peers);
-        if !row.behalf.is_empty() {
-            put(&mut told, "behalf", format!("[{}]", joined(&row.behalf)));
-        }
-        row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
-        if !row.approvers.is_empty() {
-            put(&mut told, "approvers", format!("[{}]", joined(&row.approvers)));
-        }
-        told
-    });
-    list(&mut text, "changes", change.collect());
+    list(&mut text, "changes", changes.map(change).collect());
     let webhooks = fixture.webhooks.iter().filter(|row| is_target(&row.id));
     let webhook = webhooks.map(|row| {
         let (owner, host) = (quoted(row.owner.as_str()), quoted(&row.host));
         format!("id: {}, owner: {owner}, host: {host}", quoted(&row.id))
     });
     list(&mut text, "webhooks", webhook.collect());
+    let grants = fixture.break_glass.iter().filter(|row| is_target(&row.id));
+    list(&mut text, "break_glass", grants.map(grant).collect());
     let mut chained: Vec<&Delegation> = Vec::new();
     for row in cases.iter().flat_map(|(case, _)| chain(fixture, case)) {
         if !chained.iter().any(|known| known.id == row.id) {
@@ -222,6 +200,40 @@ fn line(case: &Case, after: &Answer) -> String {
 /// One more field of a row.
 fn put(row: &mut String, name: &str, value: impl std::fmt::Display) {
     row.push_str(&format!(", {name}: {value}"));
+}
+
+/// One more field of a row, unless nobody is in it.
+fn put_all(row: &mut String, name: &str, ids: &[ActorId]) {
+    if !ids.is_empty() {
+        put(row, name, format!("[{}]", joined(ids)));
+    }
+}
+
+fn approval(row: &Approval) -> String {
+    let (id, requester) = (quoted(&row.id), quoted(row.requester.as_str()));
+    let (operation, approvers) = (quoted(&row.operation), joined(&row.approvers));
+    let mut told = format!("id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}]");
+    put_all(&mut told, "behalf", &row.behalf);
+    row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
+    told
+}
+
+fn change(row: &Change) -> String {
+    let mut told = format!("id: {}, author: {}", quoted(&row.id), quoted(row.author.as_str()));
+    row.state.iter().for_each(|state| put(&mut told, "state", state));
+    put(&mut told, "reviewed", row.reviewed);
+    put(&mut told, "peers", row.peers);
+    put_all(&mut told, "behalf", &row.behalf);
+    row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
+    put_all(&mut told, "approvers", &row.approvers);
+    told
+}
+
+fn grant(row: &BreakGlass) -> String {
+    let mut told = format!("id: {}, holder: {}", quoted(&row.id), quoted(row.holder.as_str()));
+    put(&mut told, "peers", row.peers);
+    row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
+    told
 }
 
 fn team(row: &Team) -> String {
@@ -293,6 +305,8 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     let is_target = |id: &str| case.target.as_deref() == Some(id);
     next.extend(fixture.tokens.iter().filter(|row| is_target(&row.id)).map(|row| row.holder.clone()));
     next.extend(fixture.webhooks.iter().filter(|row| is_target(&row.id)).map(|row| row.owner.clone()));
+    let grants = fixture.break_glass.iter().filter(|row| is_target(&row.id));
+    next.extend(grants.flat_map(|row| row.issuer.iter().chain([&row.holder])).cloned());
     for row in fixture.events.iter().filter(|row| is_target(&format!("event:{}", row.id))) {
         next.extend(row.actor.iter().chain(&row.subjects).cloned());
     }

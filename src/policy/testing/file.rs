@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::own::{self, Evaluation, Records};
-use super::rows::{Approval, Change, Delegation, Event, Member, Team, Token, Webhook};
+use super::rows::{Approval, BreakGlass, Change, Delegation, Event, Member, Team, Token, Webhook};
 use super::run::Expected;
 use crate::policy::Finding;
 use crate::policy::finding::code;
@@ -42,6 +42,8 @@ struct Fields {
     #[serde(default)]
     webhooks: Vec<Webhook>,
     #[serde(default)]
+    break_glass: Vec<BreakGlass>,
+    #[serde(default)]
     records: Vec<own::Row>,
     #[serde(default)]
     cases: Vec<Line>,
@@ -64,6 +66,7 @@ pub struct Fixture {
     pub changes: Vec<Change>,
     pub delegations: Vec<Delegation>,
     pub webhooks: Vec<Webhook>,
+    pub break_glass: Vec<BreakGlass>,
 }
 
 /// The way by which a question comes.
@@ -237,6 +240,7 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
         changes,
         delegations,
         webhooks,
+        break_glass,
         records,
         cases,
         matrix,
@@ -263,7 +267,8 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
     let lines = yaml::item_lines(text, "evaluations", evaluations.len());
     let evaluations = lines.into_iter().zip(evaluations).map(|(line, one)| one.read(line)).collect::<Result<_, _>>()?;
     let now = now.unwrap_or(NOW);
-    let fixture = Fixture { now, teams, actors, tokens, events, approvals, changes, delegations, webhooks };
+    let fixture =
+        Fixture { now, teams, actors, tokens, events, approvals, changes, delegations, webhooks, break_glass };
     fixture.problem().map_or(Ok(()), |(list, id, problem)| {
         let head = yaml::line_of(text, &[list]);
         let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub use file::{Around, Case, Fixture, TestFile, Way, parse};
 pub use own::{Evaluation, Records};
-pub use rows::{Approval, Change, Delegation, Event, Member, Team, Token, Webhook};
+pub use rows::{Approval, BreakGlass, Change, Delegation, Event, Member, Team, Token, Webhook};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, cover, mutate, run};
 
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};

@@ -129,6 +129,19 @@ pub struct Webhook {
     pub host: String,
 }
 
+/// What lets somebody go on without approval for a while.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BreakGlass {
+    pub id: String,
+    pub holder: ActorId,
+    /// How many admins there are beside the holder.
+    #[serde(default)]
+    pub peers: u32,
+    /// Who issued the token that it was opened with, where that is not the holder.
+    pub issuer: Option<ActorId>,
+}
+
 impl Fixture {
     /// What in it cannot be, with the list and the id that it is about.
     pub(super) fn problem(&self) -> Option<(&'static str, &str, String)> {
@@ -179,6 +192,7 @@ impl Fixture {
             ("delegations", Delegation::problem(&self.delegations, &members)),
             ("tokens", Token::problem(&self.tokens, &members)),
             ("webhooks", Webhook::problem(&self.webhooks, &members)),
+            ("break_glass", BreakGlass::problem(&self.break_glass, &members)),
         ];
         rows.into_iter().find_map(|(list, found)| found.map(|(id, problem)| (list, id, problem)))
     }
@@ -187,6 +201,14 @@ impl Fixture {
 impl Token {
     /// The first that somebody holds who is not there.
     pub(super) fn problem<'a>(rows: &'a [Token], members: &BTreeSet<&ActorId>) -> Option<(&'a str, String)> {
+        let stranger = rows.iter().find(|row| !members.contains(&row.holder));
+        stranger.map(|row| (row.id.as_str(), format!("`{}` is held by `{}`, who is not there", row.id, row.holder)))
+    }
+}
+
+impl BreakGlass {
+    /// The first that somebody holds who is not there.
+    fn problem<'a>(rows: &'a [BreakGlass], members: &BTreeSet<&ActorId>) -> Option<(&'a str, String)> {
         let stranger = rows.iter().find(|row| !members.contains(&row.holder));
         stranger.map(|row| (row.id.as_str(), format!("`{}` is held by `{}`, who is not there", row.id, row.holder)))
     }

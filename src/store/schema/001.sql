@@ -162,7 +162,8 @@ CREATE TABLE glass (
   reviewer    TEXT,
   verdict     TEXT,
   note        TEXT,
-  reviewed_at INTEGER
+  reviewed_at INTEGER,
+  issuer      TEXT                 -- of the token that it was opened with, where that is not the holder
 ) STRICT;
 CREATE INDEX glass_by_age ON glass (created_at DESC, id);
 CREATE INDEX glass_unreviewed ON glass (created_at, id) WHERE reviewed_at IS NULL;

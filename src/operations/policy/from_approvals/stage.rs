@@ -8,7 +8,7 @@ use super::call::Call;
 use crate::gate::{Reader, Target};
 use crate::policy::diff::{Answer, test_file};
 use crate::policy::testing::{
-    Approval, Around, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way, Webhook,
+    Approval, Around, BreakGlass, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way, Webhook,
 };
 use crate::policy::{Answered, Ruling, Snapshot};
 use crate::store::actors::{Actor, Status};
@@ -96,6 +96,7 @@ fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
         changes: Vec::new(),
         delegations: Vec::new(),
         webhooks: Vec::new(),
+        break_glass: Vec::new(),
     };
     let mut rows: Vec<&Actor> = known(read).collect();
     rows.sort_by(|one, other| one.id.cmp(&other.id));
@@ -141,6 +142,9 @@ fn thing(target: &Target, fixture: &mut Fixture) {
         Target::Change { id, author, to, state, reviewed, peers, behalf, issuer, approvers } => {
             let (target, state) = (Some(to), Some(state));
             fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf, issuer, approvers });
+        }
+        Target::BreakGlass { id, holder, peers, issuer } => {
+            fixture.break_glass.push(BreakGlass { id, holder, peers, issuer });
         }
         Target::Webhook { id, owner, host, .. } => fixture.webhooks.push(Webhook { id, owner, host }),
         // Each link of the chain with the next, as rows before the one that it is about.
