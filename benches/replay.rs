@@ -23,11 +23,11 @@ use ok::gate::open::{Company, open};
 use ok::log::record::{Asked, By, Decision, Entry, GateNote};
 use ok::policy::Bundle;
 use ok::store::open::{Mode, connect};
-use ok::types::actor::{KillScope, Trust};
+use ok::types::actor::Trust;
 use ok::types::caller::Credential;
 use ok::types::event::Event;
 use ok::types::id::ActorId;
-use ok::types::target::Target;
+use ok::types::target::{Target, Thing};
 use serde_json::{Value, json};
 
 const PEOPLE: u64 = 200;
@@ -100,24 +100,24 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
             Decision::Deny,
         ),
         3 => {
-            let engage =
-                Target::KillSwitch { scope: KillScope::Actor(id(&format!("a{}", other % AGENTS))), engage: true };
-            (format!("lead{}", person % TEAMS), "kill", engage, Decision::Deny)
+            let agent = id(&format!("a{}", other % AGENTS));
+            let engage = Thing::new("KillSwitch", format!("actor:{agent}")).text("scope", "actor").flag("engage", true);
+            (format!("lead{}", person % TEAMS), "kill", engage.actor("actor", &agent).into(), Decision::Deny)
         }
         // These are all different from each other.
         4 | 5 => {
-            let token = Target::Token { id: format!("tok_{seq:026}"), holder: id(&format!("p{person}")) };
-            (format!("p{person}"), "token.revoke", token, Decision::Allow)
+            let token = Thing::new("Token", format!("tok_{seq:026}")).actor("holder", &id(&format!("p{person}")));
+            (format!("p{person}"), "token.revoke", token.into(), Decision::Allow)
         }
         6 => {
-            let kind = "token_issued".to_owned();
-            let actor = Some(id(&format!("p{other}")));
-            let event = Target::Event { seq: seq as i64, kind, actor, subjects: vec![id(&format!("p{other}"))] };
-            (format!("p{person}"), "context.forget", event, Decision::Deny)
+            let other = id(&format!("p{other}"));
+            let event = Thing::new("Event", format!("event:{seq}")).text("kind", "token_issued").actor("actor", &other);
+            let event = event.actors("subjects", [other]).actors("leads", []);
+            (format!("p{person}"), "context.forget", event.into(), Decision::Deny)
         }
         _ => {
-            let token = Target::Token { id: format!("tok_{seq:026}"), holder: id(&format!("p{other}")) };
-            (format!("p{person}"), "token.narrow", token, Decision::Deny)
+            let token = Thing::new("Token", format!("tok_{seq:026}")).actor("holder", &id(&format!("p{other}")));
+            (format!("p{person}"), "token.narrow", token.into(), Decision::Deny)
         }
     };
     entry.event = Event::Denied {

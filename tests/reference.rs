@@ -93,7 +93,7 @@ fn row(entry: &Entry) -> String {
         spec.doc,
         notes(spec),
         scope(spec.scope),
-        list(spec.about.iter().map(|kind| kind.name())),
+        list(spec.about.iter().map(|noun| noun.name)),
         list(spec.events.iter().map(|kind| kind.name())),
         spec.route.status,
     )

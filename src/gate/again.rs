@@ -15,7 +15,6 @@ use self::evaluated::Evaluated;
 use super::likeness::{self, Names};
 use super::operation::{Effect, Entry};
 use super::rule::{Asker, Call, sight_for};
-use super::target::sight;
 use super::world::World;
 use crate::log::read::Decided;
 use crate::log::record::{self, By};
@@ -158,6 +157,9 @@ impl<'a> Worker<'a> {
             return if old { Err(OLD) } else { Ok(()) };
         };
         let (operation, plan) = self.book.plans.get_key_value(note.operation.as_ref()).ok_or(GONE)?;
+        if batch.world.resources.kind_of(&asked.target).is_none() {
+            return Err(GONE);
+        }
         if plan.erasable || (plan.input && asked.input.is_none()) {
             return Err(NOT_KEPT);
         }
@@ -198,7 +200,7 @@ impl<'a> Worker<'a> {
         (operation, plan, asked): (&'static str, &Plan, &record::Asked),
         key: &mut Vec<u8>,
     ) -> Arc<Outcome> {
-        let seen = sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
+        let seen = batch.world.resources.sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
         // A chain of delegations holds until a time, whatever the policies look at.
         if plan.timed || seen.is_some_and(|sight| sight.timed) || caller.under.is_some() {
             return Arc::new(self.both(batch, entry, caller, operation, asked));
@@ -221,7 +223,7 @@ impl<'a> Worker<'a> {
 
     fn both(&self, batch: &Batch, entry: &Decided, caller: &Caller, operation: &str, asked: &record::Asked) -> Outcome {
         let target = &asked.target;
-        let sight = sight_for(target, caller);
+        let sight = sight_for(&batch.world, target, caller);
         let unlike = |operation| self.book.plans.get(operation).is_none_or(|plan| plan.unlike);
         let call = Call { operation, target, input: asked.input.as_ref() };
         let question = Asker::of(&batch.world, caller, call, entry.at).asked(operation, sight, asked.granted.clone());

@@ -8,24 +8,23 @@ use zeroize::Zeroizing;
 
 use super::chain;
 use super::operation::Entry;
-use super::outbox;
+use super::resource::{Resource, Resources};
 use super::rule::{Asker, Call, sight_for};
 use super::schema::schema;
-use super::target::{ResourceKind, Target, sight_of, uid};
+use super::target::{Target, uid};
 use super::vault::Vault;
 use super::workshop::Workshop;
 use super::world::{Ground, World};
 use crate::log::append::Head;
 use crate::policy::check::{self, Options, Report};
 use crate::policy::diff::{self, Semantic, Sides};
-use crate::policy::testing::{self, Asked, Case, Delegation, Fixture, Member, Run, Stage, Team, Way};
+use crate::policy::testing::{self, Asked, Case, Delegation, Fixture, Member, Row, Run, Stage, Team, Way};
 use crate::policy::{Bundle, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::store::company::Instance;
 use crate::store::kills::Kill;
 use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel, Who};
-use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::delegation::{Authority, DelegationStatus, Terms};
 use crate::types::effort;
 use crate::types::id::{ActorId, Id};
@@ -53,7 +52,7 @@ struct Known<'a>(&'a [Entry]);
 
 impl Stage for Known<'_> {
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
-        let world = world(snapshot, fixture, schema(self.0));
+        let world = world(snapshot, fixture, self.0);
         // Every case is asked about a company of its own.
         let question = |case| {
             effort::spend(10);
@@ -63,8 +62,22 @@ impl Stage for Known<'_> {
     }
 
     fn sight(&self, resource: &str) -> Option<&'static str> {
-        let of_kind = |kind: &&ResourceKind| resource.strip_prefix("Ok::") == Some(kind.name());
-        ResourceKind::ALL.iter().find(of_kind).and_then(|kind| sight_of(*kind))
+        Resources::of(self.0).named(resource.strip_prefix("Ok::")?)?.sight
+    }
+
+    fn row(&self, row: &Row) -> Result<(), String> {
+        let resources = Resources::of(self.0);
+        match resources.iter().find(|noun| noun.list() == Some(row.list.as_str())) {
+            Some(noun) => noun.read(row).map(drop),
+            None => {
+                let lists: Vec<&str> = resources.iter().filter_map(Resource::list).collect();
+                Err(format!(
+                    "there is no list `{}`; there are teams, actors, delegations, {}",
+                    row.list,
+                    lists.join(", ")
+                ))
+            }
+        }
     }
 
     fn choices(&self, operation: &str, field: &str) -> &[String] {
@@ -96,24 +109,24 @@ impl Known<'_> {
         let call = Call { operation: &case.op, target: &target, input };
         Ok(Asker::of(&world, &caller, call, now).asked(
             &case.op,
-            sight_for(&target, &caller),
+            sight_for(&world, &target, &caller),
             case.around.granted.clone(),
         ))
     }
 
     /// What an operation can be about. An action that the company's own schema adds can be about anything.
-    fn about(&self, world: &World, op: &str) -> Result<Vec<ResourceKind>, String> {
+    fn about(&self, world: &World, op: &str) -> Result<Vec<&'static Resource>, String> {
         if let Some(entry) = self.0.iter().find(|entry| entry.spec.name == op) {
             return Ok(entry.spec.about.to_vec());
         }
         let action = uid("Action", op);
         let declared = world.policy.schema().actions().any(|known| *known == action);
-        declared.then(|| ResourceKind::ALL.to_vec()).ok_or_else(|| format!("there is no operation `{op}`"))
+        declared.then(|| world.resources.iter().collect()).ok_or_else(|| format!("there is no operation `{op}`"))
     }
 }
 
 /// The company of a fixture, without engaged kill switches.
-pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String) -> World {
+pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, entries: &[Entry]) -> World {
     let head = Head {
         origin: "test".into(),
         size: 0,
@@ -127,7 +140,8 @@ pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, schema: String)
         version: 1,
         instance: Arc::new(Instance { ulid: String::new(), sealing: [0; 32] }),
         dev_auth: false,
-        workshop: Arc::new(Workshop::new(schema)),
+        workshop: Arc::new(Workshop::new(schema(entries))),
+        resources: Resources::of(entries),
         rates: Arc::default(),
         vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
         egress: Arc::default(),
@@ -232,68 +246,21 @@ fn target(
     world: &World,
     case: &Case,
     caller: &Caller,
-    about: &[ResourceKind],
+    about: &[&'static Resource],
 ) -> Result<Target, String> {
-    let is = |kind| about.contains(&kind);
+    let is = |name: &str| about.iter().any(|noun| noun.name == name);
     let id = match case.target.as_deref() {
-        None | Some("company") if is(ResourceKind::Company) => return Ok(Target::Company),
-        None if is(ResourceKind::KillSwitch) => "global",
+        None | Some("company") if is("Company") => return Ok(Target::Company),
+        None if is("KillSwitch") => "global",
         None => &caller.actor().to_string(),
         Some(id) => id,
     };
-    if is(ResourceKind::KillSwitch)
-        && let Ok(scope) = KillScope::from_str(id)
-    {
-        if let KillScope::Actor(id) | KillScope::Team(id) = &scope {
-            known(world, id.as_str())?;
-        }
-        return Ok(Target::KillSwitch { scope, engage: !case.around.release });
+    if let Some(thing) = about.iter().find_map(|noun| noun.stage(id, &fixture.rows, world)) {
+        return Ok(if case.around.release { thing.flag("engage", false).into() } else { thing.into() });
     }
-    if let Some(token) = fixture.tokens.iter().find(|token| token.id == id && is(ResourceKind::Token)) {
-        return Ok(Target::Token { id: token.id.clone(), holder: token.holder.clone() });
-    }
-    if let Some(approval) = fixture.approvals.iter().find(|row| row.id == id && is(ResourceKind::Approval)) {
-        let (requester, operation) = (approval.requester.clone(), approval.operation.clone());
-        let (approvers, behalf) = (approval.approvers.clone(), approval.behalf.clone());
-        let (id, issuer) = (approval.id.clone(), approval.issuer.clone());
-        return Ok(Target::Approval { id, requester, operation, approvers, behalf, issuer });
-    }
-    if let Some(row) = fixture.break_glass.iter().find(|row| row.id == id && is(ResourceKind::BreakGlass)) {
-        let (id, holder, issuer) = (row.id.clone(), row.holder.clone(), row.issuer.clone());
-        return Ok(Target::BreakGlass { id, holder, peers: row.peers, issuer });
-    }
-    if let Some(row) = fixture.changes.iter().find(|row| row.id == id && is(ResourceKind::Change)) {
-        return Ok(Target::Change {
-            id: row.id.clone(),
-            author: row.author.clone(),
-            to: row.target.unwrap_or(ChangeTarget::Policy),
-            state: row.state.unwrap_or(ChangeState::Proposed),
-            reviewed: row.reviewed,
-            peers: row.peers,
-            behalf: row.behalf.clone(),
-            issuer: row.issuer.clone(),
-            approvers: row.approvers.clone(),
-        });
-    }
-    if let Some(terms) = world.delegations.get(id).filter(|_| is(ResourceKind::Delegation)) {
-        let (giver, taker, chain) = (terms.from.clone(), terms.to.clone(), terms.chain.clone());
-        return Ok(Target::Delegation { id: terms.id.clone(), giver, taker, chain });
-    }
-    if let Some(row) = fixture.webhooks.iter().find(|row| row.id == id && is(ResourceKind::Webhook)) {
-        return Ok(outbox::webhook_target(world, &row.id, &row.owner, &row.host));
-    }
-    let numbered = |seq: i64| id == format!("event:{seq}");
-    if let Some(event) = fixture.events.iter().find(|event| numbered(event.id) && is(ResourceKind::Event)) {
-        let (kind, actor, subjects) = (event.kind.clone(), event.actor.clone(), event.subjects.clone());
-        return Ok(Target::Event { seq: event.id, kind, actor, subjects });
-    }
-    match known(world, id) {
-        Ok(actor) if is(if actor.is_team() { ResourceKind::Team } else { ResourceKind::Actor }) => {
-            Ok(Target::Actor(actor))
-        }
-        _ => {
-            let kinds: Vec<&str> = about.iter().map(|kind| kind.name()).collect();
-            Err(format!("`{}` is about {}, and this file has no such `{id}`", case.op, kinds.join(" or ")))
-        }
-    }
+    let somebody = known(world, id).ok().map(Target::Actor);
+    somebody.filter(|target| about.iter().any(|noun| noun.has(target))).ok_or_else(|| {
+        let kinds: Vec<&str> = about.iter().map(|noun| noun.name).collect();
+        format!("`{}` is about {}, and this file has no such `{id}`", case.op, kinds.join(" or "))
+    })
 }

@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::killed;
-use super::target::Target;
+use super::resource::Far;
+use super::target::{Fact, Target, Thing};
 use super::world::{Card, World};
 use crate::policy::Snapshot;
-use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 
@@ -31,17 +31,6 @@ impl Names {
     fn know(&self, kind: &str, id: &str) -> bool {
         self.0.get(kind).is_some_and(|ids| ids.contains(id))
     }
-}
-
-/// How far somebody is from the two ends of a question.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Far {
-    /// One of the ends: everything about them, and about those whom they hang on.
-    End,
-    /// Everything about them.
-    Link,
-    /// Only that they are who they are.
-    Beyond,
 }
 
 struct Writer<'a> {
@@ -150,101 +139,39 @@ impl Writer<'_> {
                 self.key.push(11);
                 self.actor(id, Far::End);
             }
-            Target::Token { id, holder } => {
+            Target::Thing(thing) => {
                 self.key.push(12);
-                self.thing("Ok::Token", id);
-                self.actor(holder, Far::End);
-            }
-            Target::Event { seq, kind, actor, subjects } => {
-                self.key.push(13);
-                self.thing("Ok::Event", &seq.to_string());
-                self.text(kind);
-                self.event(actor.as_ref(), subjects);
-            }
-            Target::KillSwitch { scope, engage } => {
-                self.key.push(14);
-                self.thing("Ok::KillSwitch", &scope.to_string());
-                self.flags(&[*engage]);
-                self.stopped(scope);
-            }
-            Target::Approval { id, requester, operation, approvers, behalf, issuer } => {
-                self.key.push(15);
-                self.thing("Ok::Approval", id);
-                self.text(operation);
-                self.actor(requester, Far::End);
-                self.all(approvers.iter(), Far::Beyond);
-                self.all(behalf.iter(), Far::Beyond);
-                self.maybe(issuer.as_ref(), Far::End);
-            }
-            Target::Delegation { id, giver, taker, chain } => {
-                self.key.push(17);
-                self.thing("Ok::Delegation", id);
-                self.actor(giver, Far::End);
-                self.actor(taker, Far::End);
-                self.all(chain.iter(), Far::Beyond);
-            }
-            Target::Webhook { id, owner, host, held } => {
-                self.key.push(18);
-                self.thing("Ok::Webhook", id);
-                self.actor(owner, Far::End);
-                self.text(host);
-                self.flags(&[*held]);
-            }
-            Target::BreakGlass { id, holder, peers, issuer } => {
-                self.key.push(19);
-                self.thing("Ok::BreakGlass", id);
-                self.actor(holder, Far::End);
-                self.count(*peers as usize);
-                self.maybe(issuer.as_ref(), Far::End);
-            }
-            Target::Change { id, author, to, state, reviewed, peers, behalf, issuer, approvers } => {
-                self.key.push(16);
-                self.thing("Ok::Change", id);
-                self.text(to.name());
-                self.text(state.name());
-                self.flags(&[*reviewed]);
-                self.count(*peers as usize);
-                self.actor(author, Far::End);
-                [behalf, approvers].into_iter().for_each(|ids| self.all(ids.iter(), Far::Beyond));
-                self.maybe(issuer.as_ref(), Far::End);
+                self.text(&thing.kind);
+                self.thing(&format!("Ok::{}", thing.kind), &thing.id);
+                self.facts(thing);
             }
         }
     }
 
-    /// Whom or what a kill switch stops.
-    fn stopped(&mut self, scope: &KillScope) {
-        match scope {
-            KillScope::Global => self.key.push(0),
-            KillScope::Tool(_) => self.key.push(1),
-            KillScope::Actor(id) => {
-                self.key.push(2);
-                self.actor(id, Far::End);
-                // Its team is an end too.
-                let team = self.world.card(id).and_then(|card| card.actor.team.clone());
-                self.maybe(team.as_ref(), Far::End);
-            }
-            KillScope::Team(id) => {
-                self.key.push(3);
-                self.actor(id, Far::End);
-            }
-        }
-    }
-
-    /// An event with who leads whom it concerns.
-    fn event(&mut self, actor: Option<&ActorId>, subjects: &[ActorId]) {
-        self.maybe(actor, Far::Link);
-        self.all(subjects.iter(), Far::Link);
-        let world = self.world;
-        for id in actor.into_iter().chain(subjects) {
-            let Some(card) = world.card(id) else { continue };
-            let own = id.is_team().then_some(id);
-            let teams = card.teams.iter().filter(|_| own.is_none()).chain(own);
-            for lead in teams.filter_map(|team| world.card(team)).filter_map(|card| card.actor.lead.as_ref()) {
-                self.key.push(1);
-                self.actor(lead, Far::Link);
+    /// What a policy can look at.
+    fn facts(&mut self, thing: &Thing) {
+        for spec in self.world.resources.facts(thing) {
+            match thing.fact(spec.name) {
+                None => self.key.push(0),
+                Some(Fact::Actor(id)) => {
+                    self.key.push(1);
+                    self.actor(id, spec.far);
+                }
+                Some(Fact::Actors(ids)) => {
+                    self.key.push(2);
+                    self.all(ids.iter(), spec.far);
+                }
+                Some(Fact::Text(text)) => {
+                    self.key.push(3);
+                    self.text(text);
+                }
+                Some(Fact::Flag(flag)) => self.key.extend([4, u8::from(*flag)]),
+                Some(Fact::Number(number)) => {
+                    self.key.push(5);
+                    self.key.extend_from_slice(&number.to_le_bytes());
+                }
             }
         }
-        self.key.push(0);
     }
 
     /// Everybody who has turned up, as far as it matters.
@@ -279,10 +206,9 @@ mod tests {
     use crate::gate::fixture;
     use crate::gate::rule::Asker;
     use crate::gate::schema::schema;
-    use crate::gate::target::sight;
     use crate::policy::Bundle;
     use crate::policy::diff::Answer;
-    use crate::policy::testing::parse;
+    use crate::policy::testing::{Row, parse};
     use crate::types::caller::Channel;
     use crate::types::time::Time;
 
@@ -302,7 +228,8 @@ when { resource has owner && (resource.owner == principal || resource.owner has 
     fn alike_questions_have_one_answer() {
         let mut bundle = Bundle::built_in();
         bundle.files.insert("more.cedar".into(), MORE.into());
-        let mut company = parse("company.yaml", include_str!("../policy/diff/company.yaml")).unwrap().fixture;
+        let mut company =
+            parse("company.yaml", include_str!("../policy/diff/company.yaml"), &|_| Ok(())).unwrap().fixture;
         // Two who are alike in everything but their name.
         for twin in ["ida", "ivo"] {
             let mut twins = company.actors.iter().find(|row| row.id.as_str() == "mia").unwrap().clone();
@@ -311,7 +238,7 @@ when { resource has owner && (resource.owner == principal || resource.owner has 
         }
         let schema = schema(&crate::operations::ALL);
         let snapshot = Arc::new(Snapshot::load(&schema, &bundle).unwrap());
-        let world = fixture::world(&snapshot, &company, schema);
+        let world = fixture::world(&snapshot, &company, &crate::operations::ALL);
         let names = Names::of(&[&snapshot]);
         let mut known: BTreeMap<Vec<u8>, Answer> = BTreeMap::new();
         let mut asked = 0;
@@ -321,18 +248,22 @@ when { resource has owner && (resource.owner == principal || resource.owner has 
         for actor in &actors {
             for (number, other) in others.iter().enumerate() {
                 let mut about = vec![("actor.read", Target::Actor(other.clone()))];
-                let subjects = vec![other.clone()];
-                about.push(("event.list", Target::Event { seq: 1, kind: "denied".into(), actor: None, subjects }));
+                let row = Row::new("events", "event:1").with("kind", "denied").with("subjects", [other]);
+                let event = world.resources.named("Event").unwrap().stage("event:1", &[row], &world).unwrap();
+                about.push(("event.list", event.into()));
                 if !other.is_team() {
                     let id = format!("tok_{number}");
-                    about.push(("token.list", Target::Token { id, holder: other.clone() }));
+                    about.push(("token.list", Thing::new("Token", id).actor("holder", other).into()));
                 }
                 for (operation, target) in about {
                     let caller = Caller::new(Who::Holder(actor.clone()), Channel::Http);
                     let mut key = Vec::new();
                     write(&mut key, &world, &names, &caller, (operation, &target, &[]));
-                    let question =
-                        Asker::new(&world, &caller, &target, Time(0)).asked(operation, sight(&target), vec![]);
+                    let question = Asker::new(&world, &caller, &target, Time(0)).asked(
+                        operation,
+                        world.resources.sight(&target),
+                        vec![],
+                    );
                     let answer = Answer::of(&question.answer(&snapshot));
                     let first = known.entry(key).or_insert_with(|| answer.clone());
                     assert_eq!(*first, answer, "{actor} {operation} {target:?}");

@@ -25,6 +25,7 @@ use super::operation::Entry;
 use super::perform::Gate;
 use super::queue::{self, Queue};
 use super::repeats::Repeats;
+use super::resource::Resources;
 use super::room::Room;
 use super::schema::schema;
 use super::vault::Vault;
@@ -159,6 +160,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         instance: Arc::new(instance),
         dev_auth: options.dev_auth,
         workshop,
+        resources: Resources::of(options.entries),
         rates: Arc::default(),
         vault: Arc::new(vault),
         egress: Arc::new(Egress { loopback: options.dev_auth, ports: options.ports.clone() }),

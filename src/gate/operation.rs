@@ -10,9 +10,10 @@ use super::draft::Draft;
 use super::input::{BadInput, parse, straight};
 use super::permit::{Grant, Permit};
 use super::reader::Reader;
+use super::resource::Resource;
 pub use super::route::{Media, Method, Route};
 use super::sentence;
-use super::target::{ResourceKind, Target};
+use super::target::Target;
 use super::veil;
 use crate::types::event::{Event, EventKind};
 use crate::types::refusal::{Fault, Stop};
@@ -28,8 +29,8 @@ pub struct Spec {
     /// Which scoped tokens reach it.
     pub scope: Reach,
     pub route: Route,
-    /// What it can be about: the Cedar resource types.
-    pub about: &'static [ResourceKind],
+    /// What it can be about.
+    pub about: &'static [&'static Resource],
     /// The event kinds that it may record.
     pub events: &'static [EventKind],
 }

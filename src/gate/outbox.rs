@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::facts;
 use super::rule;
-use super::target::Target;
+use super::target::{Target, Thing};
 use super::world::World;
 use crate::log::record::{Decision, Entry};
 use crate::store::webhooks::Webhook;
@@ -37,13 +36,6 @@ struct News {
     /// What its owner must be allowed to read.
     about: Option<(&'static str, Target)>,
     data: Value,
-}
-
-/// A subscription as policies see it.
-pub(super) fn webhook_target(world: &World, id: &str, owner: &ActorId, host: &str) -> Target {
-    let killed = facts::killed(world, &holder(owner));
-    let held = killed.actor || killed.team;
-    Target::Webhook { id: id.to_owned(), owner: owner.clone(), host: host.to_owned(), held }
 }
 
 fn holder(actor: &ActorId) -> Caller {
@@ -92,14 +84,12 @@ fn news(world: &World, entry: &Entry) -> Option<News> {
         } => {
             let by = entry.actor.clone();
             let person = world.card(&by).is_none_or(|card| card.actor.kind == ActorKind::Person);
-            let about = Target::Approval {
-                id: id.to_string(),
-                requester: by.clone(),
-                operation: operation.clone(),
-                approvers: approvers.clone(),
-                behalf: on_behalf_of.clone(),
-                issuer: issuer.clone(),
-            };
+            let about = Thing::new("Approval", id.as_str())
+                .actor("requester", &by)
+                .text("operation", operation)
+                .actors("approvers", approvers.iter().cloned())
+                .actors("behalf", on_behalf_of.iter().cloned())
+                .maybe("issuer", issuer.as_ref());
             let summary: String =
                 format!("{by} asks for {operation} of {target}: {reason}").chars().take(SUMMARY).collect();
             let data = json!({
@@ -111,7 +101,7 @@ fn news(world: &World, entry: &Entry) -> Option<News> {
                 "user_id": person.then_some(&by),
                 "agent_id": (!person).then_some(&by),
             });
-            let about = Some(("approval.read", about));
+            let about = Some(("approval.read", about.into()));
             Some(News { topic: Topic::GatePending.name(), by, only: None, about, data })
         }
         Event::WebhookTested { id, .. } => {

@@ -17,9 +17,10 @@ use super::permit::Grant;
 use super::queue::Queue;
 use super::rate;
 use super::reader::{Reader, Readers};
+use super::resource;
 use super::route::Lane;
 use super::rule;
-use super::target::{self, ResourceKind, Target};
+use super::target::Target;
 use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
@@ -241,8 +242,7 @@ pub(super) fn found(
     if let Err(Stop::Refused(refusal)) = &target
         && refusal.code == Code::NotFound
     {
-        let kind = spec.about.iter().find(|kind| **kind != ResourceKind::Company);
-        let absent = target::absent(kind.copied().unwrap_or(ResourceKind::Company));
+        let absent = resource::absent(spec.about);
         let _ =
             rule::decide_seen(world, caller, rule::Call { operation: spec.name, target: &absent, input: None }, now);
     }

@@ -95,10 +95,10 @@ mod tests {
             company.push_str(&format!("  - id: {id}\n    role: {role}\n    team: 'team:{team}'\n"));
         }
         company.push_str("cases: []\n");
-        let fixture = parse("company.yaml", &company).unwrap().fixture;
+        let fixture = parse("company.yaml", &company, &|_| Ok(())).unwrap().fixture;
         let schema = schema(&crate::operations::ALL);
         let snapshot = Arc::new(Snapshot::load(&schema, &Bundle::built_in()).unwrap());
-        let world = fixture::world(&snapshot, &fixture, schema);
+        let world = fixture::world(&snapshot, &fixture, &crate::operations::ALL);
         let pools = |pools: &str| format!("kinds: {{k: {{eligible: [{pools}]}}}}");
         for (eligible, people) in [
             ("{role: admin}", vec!["abe", "ana"]),

@@ -9,6 +9,8 @@ mod policies;
 mod sight;
 mod webhooks;
 
+pub use delegations::delegation_thing;
+
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +19,11 @@ use std::sync::atomic::Ordering;
 use r2d2::{Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::Value;
 
 use super::past::{self, AsOf};
 use super::people::Group;
+use super::resource::{Directory, Resource};
 use super::rule;
 use super::target::Target;
 use super::workshop::Workshop;
@@ -34,6 +36,7 @@ use crate::store::tokens::Token;
 use crate::store::{Position, actors, company, inbox, tokens};
 use crate::types::actor::{KillScope, Role};
 use crate::types::caller::Caller;
+use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
 use crate::types::refusal::{Fault, Refusal, Stop};
@@ -140,44 +143,14 @@ impl<'a> Reader<'a> {
         rule::Asker::of(self.world, caller, call, self.now).ask(call.operation, granted)
     }
 
+    /// What a target is one of.
+    pub fn resource(&self, target: &Target) -> Option<&'static Resource> {
+        self.world.resources.kind_of(target)
+    }
+
     /// How the thing stands that a call is about: what an approval is bound to.
     pub fn state_of(&self, target: &Target) -> Result<Value, Fault> {
-        Ok(match target {
-            Target::Actor(id) => {
-                let mut state = serde_json::to_value(self.card(id).map(|card| &card.actor))?;
-                // It stays in the log with the request, where a name has no place.
-                state.as_object_mut().map(|fields| fields.remove("name"));
-                state
-            }
-            Target::Token { id, .. } => {
-                let token = self.token(id)?;
-                json!(token.map(|token| json!({ "scopes": token.scopes, "ended": token.ended })))
-            }
-            Target::Company => json!({ "version": self.company()?.version }),
-            Target::Change { id, .. } => {
-                let change = self.change(id)?;
-                json!(change.map(|change| json!({ "hash": change.hash, "open": change.state.is_open() })))
-            }
-            Target::Webhook { id, .. } => {
-                // Its address may hold a secret: a change of it shows as another hash.
-                let address = |url: &str| hex::encode(Sha256::digest(url));
-                json!(self.webhook(id)?.map(|webhook| json!({
-                    "owner": webhook.owner, "host": webhook.host, "url_sha256": address(&webhook.url),
-                    "status": webhook.status,
-                })))
-            }
-            Target::Delegation { id, .. } => {
-                json!(self.delegation(id)?.map(|given| json!({ "status": given.terms.status })))
-            }
-            Target::KillSwitch { scope, .. } => json!({ "engaged": self.kill(scope).is_some() }),
-            Target::BreakGlass { id, .. } => {
-                json!(
-                    self.glass(id)?
-                        .map(|grant| json!({ "expires_at": grant.expires_at, "reviewed": grant.review.is_some() }))
-                )
-            }
-            Target::Event { .. } | Target::Approval { .. } => Value::Null,
-        })
+        self.resource(target).map_or(Ok(Value::Null), |noun| (noun.state)(target, self))
     }
 
     /// The gate's answer for any caller, without doing or recording anything.
@@ -354,5 +327,19 @@ impl<'a> Reader<'a> {
 
     pub fn overdue_tokens(&self, now: Time, limit: usize) -> Result<Vec<Token>, Fault> {
         Ok(tokens::overdue(self.conn()?, now, limit)?)
+    }
+}
+
+impl Directory for Reader<'_> {
+    fn card(&self, id: &ActorId) -> Option<&Card> {
+        Directory::card(self.world, id)
+    }
+
+    fn terms(&self, id: &str) -> Option<&Terms> {
+        self.world.terms(id)
+    }
+
+    fn is_stopped(&self, id: &ActorId) -> bool {
+        self.world.is_stopped(id)
     }
 }

@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::beyond::Beyond;
 use super::chain::{self, Links};
 use super::facts;
-use super::target::{Target, actor_uid, sight, uid, uid_of};
+use super::resource::Far;
+use super::target::{Fact, Target, Thing, actor_uid, uid, uid_of};
 use super::world::{World, nobody};
 use crate::policy::testing::Asked;
 use crate::policy::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
-use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::refusal::Refusal;
@@ -47,7 +47,7 @@ pub(super) struct Call<'a> {
 
 impl<'a> Asker<'a> {
     pub fn new(world: &'a World, caller: &Caller, target: &Target, now: Time) -> Asker<'a> {
-        let (resource, beyond) = (uid_of(target), Beyond::of(caller, target));
+        let (resource, beyond) = (uid_of(target), Beyond::of(world, caller, target));
         let mut entities = Entities { world, seen: BTreeSet::new(), found: Vec::new() };
         entities.add_caller(caller);
         entities.add_target(target, &resource);
@@ -202,7 +202,7 @@ pub(super) fn decide(world: &World, caller: &Caller, call: Call<'_>, now: Time) 
 /// the same.
 pub(super) fn decide_seen(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Result<Ruling, Refusal> {
     let asker = Asker::of(world, caller, call, now);
-    let sight = sight_for(call.target, caller);
+    let sight = sight_for(world, call.target, caller);
     let Answered { ruling, hidden } =
         Answered::of(asker.ask(call.operation, &[]), || sight.map(|operation| asker.seeing(operation)));
     // A denial is told of what may be seen; and to whom a kill switch stops, who sees nothing: the attempt is recorded.
@@ -211,8 +211,8 @@ pub(super) fn decide_seen(world: &World, caller: &Caller, call: Call<'_>, now: T
 }
 
 /// The read without which a target does not exist for a caller. That oneself exists is no secret.
-pub(super) fn sight_for(target: &Target, caller: &Caller) -> Option<&'static str> {
-    sight(target).filter(|_| !matches!(target, Target::Actor(id) if *id == caller.actor()))
+pub(super) fn sight_for(world: &World, target: &Target, caller: &Caller) -> Option<&'static str> {
+    world.resources.sight(target).filter(|_| !matches!(target, Target::Actor(id) if *id == caller.actor()))
 }
 
 /// The same, for a call that was really made: a candidate under trial is asked too.
@@ -222,7 +222,7 @@ pub(super) fn decide_watched(world: &World, caller: &Caller, call: Call<'_>, now
         let Call { operation, target, .. } = call;
         let about = || (operation.to_owned(), target.id());
         trial.watch(caller, about, now, &ruling, |candidate| {
-            let sight = sight_for(target, caller);
+            let sight = sight_for(world, target, caller);
             Some(Asker::of(world, caller, call, now).asked(operation, sight, Vec::new()).answer(candidate).ruling)
         });
     }
@@ -269,101 +269,45 @@ impl Entities<'_> {
     }
 
     fn add_target(&mut self, target: &Target, uid: &EntityUid) {
-        let facts = match target {
-            Target::Actor(id) => return self.add_with_links(id),
-            Target::Company => Record::new(),
-            Target::Token { holder, .. } => {
-                self.add_with_links(holder);
-                Record::new().entity("holder", &actor_uid(holder))
+        match target {
+            Target::Actor(id) => self.add_with_links(id),
+            Target::Company => self.found.push(Closed::new(uid, [], &Record::new())),
+            Target::Thing(thing) => {
+                let facts = self.facts(thing);
+                self.found.push(Closed::new(uid, [], &facts));
             }
-            Target::Event { kind, actor, subjects, .. } => self.event(kind, actor.as_ref(), subjects),
-            Target::KillSwitch { scope, engage } => self.kill_switch(scope, *engage),
-            Target::Change { author, to, state, reviewed, peers, behalf, issuer, approvers, .. } => {
-                self.add_with_links(author);
-                self.issued(issuer.as_ref())
-                    .entity("author", &actor_uid(author))
-                    .string("target", to.name())
-                    .string("state", state.name())
-                    .bool("reviewed", *reviewed)
-                    .long("peers", i64::from(*peers))
-                    .entities("behalf", &behalf.iter().map(actor_uid).collect::<Vec<_>>())
-                    .entities("approvers", &approvers.iter().map(actor_uid).collect::<Vec<_>>())
-            }
-            Target::Delegation { giver, taker, chain, .. } => {
-                self.add_with_links(giver);
-                self.add_with_links(taker);
-                Record::new()
-                    .entity("giver", &actor_uid(giver))
-                    .entity("taker", &actor_uid(taker))
-                    .entities("chain", &chain.iter().map(actor_uid).collect::<Vec<_>>())
-            }
-            Target::Webhook { owner, host, held, .. } => {
-                self.add_with_links(owner);
-                Record::new().entity("owner", &actor_uid(owner)).string("host", host).bool("held", *held)
-            }
-            Target::BreakGlass { holder, peers, issuer, .. } => {
-                self.add_with_links(holder);
-                self.issued(issuer.as_ref()).entity("holder", &actor_uid(holder)).long("peers", i64::from(*peers))
-            }
-            Target::Approval { requester, operation, approvers, behalf, issuer, .. } => {
-                self.add_with_links(requester);
-                self.issued(issuer.as_ref())
-                    .string("operation", operation)
-                    .entity("requester", &actor_uid(requester))
-                    .entities("approvers", &approvers.iter().map(actor_uid).collect::<Vec<_>>())
-                    .entities("behalf", &behalf.iter().map(actor_uid).collect::<Vec<_>>())
-            }
-        };
-        self.found.push(Closed::new(uid, [], &facts));
+        }
     }
 
-    /// The facts so far of what was asked with a token that somebody else issued.
-    fn issued(&mut self, issuer: Option<&ActorId>) -> Record {
-        let Some(issuer) = issuer.filter(|issuer| self.world.card(issuer).is_some()) else { return Record::new() };
-        self.add_with_links(issuer);
-        Record::new().entity("issuer", &actor_uid(issuer))
-    }
-
-    fn event(&mut self, kind: &str, actor: Option<&ActorId>, subjects: &[ActorId]) -> Record {
-        let known = |id: &&ActorId| self.world.card(id).is_some();
-        let actor = actor.filter(known);
-        let (teams, subjects): (Vec<&ActorId>, Vec<&ActorId>) =
-            subjects.iter().filter(known).partition(|id| id.is_team());
-        let leads = self.leads(actor.iter().chain(&subjects).copied(), &teams);
-        actor.iter().chain(&subjects).copied().chain(&leads).for_each(|id| self.add(id));
-        let uids = |ids: &mut dyn Iterator<Item = &ActorId>| ids.map(actor_uid).collect::<Vec<_>>();
-        let facts = Record::new()
-            .string("kind", kind)
-            .entities("subjects", &uids(&mut subjects.iter().copied()))
-            .entities("leads", &uids(&mut leads.iter()));
-        actor.iter().fold(facts, |facts, id| facts.entity("actor", &actor_uid(id)))
-    }
-
-    /// Who leads these teams, or a team of these actors.
-    fn leads<'b>(&self, actors: impl Iterator<Item = &'b ActorId>, teams: &[&ActorId]) -> BTreeSet<ActorId> {
-        let of_actors = actors.filter_map(|id| self.world.card(id)).flat_map(|card| card.teams.iter());
-        let cards = of_actors.chain(teams.iter().copied()).filter_map(|team| self.world.card(team));
-        cards.filter_map(|card| card.actor.lead.clone()).filter(|lead| self.world.card(lead).is_some()).collect()
-    }
-
-    fn kill_switch(&mut self, scope: &KillScope, engage: bool) -> Record {
-        let (name, actor, team) = match scope {
-            KillScope::Global => ("global", None, None),
-            KillScope::Tool(_) => ("tool", None, None),
-            KillScope::Team(team) => ("team", None, Some(team.clone())),
-            KillScope::Actor(id) => {
-                ("actor", Some(id.clone()), self.world.card(id).and_then(|card| card.actor.team.clone()))
+    /// What its kind declares of a thing, with whom it names.
+    fn facts(&mut self, thing: &Thing) -> Record {
+        let world = self.world;
+        debug_assert!(world.resources.named(&thing.kind).is_some_and(|noun| noun.fits(thing)), "{thing:?}");
+        world.resources.facts(thing).iter().fold(Record::new(), |facts, spec| match thing.fact(spec.name) {
+            None => facts,
+            Some(Fact::Text(text)) => facts.string(spec.name, text),
+            Some(Fact::Flag(flag)) => facts.bool(spec.name, *flag),
+            Some(Fact::Number(number)) => facts.long(spec.name, *number),
+            Some(Fact::Actor(id)) if spec.is_optional() && world.card(id).is_none() => facts,
+            Some(Fact::Actor(id)) => {
+                self.add_named(id, spec.far);
+                facts.entity(spec.name, &actor_uid(id))
             }
-        };
-        let facts = Record::new().string("scope", name).bool("engage", engage);
-        let facts = actor.iter().fold(facts, |facts, id| {
-            self.add_with_links(id);
-            facts.entity("actor", &actor_uid(id))
-        });
-        team.iter().fold(facts, |facts, id| {
-            self.add_with_links(id);
-            facts.entity("team", &actor_uid(id))
+            Some(Fact::Actors(ids)) => {
+                let is_there = |id: &&ActorId| spec.far == Far::Beyond || world.card(id).is_some();
+                let ids: Vec<&ActorId> = ids.iter().filter(is_there).collect();
+                ids.iter().for_each(|id| self.add_named(id, spec.far));
+                facts.entities(spec.name, &ids.into_iter().map(actor_uid).collect::<Vec<_>>())
+            }
         })
+    }
+
+    fn add_named(&mut self, id: &ActorId, far: Far) {
+        match far {
+            Far::End => self.add_with_links(id),
+            Far::Link => self.add(id),
+            Far::Beyond => {}
+        }
     }
 
     fn add_with_links(&mut self, id: &ActorId) {

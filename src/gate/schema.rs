@@ -2,6 +2,10 @@
 //! cannot name an operation that does not exist, nor an operation exist that no policy can name.
 
 use super::operation::{Effect, Entry};
+use super::resource::{Resource, Resources};
+
+/// Where in it the nouns stand.
+const THINGS: &str = "  // (what operations are about)\n\n";
 
 const PRELUDE: &str = include_str!("prelude.cedarschema");
 
@@ -9,7 +13,8 @@ const PRELUDE: &str = include_str!("prelude.cedarschema");
 pub fn schema(entries: &[Entry]) -> String {
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_by_key(|entry| entry.spec.name);
-    let mut text = PRELUDE.to_owned();
+    let things: String = Resources::of(entries).iter().filter(|noun| !noun.is_core()).map(Resource::schema).collect();
+    let mut text = PRELUDE.replace(THINGS, &things);
     for noun in nouns(&sorted) {
         text.push_str(&format!("  action \"{noun}.*\";\n"));
     }
@@ -49,7 +54,7 @@ fn action(entry: &Entry) -> String {
     let mut principals = vec!["Actor"];
     principals.extend(spec.route.by_server.then_some("Server"));
     principals.extend(spec.route.open.then_some("Visitor"));
-    let resources: Vec<&str> = spec.about.iter().map(|kind| kind.name()).collect();
+    let resources: Vec<&str> = spec.about.iter().map(|noun| noun.name).collect();
     let context = match entry.arguments().cedar_type() {
         Some(input) => format!("{{\n      {}\n      input: {input},\n    }}", facts()),
         None => "Facts".to_owned(),

@@ -8,10 +8,12 @@ use std::sync::atomic::AtomicBool;
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
+use super::facts;
 use super::limiter::Rates;
 use super::memo::Memo;
 use super::passes::Passes;
 use super::people::People;
+use super::resource::{Directory, Resources};
 use super::target::{actor_uid, uid};
 use super::trial::{self, Trial};
 use super::vault::Vault;
@@ -29,7 +31,7 @@ use crate::store::policies;
 use crate::store::tokens;
 use crate::store::webhooks::{self, Webhook};
 use crate::types::actor::{ActorKind, KillScope, Role, Trust};
-use crate::types::caller::{Caller, Who};
+use crate::types::caller::{Caller, Channel, Who};
 use crate::types::decision::Recording;
 use crate::types::delegation::Terms;
 use crate::types::egress::Egress;
@@ -70,6 +72,7 @@ pub struct World {
     pub(super) instance: Arc<Instance>,
     pub(super) dev_auth: bool,
     pub(super) workshop: Arc<Workshop>,
+    pub(super) resources: Resources,
     /// Calls by limit and actor.
     pub(super) rates: Arc<Rates>,
     /// Which decisions for other programs are recorded.
@@ -96,6 +99,7 @@ pub(super) struct Ground {
     pub instance: Arc<Instance>,
     pub dev_auth: bool,
     pub workshop: Arc<Workshop>,
+    pub resources: Resources,
     pub rates: Arc<Rates>,
     pub vault: Arc<Vault>,
     pub egress: Arc<Egress>,
@@ -105,7 +109,7 @@ pub(super) struct Ground {
 impl World {
     /// Nobody is there yet.
     pub(super) fn empty(ground: Ground, head: Head) -> World {
-        let Ground { policy, version, instance, dev_auth, workshop, rates, vault, egress, writes } = ground;
+        let Ground { policy, version, instance, dev_auth, workshop, resources, rates, vault, egress, writes } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             people: People::default(),
@@ -119,6 +123,7 @@ impl World {
             instance,
             dev_auth,
             workshop,
+            resources,
             rates,
             recording: Recording::default(),
             glass: Arc::default(),
@@ -139,6 +144,7 @@ impl World {
             instance: Arc::clone(&self.instance),
             dev_auth: self.dev_auth,
             workshop: Arc::clone(&self.workshop),
+            resources: self.resources.clone(),
             rates: Arc::clone(&self.rates),
             vault: Arc::clone(&self.vault),
             egress: Arc::clone(&self.egress),
@@ -305,6 +311,21 @@ fn stamped(head: &Head) -> Arc<str> {
 
 /// A chain of teams longer than this is a mistake in the data.
 const DEEPEST: usize = 16;
+
+impl Directory for World {
+    fn card(&self, id: &ActorId) -> Option<&Card> {
+        self.actors.get(id).map(AsRef::as_ref)
+    }
+
+    fn terms(&self, id: &str) -> Option<&Terms> {
+        self.delegations.get(id).map(AsRef::as_ref)
+    }
+
+    fn is_stopped(&self, id: &ActorId) -> bool {
+        let killed = facts::killed(self, &Caller::new(Who::Holder(id.clone()), Channel::Tick));
+        killed.actor || killed.team
+    }
+}
 
 /// Builds an actor's entity: closed, so a decision needs no search for ancestors.
 fn card(actor: Actor, find: &dyn Fn(&ActorId) -> Option<Actor>) -> Card {

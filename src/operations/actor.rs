@@ -2,19 +2,56 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Nothing;
 use super::joining::{Known, NewActor, joined, joining};
 use super::kill::stopping;
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, post};
+use crate::operations::company::COMPANY;
 use crate::store::actors::{self, Actor};
 use crate::types::actor::{ActorKind, KillScope, Trust};
 use crate::types::definition::AgentDefinition;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::scope::Reach;
+
+pub static ACTOR: Resource = Resource {
+    name: "Actor",
+    doc: "A person or an agent.",
+    sight: Some("actor.read"),
+    own: None,
+    facts: &[],
+    staged: Staged::Directory,
+    find: |id, read| find(id, false, read),
+    state,
+};
+
+pub static TEAM: Resource = Resource {
+    name: "Team",
+    doc: "A team.",
+    sight: Some("actor.read"),
+    own: None,
+    facts: &[],
+    staged: Staged::Directory,
+    find: |id, read| find(id, true, read),
+    state,
+};
+
+fn find(id: &str, team: bool, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
+    let id = id.parse().ok().filter(|id: &ActorId| id.is_team() == team && read.card(id).is_some());
+    Ok(id.map(Target::Actor))
+}
+
+/// It stays in the log with the request, where a name has no place.
+fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
+    let Target::Actor(id) = target else { return Ok(Value::Null) };
+    let mut state = serde_json::to_value(read.card(id).map(|card| &card.actor))?;
+    state.as_object_mut().map(|fields| fields.remove("name"));
+    Ok(state)
+}
 
 pub const ALL: &[Entry] = &[
     Entry::query::<Me>(),
@@ -24,7 +61,7 @@ pub const ALL: &[Entry] = &[
     Entry::change::<SetTrust>(),
 ];
 
-const ACTORS: &[ResourceKind] = &[ResourceKind::Actor, ResourceKind::Team];
+const ACTORS: &[&Resource] = &[&ACTOR, &TEAM];
 
 /// The caller.
 pub enum Me {}
@@ -35,7 +72,7 @@ impl Query for Me {
         doc: "Read the caller's own directory entry.",
         scope: Reach::READ,
         route: get("/me"),
-        about: &[ResourceKind::Actor],
+        about: &[&ACTOR],
         events: &[],
     };
     type Input = Nothing;
@@ -70,7 +107,7 @@ impl Query for List {
         doc: "List people, agents and teams, newest first.",
         scope: Reach::READ,
         route: get("/actors").listed(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Which;
@@ -176,7 +213,7 @@ impl Change for Add {
         doc: "Add a person, an agent or a team.",
         scope: Reach::Full,
         route: post("/actors").created(),
-        about: &[ResourceKind::Company, ResourceKind::Team],
+        about: &[&COMPANY, &TEAM],
         events: &[EventKind::ActorAdded],
     };
     const SAYS: &'static str = "adds {id} as {role|kind}[ to {team}]";

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nothing;
-use crate::gate::{self, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::gate::{self, Entry, Permit, Query, Reader, Spec, Target, get, post};
 use crate::log::read::{Logged, Published};
 use crate::log::verify::{Ask, Report};
+use crate::operations::company::COMPANY;
 use crate::store::Position;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -28,8 +29,6 @@ pub const ALL: &[Entry] = &[
 pub fn may_read_all(read: &Reader<'_>) -> bool {
     read.may(Head::SPEC.name, &Target::Company)
 }
-
-const COMPANY: &[ResourceKind] = &[ResourceKind::Company];
 
 /// The log's newest state.
 #[derive(Serialize, JsonSchema)]
@@ -73,7 +72,7 @@ impl Query for Head {
         doc: "Read the log's newest signed checkpoint.",
         scope: Reach::Full,
         route: get("/audit/head"),
-        about: COMPANY,
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;
@@ -98,7 +97,7 @@ impl Query for Key {
         doc: "Read the key that checkpoints are verified with. Keep a copy where this server cannot reach it.",
         scope: Reach::Full,
         route: get("/audit/key").text(),
-        about: COMPANY,
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;
@@ -139,7 +138,7 @@ impl Query for Checkpoints {
         doc: "List the published checkpoints, newest first.",
         scope: Reach::Full,
         route: get("/audit/checkpoints"),
-        about: COMPANY,
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = PageQuery;
@@ -178,7 +177,7 @@ impl Query for Proof {
         doc: "Prove that an event is in the log, as a C2SP tlog-proof against the newest checkpoint.",
         scope: Reach::Full,
         route: get("/audit/proof/{seq}").text(),
-        about: COMPANY,
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = OneEntry;
@@ -211,7 +210,7 @@ impl Query for Consistency {
         doc: "Prove that the log of a later size continues that of an earlier one.",
         scope: Reach::Full,
         route: get("/audit/consistency").text(),
-        about: COMPANY,
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Span;
@@ -253,7 +252,7 @@ impl Query for Verify {
         doc: "Check the whole log: every entry, every link, every hash and every signature.",
         scope: Reach::Full,
         route: post("/audit/verify").slow(),
-        about: COMPANY,
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Checked;

@@ -2,12 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::blueprint;
 use super::joining::{Known, NewActor, joined};
 use super::token::{IssuedToken, issue};
 use super::{Nothing, given};
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Route, Spec, Target, get, patch, put};
+use crate::gate::{
+    Change, Draft, Entry, Permit, Query, Reader, Resource, Route, Spec, Staged, Target, get, patch, put,
+};
 use crate::store::company::Company;
 use crate::types::actor::{ActorKind, Role};
 use crate::types::decision::Recording;
@@ -16,6 +19,18 @@ use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::{Reach, Scopes};
 use crate::types::time::DAY;
+
+/// The company itself: what has no narrower thing to be about.
+pub static COMPANY: Resource = Resource {
+    name: "Company",
+    doc: "The company itself.",
+    sight: None,
+    own: None,
+    facts: &[],
+    staged: Staged::Directory,
+    find: |id, _| Ok((id == "company").then_some(Target::Company)),
+    state: |_, read| Ok(json!({ "version": read.company()?.version })),
+};
 
 pub const ALL: &[Entry] =
     &[Entry::query::<Read>(), Entry::change::<Replace>(), Entry::change::<Update>(), Entry::change::<Init>()];
@@ -131,7 +146,7 @@ impl Query for Read {
         doc: "Read the company's settings.",
         scope: Reach::READ,
         route: get("/company"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;
@@ -165,7 +180,7 @@ impl Change for Replace {
         doc: "Replace all the company's settings.",
         scope: Reach::Full,
         route: put("/company"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::CompanyUpdated],
     };
     const SAYS: &'static str = "replaces the company's settings";
@@ -231,7 +246,7 @@ impl Change for Update {
         doc: "Change some of the company's settings.",
         scope: Reach::Full,
         route: patch("/company"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::CompanyUpdated],
     };
     const SAYS: &'static str = "changes the company's settings";
@@ -298,7 +313,7 @@ impl Change for Init {
         doc: "Name the first admin of a company that has none, and issue a first token. Only for whoever holds the state file.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server().secret("token"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[
             EventKind::ActorAdded,
             EventKind::TokenIssued,

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
+use crate::operations::company::COMPANY;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -36,7 +37,7 @@ impl Change for Forget {
         doc: "Erase the content of events; the entries stay, and the log still verifies.",
         scope: Reach::Full,
         route: post("/context/forget").stops(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::ContextForgotten],
     };
     const SAYS: &'static str = "erases the content of the events {events}";

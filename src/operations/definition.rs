@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::Nothing;
-use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::policy::yaml::{self, YamlError};
 use crate::types::blueprint::Blueprint;
 use crate::types::definition::{AgentDefinition, MAX_BYTES};
@@ -81,7 +82,7 @@ impl Query for Schemas {
         doc: "Show the JSON Schema of every kind of definition.",
         scope: Reach::READ,
         route: get("/schemas"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;

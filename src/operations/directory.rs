@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::store::actors::{self, Actor, Status};
 use crate::types::actor::{ActorKind, Trust};
 use crate::types::id::ActorId;
@@ -51,7 +52,7 @@ impl Query for Find {
         doc: "Find people and agents by skill or name, the best match first.",
         scope: Reach::READ,
         route: get("/directory/find").listed(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Sought;
@@ -110,7 +111,7 @@ impl Query for Cards {
         doc: "List the company's agents as A2A agent cards, newest first.",
         scope: Reach::READ,
         route: get("/directory/cards").listed(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = PageQuery;

@@ -7,16 +7,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, veil};
+use crate::gate::{
+    Directory, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get, veil,
+};
 use crate::log::read::{Filter, Logged, Order};
 use crate::log::record::Decision;
 use crate::operations::audit::may_read_all;
 use crate::operations::change::uncounted;
+use crate::operations::company::COMPANY;
 use crate::types::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::page::PageQuery;
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::target::Fact;
 use crate::types::time::Time;
 
 pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::query::<Stream>()];
@@ -129,7 +133,7 @@ impl Sight<'_> {
         let read = self.read;
         let group = (logged.kind.clone(), logged.actor.clone(), subjects);
         *self.known.entry(group).or_insert_with_key(|(kind, actor, subjects)| {
-            read.may("event.list", &target(logged.seq, kind, actor, subjects))
+            read.may("event.list", &target((logged.seq, kind, actor), subjects, read))
         })
     }
 }
@@ -146,12 +150,51 @@ pub(super) fn as_target(logged: &Logged, read: &Reader<'_>) -> Result<Target, Fa
     if tells(logged, read)? {
         subjects.insert(read.caller().actor());
     }
-    Ok(target(logged.seq, &logged.kind, &logged.actor, &subjects))
+    Ok(target((logged.seq, &logged.kind, &logged.actor), &subjects, read))
 }
 
-fn target(seq: i64, kind: &str, actor: &str, subjects: &BTreeSet<ActorId>) -> Target {
-    let (kind, subjects) = (kind.to_owned(), subjects.iter().cloned().collect());
-    Target::Event { seq, kind, actor: actor.parse().ok(), subjects }
+fn target((seq, kind, actor): (i64, &str, &str), subjects: &BTreeSet<ActorId>, read: &Reader<'_>) -> Target {
+    let thing = Thing::new("Event", format!("event:{seq}")).text("kind", kind);
+    let thing = thing.maybe("actor", actor.parse().ok().as_ref()).actors("subjects", subjects.iter().cloned());
+    complete(thing, read).into()
+}
+
+pub static EVENT: Resource = Resource {
+    name: "Event",
+    doc: "An entry of the log.",
+    sight: Some("event.list"),
+    own: None,
+    facts: &[
+        FactSpec::text("kind", ""),
+        FactSpec::actor("actor", "").optional().linked(),
+        FactSpec::actors("subjects", "").linked(),
+        FactSpec::actors("leads", "who leads the teams of all these actors").linked().derived(),
+    ],
+    staged: Staged::Rows { list: "events", complete },
+    find,
+    state: |_, _| Ok(Value::Null),
+};
+
+/// Of teams, their leads count alone.
+fn complete(thing: Thing, company: &dyn Directory) -> Thing {
+    let Some(Fact::Actors(named)) = thing.fact("subjects").cloned() else { return thing };
+    let (teams, subjects): (Vec<ActorId>, Vec<ActorId>) =
+        named.into_iter().filter(|id| company.card(id).is_some()).partition(ActorId::is_team);
+    let actor = match thing.fact("actor") {
+        Some(Fact::Actor(id)) => Some(id.clone()),
+        _ => None,
+    };
+    let concerned = actor.iter().chain(&subjects).filter_map(|id| company.card(id));
+    let teams = concerned.flat_map(|card| card.teams()).chain(&teams).filter_map(|team| company.card(team));
+    let leads: BTreeSet<ActorId> =
+        teams.filter_map(|team| team.actor.lead.clone()).filter(|lead| company.card(lead).is_some()).collect();
+    thing.actors("subjects", subjects).actors("leads", leads)
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
+    let Ok(seq) = id.strip_prefix("event:").unwrap_or(id).parse() else { return Ok(None) };
+    let found = read.event(seq)?.filter(|event| event.at <= read.now());
+    Ok(found.map(|event| as_target(&event, read)).transpose()?)
 }
 
 /// List events.
@@ -163,7 +206,7 @@ impl Query for List {
         doc: "Read the event log, as far as the caller may see it.",
         scope: Reach::READ,
         route: get("/events").listed(),
-        about: &[ResourceKind::Company, ResourceKind::Event],
+        about: &[&COMPANY, &EVENT],
         events: &[],
     };
     type Input = Which;
@@ -235,7 +278,7 @@ impl Query for Stream {
         doc: "Follow the event log as server-sent events, from the newest event or from `since`.",
         scope: Reach::READ,
         route: get("/events/stream").stream(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Which;

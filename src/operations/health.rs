@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Nothing;
-use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, openapi};
+use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get, openapi};
+use crate::operations::company::COMPANY;
 use crate::types::refusal::Stop;
 use crate::types::scope::{Reach, Scope};
 
@@ -27,7 +28,7 @@ impl Query for Health {
         doc: "Tell whether the server is up. Needs no token.",
         scope: Reach::READ,
         route: get("/health").open(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;
@@ -51,7 +52,7 @@ impl Query for OpenApi {
         doc: "Describe every route as an OpenAPI 3.1 document. Any valid token will do.",
         scope: Reach::Scopes(&Scope::ALL),
         route: get("/openapi.json"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use super::definition::Written;
 use super::joining::{Known, NewActor, joined, joining};
-use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
+use crate::operations::actor::TEAM;
+use crate::operations::company::COMPANY;
 use crate::store::actors::Actor;
 use crate::types::actor::{ActorKind, Trust};
 use crate::types::caller::Who;
@@ -47,7 +49,7 @@ impl Change for Hire {
         doc: "Hire an agent by its definition.",
         scope: Reach::Full,
         route: post("/actors/hire").created(),
-        about: &[ResourceKind::Company, ResourceKind::Team],
+        about: &[&COMPANY, &TEAM],
         events: &[EventKind::ActorAdded, EventKind::ActorHired],
     };
     const SAYS: &'static str = "hires[ {definition.metadata.name} as] an agent by its definition";

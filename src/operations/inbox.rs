@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, get, post};
+use crate::operations::actor::ACTOR;
 use crate::store::inbox::{self, Item};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
@@ -36,7 +37,7 @@ impl Query for List {
         doc: "List the caller's own inbox, newest first.",
         scope: Reach::READ,
         route: get("/inbox"),
-        about: &[ResourceKind::Actor],
+        about: &[&ACTOR],
         events: &[],
     };
     type Input = Which;
@@ -72,7 +73,7 @@ impl Change for Read {
         doc: "Mark an item of the caller's own inbox as read. The first time counts.",
         scope: Reach::Full,
         route: post("/inbox/{id}/read"),
-        about: &[ResourceKind::Actor],
+        about: &[&ACTOR],
         events: &[EventKind::InboxItemRead],
     };
     const SAYS: &'static str = "marks {id} as read";

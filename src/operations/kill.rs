@@ -1,10 +1,17 @@
 //! Kill switches: an input of every decision from the moment that they are durable.
 
+use std::str::FromStr as _;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::Nothing;
-use crate::gate::{Card, Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::gate::{
+    Card, Change, Directory, Draft, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get,
+    post,
+};
+use crate::operations::company::COMPANY;
 use crate::store::actors::Status;
 use crate::store::kills;
 use crate::types::actor::KillScope;
@@ -37,6 +44,43 @@ pub struct Switched {
     pub at: Time,
 }
 
+pub static KILL_SWITCH: Resource = Resource {
+    name: "KillSwitch",
+    doc: "What stops everybody, an actor, a team or a tool at once.",
+    sight: None,
+    own: None,
+    facts: &[
+        FactSpec::text("scope", "global, actor, tool, team"),
+        FactSpec::flag("engage", ""),
+        FactSpec::actor("actor", "").optional(),
+        FactSpec::team("team", "the team itself, or the actor's").optional(),
+    ],
+    staged: Staged::Made(made),
+    find: |id, read| Ok(id.parse().ok().map(|scope| switch(&scope, true, read).into())),
+    state: |target, read| {
+        let engaged = KillScope::from_str(&target.id()).is_ok_and(|scope| read.kill(&scope).is_some());
+        Ok(json!({ "engaged": engaged }))
+    },
+};
+
+/// A switch as it would be engaged, or released.
+fn switch(scope: &KillScope, engage: bool, company: &dyn Directory) -> Thing {
+    let (name, actor, team) = match scope {
+        KillScope::Global => ("global", None, None),
+        KillScope::Tool(_) => ("tool", None, None),
+        KillScope::Team(team) => ("team", None, Some(team)),
+        KillScope::Actor(id) => ("actor", Some(id), company.card(id).and_then(|card| card.actor.team.as_ref())),
+    };
+    let thing = Thing::new("KillSwitch", scope.to_string()).text("scope", name).flag("engage", engage);
+    thing.maybe("actor", actor).maybe("team", team)
+}
+
+fn made(id: &str, company: &dyn Directory) -> Option<Thing> {
+    let scope = KillScope::from_str(id).ok()?;
+    let known = scope.actor().is_none_or(|id| company.card(id).is_some());
+    known.then(|| switch(&scope, true, company))
+}
+
 /// Engage or release a kill switch.
 pub enum Kill {}
 
@@ -46,7 +90,7 @@ impl Change for Kill {
         doc: "Engage a kill switch, or release it with `off`.",
         scope: Reach::Full,
         route: post("/kill").stops(),
-        about: &[ResourceKind::KillSwitch],
+        about: &[&KILL_SWITCH],
         events: &[EventKind::KillSwitch],
     };
     const SAYS: &'static str = "{off?releases|engages} the kill switch {scope}";
@@ -57,7 +101,7 @@ impl Change for Kill {
         if let KillScope::Actor(id) | KillScope::Team(id) = &input.scope {
             read.known(id)?;
         }
-        Ok(Target::KillSwitch { scope: input.scope.clone(), engage: !input.off })
+        Ok(switch(&input.scope, !input.off, read).into())
     }
 
     fn run(permit: Permit<Self>, input: Switch, draft: &mut Draft<'_>) -> Result<Switched, Stop> {
@@ -93,7 +137,7 @@ impl Query for List {
         doc: "List the engaged kill switches that concern the caller: by whom, since when, why, and how many they stop.",
         scope: Reach::READ,
         route: get("/kill").listed(),
-        about: &[ResourceKind::Company, ResourceKind::KillSwitch],
+        about: &[&COMPANY, &KILL_SWITCH],
         events: &[],
     };
     type Input = Nothing;
@@ -122,7 +166,7 @@ fn may_see(scope: &KillScope, read: &Reader<'_>) -> bool {
         KillScope::Actor(id) | KillScope::Team(id) => read.knows(id),
         KillScope::Global | KillScope::Tool(_) => true,
     };
-    known && read.may("kill.list", &Target::KillSwitch { scope: scope.clone(), engage: true })
+    known && read.may("kill.list", &switch(scope, true, read).into())
 }
 
 /// The engaged switches that stop an actor, as far as the caller is told of them.

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::standing::stays_governed;
-use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
+use crate::operations::actor::{ACTOR, TEAM};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::{ActorKind, KillScope};
 use crate::types::event::{Event, EventKind};
@@ -57,7 +58,7 @@ impl Change for Offboard {
         doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks. Or remove a team that nobody is in.",
         scope: Reach::Full,
         route: post("/actors/{id}/offboard").stops(),
-        about: &[ResourceKind::Actor, ResourceKind::Team],
+        about: &[&ACTOR, &TEAM],
         events: &[
             EventKind::ActorOffboarded,
             EventKind::TokenRevoked,

@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use super::given;
 use super::joining::Known;
-use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, patch};
+use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
+use crate::operations::actor::{ACTOR, TEAM};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::{ActorKind, Role};
 use crate::types::event::{Event, EventKind};
@@ -52,7 +53,7 @@ impl Change for Update {
         doc: "Change a person's role, anybody's team or name, or a team's lead.",
         scope: Reach::Full,
         route: patch("/actors/{id}"),
-        about: &[ResourceKind::Actor, ResourceKind::Team],
+        about: &[&ACTOR, &TEAM],
         events: &[EventKind::RoleChanged, EventKind::TeamChanged, EventKind::ActorRenamed, EventKind::LeadChanged],
     };
     const SAYS: &'static str =

@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Change, Draft, Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
+use crate::operations::company::COMPANY;
 use crate::store::delegations::Delegation;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
@@ -46,7 +47,7 @@ impl Change for Tick {
         doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[
             EventKind::TokenExpired,
             EventKind::ApprovalExpired,

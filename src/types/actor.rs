@@ -139,6 +139,16 @@ pub enum KillScope {
     Team(ActorId),
 }
 
+impl KillScope {
+    /// The actor or the team that it stops, if it is one.
+    pub const fn actor(&self) -> Option<&ActorId> {
+        match self {
+            KillScope::Actor(id) | KillScope::Team(id) => Some(id),
+            KillScope::Global | KillScope::Tool(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for KillScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

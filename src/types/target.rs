@@ -1,139 +1,44 @@
-//! What an operation can be about. It names the thing and what of it a policy may look at, so that a decision can be asked
-//! again from the log alone.
+//! What an operation can be about. A target names the thing and what of it a policy may look at, so that a decision can be
+//! asked again from the log alone.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::actor::KillScope;
-use super::change::{ChangeState, ChangeTarget};
 use super::id::ActorId;
-
-/// The Cedar types that can be a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ResourceKind {
-    Company,
-    Actor,
-    Team,
-    Token,
-    Event,
-    KillSwitch,
-    Approval,
-    Change,
-    Delegation,
-    Webhook,
-    BreakGlass,
-}
-
-impl ResourceKind {
-    pub const ALL: &[ResourceKind] = &[
-        ResourceKind::Company,
-        ResourceKind::Actor,
-        ResourceKind::Team,
-        ResourceKind::Token,
-        ResourceKind::Event,
-        ResourceKind::KillSwitch,
-        ResourceKind::Approval,
-        ResourceKind::Change,
-        ResourceKind::Delegation,
-        ResourceKind::Webhook,
-        ResourceKind::BreakGlass,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            ResourceKind::Company => "Company",
-            ResourceKind::Actor => "Actor",
-            ResourceKind::Team => "Team",
-            ResourceKind::Token => "Token",
-            ResourceKind::Event => "Event",
-            ResourceKind::KillSwitch => "KillSwitch",
-            ResourceKind::Approval => "Approval",
-            ResourceKind::Change => "Change",
-            ResourceKind::Delegation => "Delegation",
-            ResourceKind::Webhook => "Webhook",
-            ResourceKind::BreakGlass => "BreakGlass",
-        }
-    }
-}
 
 /// What one call is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", rename_all_fields = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Target {
     Company,
     /// A person, an agent or a team that exists.
     Actor(ActorId),
-    Token {
-        id: String,
-        holder: ActorId,
-    },
-    Event {
-        seq: i64,
-        kind: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        actor: Option<ActorId>,
-        subjects: Vec<ActorId>,
-    },
-    KillSwitch {
-        scope: KillScope,
-        engage: bool,
-    },
-    Approval {
-        id: String,
-        requester: ActorId,
-        operation: String,
-        /// Who may decide it now.
-        approvers: Vec<ActorId>,
-        /// On whose behalf it was asked.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        behalf: Vec<ActorId>,
-        /// Who issued the token that it was asked with, where that is not the requester.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        issuer: Option<ActorId>,
-    },
-    Change {
-        id: String,
-        author: ActorId,
-        to: ChangeTarget,
-        state: ChangeState,
-        /// Somebody else approved exactly this content.
-        reviewed: bool,
-        /// How many others could review it.
-        peers: u32,
-        /// On whose behalf it was proposed.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        behalf: Vec<ActorId>,
-        /// Who issued the token that it was proposed with, where that is not the author.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        issuer: Option<ActorId>,
-        /// Who may decide a request about it that waits.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        approvers: Vec<ActorId>,
-    },
-    Delegation {
-        id: String,
-        giver: ActorId,
-        taker: ActorId,
-        /// All on whose behalf the taker acts.
-        chain: Vec<ActorId>,
-    },
-    Webhook {
-        id: String,
-        owner: ActorId,
-        /// Where it tells things, or would.
-        host: String,
-        /// A kill switch stops its owner.
-        held: bool,
-    },
-    /// A break-glass grant.
-    BreakGlass {
-        id: String,
-        holder: ActorId,
-        /// How many others could review it.
-        peers: u32,
-        /// Who issued the token that it was opened with, where that is not the holder.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        issuer: Option<ActorId>,
-    },
+    /// A thing of any other kind.
+    Thing(Thing),
+}
+
+/// A thing with the facts that its kind declares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thing {
+    /// Its Cedar type in the namespace `Ok`.
+    pub kind: Cow<'static, str>,
+    pub id: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    facts: BTreeMap<Cow<'static, str>, Fact>,
+}
+
+/// One thing that a policy may look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact {
+    /// A person, an agent or a team.
+    Actor(ActorId),
+    Actors(Vec<ActorId>),
+    Text(String),
+    Flag(bool),
+    Number(i64),
 }
 
 impl Target {
@@ -142,14 +47,85 @@ impl Target {
         match self {
             Target::Company => "company".into(),
             Target::Actor(id) => id.to_string(),
-            Target::Token { id, .. }
-            | Target::Approval { id, .. }
-            | Target::Change { id, .. }
-            | Target::Delegation { id, .. }
-            | Target::Webhook { id, .. }
-            | Target::BreakGlass { id, .. } => id.clone(),
-            Target::Event { seq, .. } => format!("event:{seq}"),
-            Target::KillSwitch { scope, .. } => scope.to_string(),
+            Target::Thing(thing) => thing.id.clone(),
+        }
+    }
+
+    /// Whether a fact of it is this person, agent or team, or they are among it.
+    pub fn names(&self, fact: &str, id: &ActorId) -> bool {
+        matches!(self, Target::Thing(thing) if thing.names(fact, id))
+    }
+
+    /// What it is, if it is of this kind.
+    pub fn thing(&self, kind: &str) -> Option<&Thing> {
+        match self {
+            Target::Thing(thing) if thing.kind == kind => Some(thing),
+            Target::Company | Target::Actor(_) | Target::Thing(_) => None,
+        }
+    }
+}
+
+impl From<Thing> for Target {
+    fn from(thing: Thing) -> Target {
+        Target::Thing(thing)
+    }
+}
+
+impl Thing {
+    pub fn new(kind: &'static str, id: impl Into<String>) -> Thing {
+        Thing { kind: kind.into(), id: id.into(), facts: BTreeMap::new() }
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: &'static str, fact: Fact) -> Thing {
+        self.facts.insert(name.into(), fact);
+        self
+    }
+
+    #[must_use]
+    pub fn actor(self, name: &'static str, id: &ActorId) -> Thing {
+        self.with(name, Fact::Actor(id.clone()))
+    }
+
+    /// Nothing where there is nobody.
+    #[must_use]
+    pub fn maybe(self, name: &'static str, id: Option<&ActorId>) -> Thing {
+        match id {
+            Some(id) => self.actor(name, id),
+            None => self,
+        }
+    }
+
+    #[must_use]
+    pub fn actors(self, name: &'static str, ids: impl IntoIterator<Item = ActorId>) -> Thing {
+        self.with(name, Fact::Actors(ids.into_iter().collect()))
+    }
+
+    #[must_use]
+    pub fn text(self, name: &'static str, text: impl Into<String>) -> Thing {
+        self.with(name, Fact::Text(text.into()))
+    }
+
+    #[must_use]
+    pub fn flag(self, name: &'static str, flag: bool) -> Thing {
+        self.with(name, Fact::Flag(flag))
+    }
+
+    #[must_use]
+    pub fn number(self, name: &'static str, number: u32) -> Thing {
+        self.with(name, Fact::Number(number.into()))
+    }
+
+    pub fn fact(&self, name: &str) -> Option<&Fact> {
+        self.facts.get(name)
+    }
+
+    /// Whether a fact is this person, agent or team, or these are among it.
+    pub fn names(&self, name: &str, id: &ActorId) -> bool {
+        match self.fact(name) {
+            Some(Fact::Actor(one)) => one == id,
+            Some(Fact::Actors(all)) => all.contains(id),
+            Some(Fact::Text(_) | Fact::Flag(_) | Fact::Number(_)) | None => false,
         }
     }
 }

@@ -57,7 +57,22 @@ fn what_is_not_there_is_told_with_its_line() {
             "matrix:\n  - {actors: [max], ops: [tick], expect: {allow: [lea], deny: rest}}\n",
             "`lea` is no actor, no operation and no `actor operation` of this matrix",
         ),
-        ("tokens:\n  - {id: tok_a, holder: nob}\n", "`tok_a` is held by `nob`, who is not there"),
+        ("tokens:\n  - {id: tok_a, holder: nob}\n", "`tok_a` names `nob`, who is not there"),
+        ("tokens:\n  - {id: tok_a}\n", "lacks `holder`"),
+        ("tokens:\n  - {id: tok_a, holdr: max}\n", "there is no field `holdr`; there are id, holder"),
+        (
+            "changes:\n  - {id: chg_a, author: max, state: open}\n",
+            "`state` must be one of proposed, in_review, approved, canary, promoted, rolled_back, rejected, superseded, withdrawn",
+        ),
+        ("changes:\n  - {id: chg_a, author: max, peers: -1}\n", "`peers` must be a whole number"),
+        (
+            "approvals:\n  - {id: apr_a, requester: max, operation: tick, approvers: max}\n",
+            "`approvers` must be a list of actors' ids",
+        ),
+        (
+            "token:\n  - {id: tok_a, holder: max}\n",
+            "there is no list `token`; there are teams, actors, delegations, approvals, break_glass, changes, events, tokens, webhooks",
+        ),
     ];
     for (cases, message) in wrong {
         assert_eq!(tested(cases), [message]);

@@ -3,7 +3,7 @@
 use super::Inquiry;
 use crate::gate::operation::{Effect, Entry};
 use crate::gate::rule::{self, Asker};
-use crate::gate::target::Target;
+use crate::gate::target::{Target, Thing};
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::Id;
@@ -23,7 +23,7 @@ impl Inquiry<'_> {
         let Who::Holder(holder) = &self.caller.who else { return None };
         let oneself = Target::Actor(holder.clone());
         // As a grant of theirs would be asked about.
-        let theirs = Target::BreakGlass { id: String::new(), holder: holder.clone(), peers: 0, issuer: None };
+        let theirs = Thing::new("BreakGlass", "").actor("holder", holder).number("peers", 0).into();
         if !self.asker.may("break_glass.list", &theirs) {
             return None;
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Reader;
 use crate::gate::pool;
-use crate::gate::target::Target;
+use crate::gate::target::{Target, Thing};
 use crate::policy::Ruling;
 use crate::policy::approvals::ApprovalRule;
 use crate::store::Position;
@@ -105,15 +105,14 @@ impl Reader<'_> {
 
     /// An approval as the gate sees it.
     pub fn approval_target(&self, approval: &Approval) -> Target {
-        let approvers = self.deciders(approval);
-        Target::Approval {
-            id: approval.id.clone(),
-            requester: approval.actor.clone(),
-            operation: approval.operation.clone(),
-            approvers: approvers.into_iter().collect(),
-            behalf: approval.behalf.clone(),
-            issuer: approval.issuer.clone(),
-        }
+        let deciders = self.deciders(approval);
+        Thing::new("Approval", &approval.id)
+            .actor("requester", &approval.actor)
+            .text("operation", &approval.operation)
+            .actors("approvers", deciders)
+            .actors("behalf", approval.behalf.iter().cloned())
+            .maybe("issuer", approval.issuer.as_ref())
+            .into()
     }
 
     pub fn overdue_approvals(&self, now: Time, limit: usize) -> Result<Vec<String>, Fault> {

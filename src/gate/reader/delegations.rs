@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::Reader;
 use crate::gate::chain;
-use crate::gate::target::Target;
+use crate::gate::target::{Target, Thing};
 use crate::policy::is_own;
 use crate::store::Position;
 use crate::store::delegations::{self, Delegation, Reservation};
+use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
 use crate::types::operations::Operations;
 use crate::types::refusal::Fault;
@@ -43,13 +44,7 @@ impl Reader<'_> {
 
     /// A delegation as the gate sees it.
     pub fn delegation_target(&self, delegation: &Delegation) -> Target {
-        let terms = &delegation.terms;
-        Target::Delegation {
-            id: terms.id.clone(),
-            giver: terms.from.clone(),
-            taker: terms.to.clone(),
-            chain: terms.chain.clone(),
-        }
+        delegation_thing(&delegation.terms).into()
     }
 
     /// How many that an actor gave have not ended.
@@ -104,4 +99,10 @@ impl Reader<'_> {
     pub fn operations_in(&self, scope: &Operations) -> BTreeMap<&str, bool> {
         self.world().policy.operations_in(scope)
     }
+}
+
+/// A delegation as policies see it.
+pub fn delegation_thing(terms: &Terms) -> Thing {
+    let Terms { id, from, to, chain, .. } = terms;
+    Thing::new("Delegation", id).actor("giver", from).actor("taker", to).actors("chain", chain.iter().cloned())
 }

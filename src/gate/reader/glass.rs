@@ -1,7 +1,7 @@
 //! Reading break-glass grants.
 
 use super::Reader;
-use crate::gate::target::Target;
+use crate::gate::target::{Target, Thing};
 use crate::store::Position;
 use crate::store::glass::{self, Glass};
 use crate::types::id::ActorId;
@@ -18,9 +18,11 @@ impl Reader<'_> {
 
     /// A grant as the gate sees it.
     pub fn glass_target(&self, grant: &Glass) -> Target {
-        let (id, holder) = (grant.id.to_string(), grant.holder.clone());
-        let peers = self.peers_of(&holder);
-        Target::BreakGlass { id, holder, peers, issuer: grant.issuer.clone() }
+        Thing::new("BreakGlass", grant.id.as_str())
+            .actor("holder", &grant.holder)
+            .number("peers", self.peers_of(&grant.holder))
+            .maybe("issuer", grant.issuer.as_ref())
+            .into()
     }
 
     /// The oldest grant of a person that nobody has reviewed yet.

@@ -7,7 +7,7 @@ use super::Reader;
 use crate::gate::operation::Spec;
 use crate::gate::rate::{self, Left};
 use crate::gate::rule;
-use crate::gate::target::Target;
+use crate::gate::target::{Target, Thing};
 use crate::gate::trial::Trial;
 use crate::log::read::{self, Filter, Order};
 use crate::policy::{Bundle, Ruling, Snapshot};
@@ -131,17 +131,16 @@ impl Reader<'_> {
 
     /// A change as the gate sees it.
     pub fn change_target(&self, change: &Change) -> Target {
-        Target::Change {
-            id: change.id.clone(),
-            author: change.author.clone(),
-            to: change.target,
-            state: change.state,
-            reviewed: change.is_reviewed(),
-            peers: self.peers_of(&change.author),
-            behalf: change.behalf.clone(),
-            issuer: change.issuer.clone(),
-            approvers: self.deciders_about(&change.id),
-        }
+        Thing::new("Change", change.id.as_str())
+            .actor("author", &change.author)
+            .text("target", change.target.name())
+            .text("state", change.state.name())
+            .flag("reviewed", change.is_reviewed())
+            .number("peers", self.peers_of(&change.author))
+            .actors("behalf", change.behalf.iter().cloned())
+            .actors("approvers", self.deciders_about(&change.id))
+            .maybe("issuer", change.issuer.as_ref())
+            .into()
     }
 
     /// How many admins there are beside this actor and beside who answers for it. Those on whose behalf it is count: none of

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::Reader;
-use crate::gate::target::{ResourceKind, Target, absent, sight};
+use crate::gate::resource::{self, Resource};
+use crate::gate::target::Target;
 use crate::gate::world::Card;
 use crate::gate::{rule, veil};
 use crate::types::caller::Who;
@@ -14,7 +15,9 @@ use crate::types::refusal::Refusal;
 impl<'a> Reader<'a> {
     /// Whether the target exists as far as the caller can tell.
     pub fn sees(&self, target: &Target) -> bool {
-        sight(target)
+        self.world
+            .resources
+            .sight(target)
             .is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
     }
 
@@ -58,8 +61,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Asks what is asked of a thing before it is shown, where there is none.
-    pub fn look_in_vain(&self, about: &[ResourceKind]) {
-        let kind = about.iter().copied().find(|kind| *kind != ResourceKind::Company);
-        self.sees(&absent(kind.unwrap_or(ResourceKind::Company)));
+    pub fn look_in_vain(&self, about: &[&'static Resource]) {
+        self.sees(&resource::absent(about));
     }
 }

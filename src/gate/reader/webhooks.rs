@@ -1,8 +1,8 @@
 //! Webhooks and what is sent to them, as an operation may read them.
 
 use super::Reader;
-use crate::gate::outbox as told;
-use crate::gate::target::Target;
+use crate::gate::resource::Directory as _;
+use crate::gate::target::{Target, Thing};
 use crate::gate::vault::Signed;
 use crate::store::Position;
 use crate::store::outbox::{self, Intent};
@@ -40,12 +40,17 @@ impl Reader<'_> {
 
     /// A webhook as the gate sees it; `host` is where it would be.
     pub fn webhook_target(&self, webhook: &Webhook, host: Option<&str>) -> Target {
-        told::webhook_target(self.world, &webhook.id, &webhook.owner, host.unwrap_or(&webhook.host))
+        self.webhook_at(&webhook.id, &webhook.owner, host.unwrap_or(&webhook.host))
     }
 
     /// One that there is not yet.
     pub fn new_webhook_target(&self, owner: &ActorId, host: &str) -> Target {
-        told::webhook_target(self.world, "new", owner, host)
+        self.webhook_at("new", owner, host)
+    }
+
+    fn webhook_at(&self, id: &str, owner: &ActorId, host: &str) -> Target {
+        let held = self.is_stopped(owner);
+        Thing::new("Webhook", id).actor("owner", owner).text("host", host).flag("held", held).into()
     }
 
     /// What a receiver verifies with. To be shown once.

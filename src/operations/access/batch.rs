@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::recorded::{Decision, Judge, NotUnderstood, Why};
 use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe};
 use crate::gate::operation::Decide;
-use crate::gate::{Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Permit, Reader, Spec, Target, post};
+use crate::operations::company::COMPANY;
 use crate::policy::own::Properties;
 use crate::types::event::{Event, EventKind};
 use crate::types::refusal::{Refusal, Stop};
@@ -80,7 +81,7 @@ impl Decide for Evaluations {
         doc: "Decide up to 1000 questions at once, by the same policies: AuthZEN, about the company's own types.",
         scope: Reach::Full,
         route: post("/access/v1/evaluations").standard().slow(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::AccessDecided],
     };
     type Input = Batch;

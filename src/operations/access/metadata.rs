@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -37,7 +38,7 @@ impl Query for Metadata {
         doc: "Tell where decisions for other programs are asked for: AuthZEN's metadata, at the host that was asked.",
         scope: Reach::READ,
         route: get("/.well-known/authzen-configuration").standard().with_host().open(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = AskedOf;

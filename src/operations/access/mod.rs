@@ -11,7 +11,8 @@ use self::recorded::{Decision, Judge};
 use self::words::bad;
 pub use self::words::{Evaluation, said};
 use crate::gate::operation::Decide;
-use crate::gate::{Entry, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Entry, Permit, Reader, Spec, Target, post};
+use crate::operations::company::COMPANY;
 use crate::types::event::{Event, EventKind};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
@@ -34,7 +35,7 @@ impl Decide for Evaluate {
         doc: "Decide whether a subject may do something to a resource: AuthZEN, about the company's own types.",
         scope: Reach::Full,
         route: post("/access/v1/evaluation").standard(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::AccessDecided],
     };
     type Input = Evaluation;

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::words::{Action, Entity, SHORT, all, bad, maybe, parts, required};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Permit, Query, Reader, Spec, Target, post};
+use crate::operations::company::COMPANY;
 use crate::policy::Snapshot;
 use crate::policy::own::{self, Asker, Parts, Properties, Thing, Wrong};
 use crate::types::refusal::{Refusal, Stop};
@@ -165,7 +166,7 @@ impl Query for Subjects {
         doc: "Find, among the candidates of the request, the subjects that may do something to a resource: AuthZEN.",
         scope: Reach::Full,
         route: post("/access/v1/search/subject").standard().slow(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Search;
@@ -193,7 +194,7 @@ impl Query for Resources {
         doc: "Find, among the candidates of the request, the resources that a subject may do something to: AuthZEN.",
         scope: Reach::Full,
         route: post("/access/v1/search/resource").standard().slow(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Search;
@@ -221,7 +222,7 @@ impl Query for Actions {
         doc: "Find what a subject may do to a resource, among the actions of the company's schema: AuthZEN.",
         scope: Reach::Full,
         route: post("/access/v1/search/action").standard().slow(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Search;

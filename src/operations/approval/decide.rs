@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::APPROVAL;
 use super::find;
 use super::shown::{ShownApproval, is_met, now_is, shown};
-use crate::gate::{Change, Draft, Lane, Permit, Reader, Redeemed, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
 use crate::store::approvals::{Approval, Decided};
 use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
@@ -36,7 +37,7 @@ impl Change for Decide {
         doc: "Approve or reject. The approval that completes it carries the operation out at once.",
         scope: Reach::Full,
         route: post("/approvals/{id}").denied_as(Code::NotApprover).slow_among(Lane::Approvals),
-        about: &[ResourceKind::Approval],
+        about: &[&APPROVAL],
         events: &[EventKind::ApprovalDecided, EventKind::ApprovalUsed, EventKind::ApprovalStale],
     };
     const SAYS: &'static str = "decides {id}: {decision}";

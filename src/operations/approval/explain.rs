@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::APPROVAL;
 use super::shown::{Needed, arguments, needed, now_is};
 use super::{OneApproval, find};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations;
 use crate::policy::{PolicyMeta, Ruling};
 use crate::store::approvals::Approval;
@@ -98,7 +99,7 @@ impl Query for Explain {
         doc: "Explain an approval: what is asked, why, who may decide, and what happens on each outcome.",
         scope: Reach::READ,
         route: get("/approvals/{id}/explain"),
-        about: &[ResourceKind::Approval],
+        about: &[&APPROVAL],
         events: &[],
     };
     type Input = OneApproval;

@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};
 use super::{OneApproval, find};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::store::approvals::{self, Approval};
 use crate::types::approval::ApprovalStatus;
 use crate::types::page::{Page, PageQuery};
@@ -33,7 +35,7 @@ impl Query for List {
         doc: "List the approvals that the caller may see, newest first.",
         scope: Reach::READ,
         route: get("/approvals").listed(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Which;
@@ -49,7 +51,7 @@ impl Query for List {
         let what = format!("approval.list {status} {}", if input.mine { me.as_str() } else { "" });
         let wanted = |approval: &Approval| {
             let target = read.approval_target(approval);
-            let mine = matches!(&target, Target::Approval { approvers, .. } if approvers.contains(&me));
+            let mine = target.names("approvers", &me);
             input.status.is_none_or(|status| status == now_is(approval, read.now()))
                 && (!input.mine || (mine && approval.decisions.iter().all(|decided| decided.by != me)))
                 && read.may("approval.read", &target)
@@ -73,7 +75,7 @@ impl Query for Show {
         doc: "Show one approval: what was asked, who may decide, what was decided.",
         scope: Reach::READ,
         route: get("/approvals/{id}"),
-        about: &[ResourceKind::Approval],
+        about: &[&APPROVAL],
         events: &[],
     };
     type Input = OneApproval;

@@ -6,6 +6,7 @@ mod explain;
 mod list;
 mod notices;
 mod request;
+mod resource;
 mod shown;
 mod withdraw;
 
@@ -18,6 +19,8 @@ use crate::types::refusal::{Refusal, Stop};
 
 pub(super) use notices::due;
 pub(super) use request::open_request;
+
+pub use resource::APPROVAL;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),

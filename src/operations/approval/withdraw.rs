@@ -1,8 +1,9 @@
 //! Taking one's own request back: it will not happen, whoever would still decide.
 
+use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};
 use super::{OneApproval, find};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
 use crate::types::approval::ApprovalStatus;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
@@ -18,7 +19,7 @@ impl Change for Withdraw {
         doc: "Take one's own request back, as long as it has not been carried out.",
         scope: Reach::Full,
         route: delete("/approvals/{id}").stops().denied_as(Code::NotOwner),
-        about: &[ResourceKind::Approval],
+        about: &[&APPROVAL],
         events: &[EventKind::ApprovalCancelled],
     };
     const SAYS: &'static str = "withdraws {id}";

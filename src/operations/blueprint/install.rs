@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::plan::{Plan, plan};
 use super::source::{Asked, Source};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::change::{Proposal, propose};
+use crate::operations::company::COMPANY;
 use crate::operations::joining::Known;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id};
@@ -37,7 +38,7 @@ impl Change for Install {
         doc: "Install a blueprint: its teams, agents and settings at once, its policies as a proposal. What exists is left as it is.",
         scope: Reach::Full,
         route: post("/blueprints").created().slow().large(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[
             EventKind::ActorAdded,
             EventKind::ActorHired,

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::source::Source;
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::Nothing;
+use crate::operations::company::COMPANY;
 use crate::policy::blueprints;
 use crate::types::blueprint::Question;
 use crate::types::refusal::Stop;
@@ -37,7 +38,7 @@ impl Query for List {
         doc: "List the starting companies that come with the program.",
         scope: Reach::READ,
         route: get("/blueprints"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;

@@ -1,7 +1,8 @@
 //! Ending a grant before its time.
 
+use super::BREAK_GLASS;
 use super::{OneGrant, ShownGrant, find, shown};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
 use crate::store::glass::Glass;
 use crate::types::event::{Event, EventKind};
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -16,7 +17,7 @@ impl Change for End {
         doc: "End a break-glass grant at once; it still has to be reviewed.",
         scope: Reach::Full,
         route: delete("/policy/break-glass/{id}").stops().denied_as(Code::NotOwner),
-        about: &[ResourceKind::BreakGlass],
+        about: &[&BREAK_GLASS],
         events: &[EventKind::GlassEnded],
     };
     const SAYS: &'static str = "ends the break-glass grant {id}";

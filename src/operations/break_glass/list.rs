@@ -1,7 +1,9 @@
 //! The grants that a caller may know of.
 
+use super::BREAK_GLASS;
 use super::{ShownGrant, shown};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::store::glass;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::Stop;
@@ -16,7 +18,7 @@ impl Query for List {
         doc: "List break-glass grants, newest first.",
         scope: Reach::READ,
         route: get("/policy/break-glass"),
-        about: &[ResourceKind::Company, ResourceKind::BreakGlass],
+        about: &[&COMPANY, &BREAK_GLASS],
         events: &[],
     };
     type Input = PageQuery;

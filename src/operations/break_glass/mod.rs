@@ -5,6 +5,7 @@
 mod end;
 mod list;
 mod open;
+mod resource;
 mod review;
 
 use schemars::JsonSchema;
@@ -17,6 +18,8 @@ use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::time::Time;
+
+pub use resource::BREAK_GLASS;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ShownGrant, shown};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::operations::actor::ACTOR;
 use crate::operations::{actor, scope};
 use crate::store::actors::Status;
 use crate::store::glass::Glass;
@@ -41,7 +42,7 @@ impl Change for Open {
         doc: "Go on without approval for a short time; whoever is skipped is told, and somebody else reviews it.",
         scope: Reach::Full,
         route: post("/policy/break-glass").created(),
-        about: &[ResourceKind::Actor],
+        about: &[&ACTOR],
         events: &[EventKind::GlassBroken],
     };
     const SAYS: &'static str = "breaks the glass for {scope}";

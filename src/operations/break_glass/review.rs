@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::BREAK_GLASS;
 use super::{ShownGrant, find, shown};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::glass::{Glass, GlassReview};
 use crate::types::event::{Event, EventKind};
 use crate::types::glass::GlassVerdict;
@@ -31,7 +32,7 @@ impl Change for Review {
         doc: "Say whether a break-glass grant and its uses were justified. It ends the grant, if it has not ended.",
         scope: Reach::Full,
         route: post("/policy/break-glass/{id}/review").denied_as(Code::NotApprover),
-        about: &[ResourceKind::BreakGlass],
+        about: &[&BREAK_GLASS],
         events: &[EventKind::GlassReviewed],
     };
     const SAYS: &'static str = "reviews the break-glass grant {id}: {verdict}";

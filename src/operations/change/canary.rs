@@ -4,8 +4,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::CHANGE;
 use super::{ShownChange, counted, find, find_open, is_tested};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::audit::may_read_all;
 use crate::policy::Bundle;
 use crate::types::change::ChangeState;
@@ -36,7 +37,7 @@ impl Change for Canary {
         doc: "Try a change beside what is in force, on a share of the traffic. No answer is changed by it.",
         scope: Reach::Full,
         route: post("/changes/{id}/canary").slow(),
-        about: &[ResourceKind::Change],
+        about: &[&CHANGE],
         events: &[EventKind::CanaryStarted],
     };
     const SAYS: &'static str = "tries {id} on {percent} % of the decisions";

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use super::CHANGE;
 use super::{OneChange, ShownChange, counted, find, find_open};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, fixture, impact, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, fixture, impact, post};
 use crate::operations::policy::compare::Both;
 use crate::policy::Bundle;
 use crate::policy::testing::Run;
@@ -30,7 +31,7 @@ impl Change for Evals {
         doc: "Put a change to its tests. It cannot come into force before they pass.",
         scope: Reach::Full,
         route: post("/changes/{id}/evals").slow(),
-        about: &[ResourceKind::Change],
+        about: &[&CHANGE],
         events: &[EventKind::EvalsRun],
     };
     const SAYS: &'static str = "runs the tests of {id}";

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::CHANGE;
 use super::{OneChange, ShownChange, find};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::operations::policy::compare::Both;
 use crate::operations::policy::{PolicyVersion, may_export};
 use crate::policy::Bundle;
@@ -41,7 +43,7 @@ impl Query for List {
         doc: "List the changes that the caller may see, newest first.",
         scope: READS,
         route: get("/changes").listed(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Which;
@@ -91,10 +93,7 @@ pub enum Diff {}
 /// What differs shows what is in force: to whoever may read that, and to whoever decides about the change. That somebody
 /// wrote the other side of it is not enough.
 fn shows_policies(change: &Change, read: &Reader<'_>) -> bool {
-    let decides = match read.change_target(change) {
-        Target::Change { approvers, .. } => approvers.contains(&read.caller().actor()),
-        _ => false,
-    };
+    let decides = read.change_target(change).names("approvers", &read.caller().actor());
     decides || may_export(read)
 }
 
@@ -104,7 +103,7 @@ impl Query for Diff {
         doc: "Show a change, and what it would change.",
         scope: READS,
         route: get("/changes/{id}/diff").slow(),
-        about: &[ResourceKind::Change],
+        about: &[&CHANGE],
         events: &[],
     };
     type Input = OneChange;

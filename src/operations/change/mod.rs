@@ -8,6 +8,7 @@ mod list;
 mod promote;
 mod propose;
 mod reject;
+mod resource;
 mod review;
 mod shown;
 
@@ -24,6 +25,8 @@ pub use evals::{prepare as prepare_evals, put_to_tests};
 pub use promote::{is_tested, promote};
 pub use propose::{Proposal, compiled, propose};
 pub use shown::ShownChange;
+
+pub use resource::CHANGE;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),

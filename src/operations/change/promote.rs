@@ -1,8 +1,9 @@
 //! Promoting: a change comes into force, whole and at once, if what it was made from still is.
 
+use super::CHANGE;
 use super::propose::moved;
 use super::{OneChange, ShownChange, find, find_open};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::policy::Bundle;
 use crate::store::changes;
 use crate::types::change::{ChangeState, EvalStatus};
@@ -20,7 +21,7 @@ impl Change for Promote {
         doc: "Bring a change into force. Its tests must have passed, and the version that it was made from be in force.",
         scope: Reach::Full,
         route: post("/changes/{id}/promote").slow(),
-        about: &[ResourceKind::Change],
+        about: &[&CHANGE],
         events: &[EventKind::ChangePromoted, EventKind::PolicyApplied],
     };
     const SAYS: &'static str = "puts {id} into force";

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ShownChange, note};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::operations::company::COMPANY;
 use crate::policy::bundle::problems;
 use crate::policy::{Bundle, Finding, Snapshot};
 use crate::store::changes;
@@ -61,7 +62,7 @@ impl Change for Propose {
         doc: "Propose a change. Nothing comes into force by it.",
         scope: Reach::Scopes(&[Scope::Changes]),
         route: post("/changes").created().slow().large(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::ChangeProposed],
     };
     const SAYS: &'static str = "proposes a change of the target {target}";

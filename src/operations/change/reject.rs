@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::types::change::ChangeState;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
@@ -29,7 +30,7 @@ impl Change for Reject {
         doc: "Reject a change; its author takes it back by this.",
         scope: Reach::Scopes(&[Scope::Changes, Scope::Policy]),
         route: post("/changes/{id}/reject").stops().denied_as(Code::NotOwner),
-        about: &[ResourceKind::Change],
+        about: &[&CHANGE],
         events: &[EventKind::ChangeRejected],
     };
     const SAYS: &'static str = "rejects {id}";

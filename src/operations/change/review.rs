@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::changes;
 use crate::types::change::{ChangeState, ReviewVerdict};
 use crate::types::event::{Event, EventKind};
@@ -32,7 +33,7 @@ impl Change for Review {
         doc: "Review a change: approve it, or request something else. Nobody reviews their own.",
         scope: Reach::Full,
         route: post("/changes/{id}/review").denied_as(Code::NotApprover),
-        about: &[ResourceKind::Change],
+        about: &[&CHANGE],
         events: &[EventKind::ChangeReviewed],
     };
     const SAYS: &'static str = "reviews {id}: {verdict}";

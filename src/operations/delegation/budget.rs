@@ -4,8 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DELEGATION;
 use super::find;
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::types::delegation::{DelegationStatus, MOST_CENTS};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{Id, Kind};
@@ -44,7 +45,7 @@ impl Change for Reserve {
         doc: "Set a part of a delegation's budget aside, before it is spent.",
         scope: Reach::Full,
         route: post("/delegations/{id}/reservations").created().denied_as(Code::NotOwner),
-        about: &[ResourceKind::Delegation],
+        about: &[&DELEGATION],
         events: &[EventKind::BudgetReserved],
     };
     const SAYS: &'static str = "reserves {cents} cents of {id}";
@@ -119,7 +120,7 @@ impl Change for Settle {
         doc: "Say what something came to for which a part of the budget was set aside; also after the delegation has ended.",
         scope: Reach::Full,
         route: post("/delegations/{id}/reservations/{reservation}/settle").denied_as(Code::NotOwner),
-        about: &[ResourceKind::Delegation],
+        about: &[&DELEGATION],
         events: &[EventKind::BudgetSettled],
     };
     const SAYS: &'static str = "settles {reservation} of {id} at {cents} cents";

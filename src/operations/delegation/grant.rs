@@ -7,8 +7,10 @@ use serde::Deserialize;
 
 use super::narrow::{Above, narrower};
 use super::shown::{ShownDelegation, shown};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations;
+use crate::operations::actor::ACTOR;
+use crate::operations::company::COMPANY;
 use crate::operations::scope;
 use crate::operations::token::span;
 use crate::policy::Ruling;
@@ -57,7 +59,7 @@ impl Change for Grant {
         doc: "Let a person or an agent act on the caller's behalf, as far as both may. Under a delegation, it is handed on.",
         scope: Reach::Full,
         route: post("/delegations").created(),
-        about: &[ResourceKind::Actor],
+        about: &[&ACTOR],
         events: &[EventKind::DelegationGranted],
     };
     const SAYS: &'static str = "lets {to} {authority} on their behalf[ for {scope}][ with {budget_cents} cents]";
@@ -187,7 +189,7 @@ fn gives_nothing(terms: &Terms, read: &Reader<'_>) -> bool {
         held.iter().filter(|(name, changes)| terms.authority.admits(name, **changes)).map(|(name, _)| *name).collect();
     let refused = |name: &str| {
         let entry = operations::ALL.iter().find(|entry| entry.spec.name == name);
-        entry.is_some_and(|entry| entry.spec.about == [ResourceKind::Company])
+        entry.is_some_and(|entry| entry.spec.about == [&COMPANY])
             && matches!(read.ruling(read.caller(), name, &Target::Company), Ruling::Deny { .. })
     };
     given.into_iter().all(refused)

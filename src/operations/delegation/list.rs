@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::DELEGATION;
 use super::shown::{ShownDelegation, shown};
 use super::{OneDelegation, find};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::store::delegations::{self, Delegation};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
@@ -31,7 +33,7 @@ impl Query for List {
         doc: "List the delegations that the caller may see, newest first.",
         scope: Reach::READ,
         route: get("/delegations").listed(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Which;
@@ -64,7 +66,7 @@ impl Query for Show {
         doc: "Show one delegation: what was given, by whom, and what is left of its budget.",
         scope: Reach::READ,
         route: get("/delegations/{id}"),
-        about: &[ResourceKind::Delegation],
+        about: &[&DELEGATION],
         events: &[],
     };
     type Input = OneDelegation;

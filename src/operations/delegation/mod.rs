@@ -5,6 +5,7 @@ mod budget;
 mod grant;
 mod list;
 mod narrow;
+mod resource;
 mod revoke;
 mod shown;
 
@@ -16,6 +17,8 @@ use crate::store::delegations::Delegation;
 use crate::types::refusal::{Refusal, Stop};
 
 pub(super) use revoke::end_all_of;
+
+pub use resource::DELEGATION;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::DELEGATION;
 use super::{OneDelegation, find};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
 use crate::store::delegations::Delegation;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id};
@@ -29,7 +30,7 @@ impl Change for Revoke {
         doc: "Take a delegation back, or give it back. What was handed on of it ends with it. Revoking it again changes nothing.",
         scope: Reach::Full,
         route: delete("/delegations/{id}").stops().denied_as(Code::NotOwner),
-        about: &[ResourceKind::Delegation],
+        about: &[&DELEGATION],
         events: &[EventKind::DelegationRevoked],
     };
     const SAYS: &'static str = "revokes {id}";

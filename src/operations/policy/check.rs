@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::world::Card;
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, fixture, post};
+use crate::gate::{Permit, Query, Reader, Spec, Target, fixture, post};
+use crate::operations::company::COMPANY;
 use crate::policy::bundle::problems;
 use crate::policy::check::{Directory, Options, Person};
 use crate::policy::{Bundle, Finding};
@@ -86,7 +87,7 @@ impl Query for Check {
         doc: "Check policies and run their tests. Nothing is applied.",
         scope: Reach::Scopes(&[Scope::Policy]),
         route: post("/policy/check").slow().large(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Files;

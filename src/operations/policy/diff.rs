@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::compare::Both;
 use super::explained::PolicyVersion;
 use super::in_force::may_export;
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, impact, post};
+use crate::gate::{Permit, Query, Reader, Spec, Target, impact, post};
 use crate::operations::audit::may_read_all;
+use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
 use crate::policy::diff::{Budgets, Groups, Impact, Over, Semantic, TextDiff};
 use crate::types::caller::Who;
@@ -64,7 +65,7 @@ impl Query for Diff {
         doc: "Tell what policies would change: texts, answers, and the decisions of the log. Nothing is applied.",
         scope: Reach::Scopes(&[Scope::Policy]),
         route: post("/policy/diff").slow().large(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Candidate;

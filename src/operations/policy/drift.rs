@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::compare::Both;
 use super::in_force::may_export;
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::Nothing;
+use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
 use crate::policy::diff::{Pair, Shift, TextDiff};
 use crate::types::refusal::Stop;
@@ -54,7 +55,7 @@ impl Query for ShowDrift {
         doc: "Tell whether what is in force is what the repository declared last.",
         scope: Reach::READ,
         route: get("/policy/drift").slow(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;

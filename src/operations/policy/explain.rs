@@ -9,9 +9,10 @@ use super::explained::{
 };
 use super::moment::Moment;
 use super::question::{About, answer, caller, entry, sees_policies, target, under};
-use crate::gate::{Entry, Inquiry, Permit, Query, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;
 use crate::operations::access::{self, Evaluation};
+use crate::operations::actor::ACTOR;
 use crate::policy::{Eyes, Ruling};
 use crate::store::actors::Status;
 use crate::types::caller::Caller;
@@ -75,7 +76,7 @@ impl Query for Explain {
         doc: "Explain what the gate would answer, and why. Nothing is done.",
         scope: Reach::Full,
         route: post("/policy/explain").slow(),
-        about: &[ResourceKind::Actor],
+        about: &[&ACTOR],
         events: &[],
     };
     type Input = Question;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::Nothing;
+use crate::operations::company::COMPANY;
 use crate::store::policies as store;
 use crate::types::change::SourceKind;
 use crate::types::id::ActorId;
@@ -66,7 +67,7 @@ impl Query for Show {
         doc: "Show which policies are in force, and where they come from.",
         scope: Reach::READ,
         route: get("/policy"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;
@@ -116,7 +117,7 @@ impl Query for Export {
         doc: "Export the files in force, and the schema that they are checked against.",
         scope: Reach::READ,
         route: get("/policy/export"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Nothing;
@@ -190,7 +191,7 @@ impl Query for Applied {
         doc: "Tell which version of the policies was applied last, by whom, with which change; and those before it.",
         scope: Reach::Scopes(&[Scope::Read, Scope::Policy]),
         route: get("/policy/applied"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = WhichApplied;

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::from_approvals;
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::change::{
     Proposal, ShownChange, compiled, is_tested, prepare_evals, promote, propose, put_to_tests,
 };
+use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
 use crate::types::change::SourceKind;
 use crate::types::event::EventKind;
@@ -44,7 +45,7 @@ impl Change for Propose {
         doc: "Propose policies, an earlier version of them, or the rule behind approvals. It comes into force at once only where the source says `auto`, and the policy permits it.",
         scope: Reach::Scopes(&[Scope::Policy]),
         route: post("/policy/proposals").created().slow().large(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::ChangeProposed, EventKind::EvalsRun, EventKind::ChangePromoted, EventKind::PolicyApplied],
     };
     const SAYS: &'static str =

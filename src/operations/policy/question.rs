@@ -5,9 +5,10 @@ use std::str::FromStr as _;
 
 use serde_json::Value;
 
-use crate::gate::{Entry, Inquiry, Reader, ResourceKind, Target};
+use crate::gate::{Entry, Inquiry, Reader, Target};
 use crate::operations;
-use crate::operations::event;
+use crate::operations::actor::ACTOR;
+use crate::operations::company::COMPANY;
 use crate::policy::Ruling;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
@@ -67,17 +68,18 @@ pub(super) fn target(
             call.target(&then.acting_as(caller))
         }
         About::Id(id) => named(id, entry, caller, then),
-        About::Nothing if entry.spec.about.contains(&ResourceKind::Company) => Ok(Target::Company),
-        About::Nothing if entry.spec.about.contains(&ResourceKind::Actor) => {
-            named(caller.actor().as_str(), entry, caller, then)
-        }
+        About::Nothing if entry.spec.about.contains(&&COMPANY) => Ok(Target::Company),
+        About::Nothing if entry.spec.about.contains(&&ACTOR) => named(caller.actor().as_str(), entry, caller, then),
         About::Nothing => {
             let message = format!("name what {} is about: {}", entry.spec.name, kinds(entry));
             return Err(Refusal::field("target", message).into());
         }
     };
     let target = found.inspect_err(|_| read.look_in_vain(entry.spec.about))?;
-    if let Target::KillSwitch { scope: KillScope::Actor(id) | KillScope::Team(id), .. } = &target {
+    if let Some(switch) = target.thing("KillSwitch")
+        && let Ok(scope) = KillScope::from_str(&switch.id)
+        && let Some(id) = scope.actor()
+    {
         read.known(id)?;
     }
     if read.sees(&target) {
@@ -95,63 +97,23 @@ fn none(id: &str, entry: &Entry) -> Refusal {
 }
 
 fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<Target, Stop> {
-    let about = |kind| entry.spec.about.contains(&kind);
-    if about(ResourceKind::Company) && id == "company" {
-        return Ok(Target::Company);
+    let read = read.acting_as(caller);
+    for noun in entry.spec.about {
+        if let Some(target) = (noun.find)(id, &read)? {
+            return Ok(target);
+        }
     }
-    if about(ResourceKind::KillSwitch)
-        && let Ok(scope) = KillScope::from_str(id)
-    {
-        return Ok(Target::KillSwitch { scope, engage: true });
+    // Somebody who is not there is not found, as they are wherever they are named.
+    let somebody = ActorId::from_str(id).ok().map(Target::Actor);
+    match somebody.filter(|target| entry.spec.about.iter().any(|noun| noun.has(target))) {
+        Some(_) => Err(Refusal::not_found().into()),
+        None => Err(none(id, entry).into()),
     }
-    if about(ResourceKind::Token)
-        && let Some(token) = read.token(id)?.filter(|token| token.created_at <= read.now())
-    {
-        return Ok(Target::Token { id: token.id, holder: token.holder });
-    }
-    if about(ResourceKind::Approval)
-        && let Some(approval) = read.approval(id)?.filter(|approval| approval.created_at <= read.now())
-    {
-        return Ok(read.approval_target(&approval));
-    }
-    if about(ResourceKind::Delegation)
-        && let Some(delegation) = read.delegation(id)?.filter(|delegation| delegation.created_at <= read.now())
-    {
-        return Ok(read.delegation_target(&delegation));
-    }
-    if about(ResourceKind::Webhook)
-        && let Some(webhook) = read.webhook(id)?.filter(|webhook| webhook.created_at <= read.now())
-    {
-        return Ok(read.webhook_target(&webhook, None));
-    }
-    if about(ResourceKind::BreakGlass)
-        && let Some(grant) = read.glass(id)?.filter(|grant| grant.created_at <= read.now())
-    {
-        return Ok(read.glass_target(&grant));
-    }
-    if about(ResourceKind::Change)
-        && let Some(change) = read.change(id)?.filter(|change| change.created_at <= read.now())
-    {
-        return Ok(read.change_target(&change));
-    }
-    if about(ResourceKind::Event)
-        && let Ok(seq) = id.strip_prefix("event:").unwrap_or(id).parse()
-        && let Some(event) = read.event(seq)?.filter(|event| event.at <= read.now())
-    {
-        return Ok(event::as_target(&event, &read.acting_as(caller))?);
-    }
-    if let Ok(actor) = ActorId::from_str(id)
-        && about(if actor.is_team() { ResourceKind::Team } else { ResourceKind::Actor })
-    {
-        read.actor(&actor)?;
-        return Ok(Target::Actor(actor));
-    }
-    Err(none(id, entry).into())
 }
 
 /// `Company or Team`
 fn kinds(entry: &Entry) -> String {
-    let kinds: Vec<&str> = entry.spec.about.iter().map(|kind| kind.name()).collect();
+    let kinds: Vec<&str> = entry.spec.about.iter().map(|noun| noun.name).collect();
     kinds.join(" or ")
 }
 

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::in_force::Source;
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, put};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, put};
+use crate::operations::company::COMPANY;
 use crate::types::change::SourceKind;
 use crate::types::event::{Event, EventKind};
 use crate::types::refusal::{Refusal, Stop};
@@ -34,7 +35,7 @@ impl Change for SetSource {
         doc: "Say where the company keeps its policies. Nothing is fetched: the repository's CI proposes.",
         scope: Reach::Full,
         route: put("/policy/source"),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::PolicySourceChanged],
     };
     const SAYS: &'static str = "sets the source of the policies to {kind}";

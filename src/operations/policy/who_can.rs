@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::explained::ShownPolicy;
 use super::question::{About, answer, caller, entry, target};
-use crate::gate::{Entry, Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::policy::Ruling;
 use crate::store::Position;
 use crate::store::actors::{self, Actor, Status};
@@ -52,7 +53,7 @@ impl Query for WhoCan {
         doc: "List who may perform an operation on a target, with or without approval: of those whose decisions the caller may have explained.",
         scope: Reach::READ,
         route: get("/policy/who-can").slow(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = Wanted;
@@ -87,7 +88,7 @@ impl Query for WhoCan {
 fn wanted(input: &Wanted, entry: &'static Entry, read: &Reader<'_>) -> Result<Target, Stop> {
     let about = match &input.target {
         Some(id) => About::Id(id),
-        None if entry.spec.about.contains(&ResourceKind::Company) => About::Nothing,
+        None if entry.spec.about.contains(&&COMPANY) => About::Nothing,
         None => return Err(Refusal::field("target", format!("name what {} is about", entry.spec.name)).into()),
     };
     // Of an event, what it is to nobody in particular.

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::WEBHOOK;
 use super::shown::{ShownWebhook, shown};
 use super::{MOST, host, problems};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::webhooks::Webhook;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Kind};
@@ -60,7 +61,7 @@ impl Change for Create {
         doc: "Name a place outside that is told of some things. The secret that its messages are signed with is shown this once.",
         scope: Reach::Full,
         route: post("/v1/webhooks").from_root().created().secret("secret"),
-        about: &[ResourceKind::Webhook],
+        about: &[&WEBHOOK],
         events: &[EventKind::WebhookCreated],
     };
     const SAYS: &'static str = "creates a webhook for {events}";

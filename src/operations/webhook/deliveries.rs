@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::WEBHOOK;
 use super::shown::{ShownDelivery, delivery};
 use super::{OneWebhook, find, target};
-use crate::gate::{Change, Draft, Permit, Query, Reader, ResourceKind, Spec, Target, get, post};
+use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use crate::store::outbox::{self, Intent};
 use crate::store::webhooks::Webhook;
 use crate::types::event::{Event, EventKind};
@@ -39,7 +40,7 @@ impl Change for Test {
         doc: "Send a `webhook.test` message, to see whether it arrives; its deliveries tell.",
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/test").from_root(),
-        about: &[ResourceKind::Webhook],
+        about: &[&WEBHOOK],
         events: &[EventKind::WebhookTested],
     };
     const SAYS: &'static str = "tests the webhook {id}";
@@ -74,7 +75,7 @@ impl Query for Deliveries {
         doc: "List what was or is to be sent to a webhook, newest first: what is pending, and the last 1000 that ended.",
         scope: Reach::Full,
         route: get("/v1/webhooks/{id}/deliveries").from_root(),
-        about: &[ResourceKind::Webhook],
+        about: &[&WEBHOOK],
         events: &[],
     };
     type Input = Which;
@@ -113,7 +114,7 @@ impl Change for Redeliver {
         doc: "Send a message once more, at once, under the same id.",
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/deliveries/{message}/redeliver").from_root(),
-        about: &[ResourceKind::Webhook],
+        about: &[&WEBHOOK],
         events: &[EventKind::DeliveryRequeued],
     };
     const SAYS: &'static str = "redelivers {message} of the webhook {id}";

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::WEBHOOK;
 use crate::gate::vault::Signed;
-use crate::gate::{Permit, Query, Reader, ResourceKind, Route, Spec, Target};
+use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
+use crate::operations::company::COMPANY;
 use crate::store::outbox::Intent;
 use crate::store::webhooks::Webhook;
 use crate::types::refusal::Stop;
@@ -56,7 +58,7 @@ impl Query for Dispatch {
         doc: "Give the messages that are to be sent now, at most one for each webhook. The server asks itself, about each webhook.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
-        about: &[ResourceKind::Company, ResourceKind::Webhook],
+        about: &[&COMPANY, &WEBHOOK],
         events: &[],
     };
     type Input = Free;

@@ -1,8 +1,10 @@
 //! Finding and showing webhooks. Never their secrets.
 
+use super::WEBHOOK;
 use super::shown::{ShownWebhook, whole};
 use super::{OneWebhook, find, target};
-use crate::gate::{Permit, Query, Reader, ResourceKind, Spec, Target, get};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
 use crate::store::webhooks::{self, Webhook};
 use crate::types::page::{ListQuery, Listed};
 use crate::types::refusal::Stop;
@@ -17,7 +19,7 @@ impl Query for List {
         doc: "List the webhooks that the caller may see, newest first.",
         scope: Reach::Full,
         route: get("/v1/webhooks").from_root(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[],
     };
     type Input = ListQuery;
@@ -50,7 +52,7 @@ impl Query for Show {
         doc: "Show one webhook: what it is told of, and what came of the last attempt.",
         scope: Reach::Full,
         route: get("/v1/webhooks/{id}").from_root().by_server(),
-        about: &[ResourceKind::Webhook],
+        about: &[&WEBHOOK],
         events: &[],
     };
     type Input = OneWebhook;

@@ -7,6 +7,7 @@ mod deliveries;
 mod dispatch;
 mod leaving;
 mod list;
+mod resource;
 mod settle;
 mod shown;
 mod update;
@@ -26,6 +27,8 @@ use crate::types::refusal::{Refusal, Stop};
 
 pub use dispatch::{Due, Message};
 pub(super) use leaving::hand_on;
+
+pub use resource::WEBHOOK;
 
 pub const ALL: &[Entry] = &[
     Entry::change::<create::Create>(),

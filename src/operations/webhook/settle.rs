@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::disabled;
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Route, Spec, Target};
+use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use crate::operations::company::COMPANY;
 use crate::store::outbox::Intent;
 use crate::store::webhooks::Webhook;
 use crate::types::event::{Event, EventKind};
@@ -54,7 +55,7 @@ impl Change for Settle {
         doc: "Record what came of an attempt to deliver a message. The server does so itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
-        about: &[ResourceKind::Company],
+        about: &[&COMPANY],
         events: &[EventKind::DeliveryAttempted, EventKind::WebhookDisabled],
     };
     const SAYS: &'static str = "records what came of {id}";

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::WEBHOOK;
 use super::shown::{ShownWebhook, whole};
 use super::{OneWebhook, find, host, problems, target, updated};
-use crate::gate::{Change, Draft, Permit, Reader, ResourceKind, Spec, Target, delete, patch, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete, patch, post};
 use crate::store::webhooks::Webhook;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id};
@@ -51,7 +52,7 @@ impl Change for Update {
         doc: "Change what a webhook is told and where, or switch it on or off. The policies are asked about the new host.",
         scope: Reach::Full,
         route: patch("/v1/webhooks/{id}").from_root(),
-        about: &[ResourceKind::Webhook],
+        about: &[&WEBHOOK],
         events: &[EventKind::WebhookUpdated],
     };
     const SAYS: &'static str = "changes the webhook {id}";
@@ -109,7 +110,7 @@ impl Change for Delete {
         doc: "Delete a webhook. What was not delivered yet is not sent any more.",
         scope: Reach::Full,
         route: delete("/v1/webhooks/{id}").stops().from_root(),
-        about: &[ResourceKind::Webhook],
+        about: &[&WEBHOOK],
         events: &[EventKind::WebhookDeleted],
     };
     const SAYS: &'static str = "deletes the webhook {id}";
@@ -146,7 +147,7 @@ impl Change for Rotate {
         doc: "Give a webhook another secret, which is shown this once. For a day, the one before it signs too.",
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/rotate").from_root().secret("secret"),
-        about: &[ResourceKind::Webhook],
+        about: &[&WEBHOOK],
         events: &[EventKind::WebhookRotated],
     };
     const SAYS: &'static str = "rotates the secret of the webhook {id}";

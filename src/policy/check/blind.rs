@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::policy::approvals::{FILE, Pool, Whose};
 use crate::policy::engine::Effect;
 use crate::policy::finding::code;
-use crate::policy::testing::{Approval, Around, Case, Change, Fixture, Member, Stage, Team, parse};
+use crate::policy::testing::{Around, Case, Fixture, Member, Row, Stage, Team, parse};
 use crate::policy::{Finding, Snapshot, yaml};
 use crate::types::actor::{ActorKind, Role};
 use crate::types::id::ActorId;
@@ -54,7 +54,7 @@ fn asking<'a>(snapshot: &'a Snapshot, kind: &str) -> Vec<&'a str> {
 fn scene(pool: &Pool) -> Option<Fixture> {
     let id = |text: &str| text.parse::<ActorId>().ok();
     let (approver, author) = (id("approver")?, id("author")?);
-    let mut fixture = parse("scene.yaml", "now: 2026-01-05T12:00:00Z\n").ok()?.fixture;
+    let mut fixture = parse("scene.yaml", "now: 2026-01-05T12:00:00Z\n", &|_| Ok(())).ok()?.fixture;
     let leads = pool.lead == Some(Whose::Requester);
     let home = id("team:home")?;
     let team = pool.team.clone();
@@ -71,17 +71,11 @@ fn scene(pool: &Pool) -> Option<Fixture> {
     let usual = if leads { Role::Lead } else { Role::Member };
     fixture.actors.push(member(approver.clone(), pool.role.unwrap_or(usual), team));
     fixture.actors.push(member(author.clone(), Role::Steward, Some(home)));
-    let (operation, approvers, behalf) = ("change.promote".to_owned(), vec![approver], Vec::new());
-    fixture.approvals.push(Approval {
-        id: "apr_1".into(),
-        requester: author.clone(),
-        operation,
-        approvers: approvers.clone(),
-        behalf: behalf.clone(),
-        issuer: None,
-    });
-    let (id, target, state, reviewed, peers, issuer) = ("chg_1".into(), None, None, true, 2, None);
-    fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf, issuer, approvers });
+    let (request, change) = (Row::new("approvals", "apr_1"), Row::new("changes", "chg_1"));
+    let request = request.with("requester", &author).with("operation", "change.promote");
+    fixture.rows.push(request.with("approvers", [&approver]));
+    let change = change.with("author", &author).with("reviewed", true).with("peers", 2);
+    fixture.rows.push(change.with("approvers", [&approver]));
     Some(fixture)
 }
 

@@ -6,9 +6,7 @@ use std::str::FromStr as _;
 use serde_json::Value;
 
 use crate::policy::engine::{Looks, Named};
-use crate::policy::testing::{
-    Approval, Around, BreakGlass, Change, Event, Fixture, Member, Team, Token, Way, Webhook, parse,
-};
+use crate::policy::testing::{Around, Fixture, Member, Row, Team, Way, parse};
 use crate::types::actor::{KillScope, Role};
 use crate::types::change::ChangeState;
 use crate::types::id::ActorId;
@@ -30,7 +28,7 @@ pub(super) struct Scene {
 
 /// The companies to ask in: one, and one more for each role that the actors whom policies name could have.
 pub(super) fn scenes(named: &Named) -> Vec<Scene> {
-    let Ok(base) = parse("company.yaml", COMPANY) else { return Vec::new() };
+    let Ok(base) = parse("company.yaml", COMPANY, &|_| Ok(())) else { return Vec::new() };
     let mut base = base.fixture;
     let teams: Vec<ActorId> = ids(named, "Ok::Team").filter(ActorId::is_team).take(MOST).collect();
     teams.iter().enumerate().for_each(|(number, team)| add_team(&mut base, number, team));
@@ -87,66 +85,69 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
     let everybody: Vec<ActorId> =
         fixture.actors.iter().filter(|row| !row.offboarded).map(|row| row.id.clone()).collect();
     let id = |text: &str| ActorId::from_str(text).ok();
-    for holder in &everybody {
-        fixture.tokens.push(Token { id: format!("tok_{holder}"), holder: holder.clone() });
-    }
-    let strange = |kind| named.entities.iter().filter(move |(of, _)| of == kind).take(MOST).map(|(_, id)| id.clone());
     let max = id("max");
-    let ana = id("ana");
-    fixture
-        .tokens
-        .extend(strange("Ok::Token").zip(max.iter().cycle()).map(|(id, max)| Token { id, holder: max.clone() }));
-
+    let tokens = everybody.iter().map(|holder| (format!("tok_{holder}"), holder));
+    let strange = named.entities.iter().filter(|(of, _)| of == "Ok::Token").take(MOST);
+    let strange = strange.zip(max.iter().cycle()).map(|((_, id), max)| (id.clone(), max));
+    let token = |(id, holder): (String, &ActorId)| Row::new("tokens", id).with("holder", holder);
+    fixture.rows.extend(tokens.chain(strange).map(token));
     propose(fixture, &everybody);
-    for holder in &everybody {
-        let issuer = ana.clone().filter(|ana| ana != holder);
-        let grant = |what: &str, peers: u32, issuer: Option<ActorId>| BreakGlass {
-            id: format!("bgl_{what}.{holder}"),
-            holder: holder.clone(),
-            peers,
-            issuer,
+    break_glass(fixture, &everybody);
+    let hosts = named.texts.iter().map(String::as_str).filter(|text| text.contains('.'));
+    let hosts: Vec<&str> = ["hooks.example.com"].into_iter().chain(hosts).take(MOST).collect();
+    for owner in ["ana", "max"] {
+        let hosts = hosts.iter().enumerate();
+        let row = |(number, host)| {
+            Row::new("webhooks", format!("whk_{owner}{number}")).with("owner", owner).with("host", host)
         };
-        fixture.break_glass.push(grant("own", 2, None));
-        fixture
-            .break_glass
-            .extend([("issued", 2), ("alone", 1)].map(|(what, peers)| grant(what, peers, issuer.clone())));
-    }
-    let hosts = || {
-        ["hooks.example.com"]
-            .into_iter()
-            .chain(named.texts.iter().map(String::as_str).filter(|text| text.contains('.')))
-    };
-    for (owner, (number, host)) in
-        ["ana", "max"].into_iter().flat_map(|owner| hosts().take(MOST).enumerate().map(move |host| (owner, host)))
-    {
-        let row = id(owner).map(|owner| Webhook { id: format!("whk_{owner}{number}"), owner, host: host.to_owned() });
-        fixture.webhooks.extend(row);
+        fixture.rows.extend(hosts.map(row));
     }
     let texts = || named.texts.iter().filter(|text| !text.is_empty()).take(MOST).map(String::as_str);
-    for kind in ["token_issued"].into_iter().chain(texts()) {
-        let rows = [("max", "max"), ("ana", "pia"), ("bot", "bot"), ("lea", "max"), ("", "")];
-        for (actor, subject) in rows {
-            let number = i64::try_from(fixture.events.len()).unwrap_or(0) + 1;
-            let subjects = id(subject).into_iter().collect();
-            fixture.events.push(Event { id: number, kind: kind.to_owned(), actor: id(actor), subjects });
+    for (number, kind) in ["token_issued"].into_iter().chain(texts()).enumerate() {
+        for (count, (actor, subjects)) in
+            [("max", ["max"].as_slice()), ("ana", &["pia"]), ("bot", &["bot"]), ("lea", &["max"]), ("", &[])]
+                .into_iter()
+                .enumerate()
+        {
+            let row = Row::new("events", format!("event:{}", number * 5 + count + 1)).with("kind", kind);
+            let row = if actor.is_empty() { row } else { row.with("actor", actor) };
+            fixture.rows.push(row.with("subjects", subjects));
         }
     }
     for (number, operation) in ["actor.add"].into_iter().chain(texts()).enumerate() {
-        for who in &everybody {
-            let other = if who.as_str() == "max" { id("mia") } else { max.clone() };
-            let row = |what: &str, requester: Option<ActorId>, approvers: Vec<ActorId>| {
-                let id = format!("apr_{what}{number}.{who}");
-                let (operation, behalf) = (operation.to_owned(), Vec::new());
-                let issuer = ana.clone().filter(|ana| what == "issued" && ana != who);
-                requester.map(|requester| Approval { id, requester, operation, approvers, behalf, issuer })
-            };
-            fixture.approvals.extend(row("for", other.clone(), vec![who.clone()]));
-            if number == 0 {
-                fixture.approvals.extend(row("of", Some(who.clone()), ana.iter().cloned().collect()));
-                fixture.approvals.extend(row("issued", Some(who.clone()), ana.iter().cloned().collect()));
-                fixture.approvals.extend(row("self", Some(who.clone()), vec![who.clone()]));
-                fixture.approvals.extend(row("other", other, Vec::new()));
-            }
+        everybody.iter().for_each(|who| ask(fixture, number, operation, who));
+    }
+}
+
+/// Requests that somebody could decide; of the first operation also their own, and some that others asked for.
+fn ask(fixture: &mut Fixture, number: usize, operation: &str, who: &ActorId) {
+    let other = if who.as_str() == "max" { "mia" } else { "max" };
+    let mut row = |what: &str, requester: &str, approvers: &[&str]| {
+        let row = Row::new("approvals", format!("apr_{what}{number}.{who}"));
+        let row = row.with("requester", requester).with("operation", operation).with("approvers", approvers);
+        let issued = what == "issued" && who.as_str() != "ana";
+        fixture.rows.push(if issued { row.with("issuer", "ana") } else { row });
+    };
+    row("for", other, &[who.as_str()]);
+    if number == 0 {
+        row("of", who.as_str(), &["ana"]);
+        row("issued", who.as_str(), &["ana"]);
+        row("self", who.as_str(), &[who.as_str()]);
+        row("other", other, &[]);
+    }
+}
+
+/// Grants of everybody, opened with their own token and with one that another issued.
+fn break_glass(fixture: &mut Fixture, everybody: &[ActorId]) {
+    for holder in everybody {
+        let grant = |what: &str, peers: u32| {
+            Row::new("break_glass", format!("bgl_{what}.{holder}")).with("holder", holder).with("peers", peers)
+        };
+        fixture.rows.push(grant("own", 2));
+        if holder.as_str() != "ana" {
+            fixture
+                .rows
+                .extend([("issued", 2), ("alone", 1)].map(|(what, peers)| grant(what, peers).with("issuer", "ana")));
         }
     }
 }
@@ -154,27 +155,24 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
 /// Changes of everybody, as they can stand; and one that each could decide a request about.
 fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
     use ChangeState::{Approved, Canary, Promoted, Proposed};
+    let change = |id: String, author: &str, state: ChangeState, reviewed: bool, peers: u32| {
+        let row = Row::new("changes", id).with("author", author).with("state", state);
+        row.with("reviewed", reviewed).with("peers", peers)
+    };
     for who in everybody {
-        let Ok(author) = if who.as_str() == "max" { "ana" } else { "max" }.parse() else { continue };
-        let change = Change { approvers: vec![who.clone()], ..change(format!("chg_for.{who}"), author) };
-        fixture.changes.push(change);
+        let author = if who.as_str() == "max" { "ana" } else { "max" };
+        let row = change(format!("chg_for.{who}"), author, Proposed, false, 2);
+        fixture.rows.push(row.with("approvers", [who]));
     }
     let stands = [(Proposed, false), (Proposed, true), (Approved, true), (Canary, true), (Promoted, true)];
     for author in everybody {
         for (number, (state, reviewed)) in stands.into_iter().enumerate() {
-            for peers in [0, 2] {
-                let id = format!("chg_{number}_{peers}.{author}");
-                fixture.changes.push(Change { state: Some(state), reviewed, peers, ..change(id, author.clone()) });
-            }
+            let row = |peers| change(format!("chg_{number}_{peers}.{author}"), author.as_str(), state, reviewed, peers);
+            fixture.rows.extend([0, 2].map(row));
         }
-        let issuer = "ana".parse().ok().filter(|ana| ana != author);
-        fixture.changes.push(Change { issuer, ..change(format!("chg_issued.{author}"), author.clone()) });
+        let row = change(format!("chg_issued.{author}"), author.as_str(), Proposed, false, 2);
+        fixture.rows.push(if author.as_str() == "ana" { row } else { row.with("issuer", "ana") });
     }
-}
-
-fn change(id: String, author: ActorId) -> Change {
-    let (state, behalf, approvers) = (Some(ChangeState::Proposed), Vec::new(), Vec::new());
-    Change { id, author, target: None, state, reviewed: false, peers: 2, behalf, issuer: None, approvers }
 }
 
 fn switches(fixture: &Fixture, named: &Named) -> Vec<String> {
@@ -191,6 +189,11 @@ impl Scene {
         active.chain(["visitor".to_owned(), "server".to_owned()]).collect()
     }
 
+    /// The ids of a list.
+    fn rows(&self, list: &'static str) -> impl Iterator<Item = String> {
+        self.fixture.rows.iter().filter(move |row| row.list == list).map(|row| row.id.clone())
+    }
+
     /// What this one asks about, of a Cedar type.
     pub fn targets(&self, asker: &str, kind: &str) -> Vec<String> {
         let owned = |id: &str| id.split_once('.').is_none_or(|(_, of)| of == asker);
@@ -201,15 +204,15 @@ impl Scene {
             "Ok::Company" => vec!["company".to_owned()],
             "Ok::Actor" => self.fixture.actors.iter().map(|row| row.id.to_string()).collect(),
             "Ok::Team" => self.fixture.teams.iter().map(|row| row.id.to_string()).collect(),
-            "Ok::Token" => self.fixture.tokens.iter().map(|row| row.id.clone()).filter(|id| everyday(id)).collect(),
-            "Ok::Event" => self.fixture.events.iter().map(|row| format!("event:{}", row.id)).collect(),
-            "Ok::Approval" => self.fixture.approvals.iter().map(|row| row.id.clone()).filter(|id| owned(id)).collect(),
+            "Ok::Token" => self.rows("tokens").filter(|id| everyday(id)).collect(),
+            "Ok::Event" => self.rows("events").collect(),
+            "Ok::Approval" => self.rows("approvals").filter(|id| owned(id)).collect(),
             "Ok::Change" => {
                 let told = |id: &str| owned(id) || [".ana", ".max", ".bot"].iter().any(|author| id.ends_with(author));
-                self.fixture.changes.iter().map(|row| row.id.clone()).filter(|id| told(id)).collect()
+                self.rows("changes").filter(|id| told(id)).collect()
             }
-            "Ok::BreakGlass" => self.fixture.break_glass.iter().map(|row| row.id.clone()).collect(),
-            "Ok::Webhook" => self.fixture.webhooks.iter().map(|row| row.id.clone()).collect(),
+            "Ok::BreakGlass" => self.rows("break_glass").collect(),
+            "Ok::Webhook" => self.rows("webhooks").collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
             _ => Vec::new(),

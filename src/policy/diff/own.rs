@@ -37,7 +37,7 @@ pub(super) fn tests(sides: &Sides<'_>) -> Vec<OwnTests> {
     let files = sides.before.bundle.files.iter().chain(&sides.after.bundle.files);
     let mut seen = BTreeSet::new();
     let fresh = files.filter(|(path, text)| is_test(path) && seen.insert(text.as_str()));
-    let parsed = fresh.filter_map(|(path, text)| parse(path, text).ok());
+    let parsed = fresh.filter_map(|(path, text)| parse(path, text, &|_| Ok(())).ok());
     parsed.map(|file| OwnTests { records: file.records, evaluations: file.evaluations }).collect()
 }
 

@@ -154,7 +154,7 @@ fn test_files(sides: &Sides<'_>) -> Vec<TestFixture> {
     let files = sides.before.bundle.files.iter().chain(&sides.after.bundle.files);
     let mut seen = BTreeSet::new();
     let fresh = files.filter(|(path, text)| is_test(path) && seen.insert(text.as_str()));
-    let parsed = fresh.filter_map(|(path, text)| parse(path, text).ok());
+    let parsed = fresh.filter_map(|(path, text)| parse(path, text, &|_| Ok(())).ok());
     parsed.map(|file| TestFixture { fixture: file.fixture, cases: file.cases }).collect()
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Answer, Decision, Shift};
 use crate::policy::own::{Properties, Said};
-use crate::policy::testing::{Approval, Around, BreakGlass, Case, Change, Delegation, Fixture, Member, Team, Way};
+use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Row, Team, Way};
 use crate::types::id::ActorId;
 use crate::types::scope::listed;
 
@@ -132,27 +133,16 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
     list(&mut text, "teams", fixture.teams.iter().filter(|row| known(&row.id)).map(team).collect());
     list(&mut text, "actors", fixture.actors.iter().filter(|row| known(&row.id)).map(member).collect());
     let is_target = |id: &str| cases.iter().any(|(case, _)| case.target.as_deref() == Some(id));
-    let tokens = fixture.tokens.iter().filter(|row| is_target(&row.id));
-    let token = tokens.map(|row| format!("id: {}, holder: {}", quoted(&row.id), quoted(row.holder.as_str())));
-    list(&mut text, "tokens", token.collect());
-    let events = fixture.events.iter().filter(|row| is_target(&format!("event:{}", row.id)));
-    let event = events.map(|row| {
-        let actor = row.actor.iter().map(|id| format!(", actor: {}", quoted(id.as_str()))).collect::<String>();
-        format!("id: {}, kind: {}{actor}, subjects: [{}]", row.id, quoted(&row.kind), joined(&row.subjects))
+    let mut lists: Vec<&str> = Vec::new();
+    let rows = || fixture.rows.iter().filter(|row| is_target(&row.id));
+    rows().for_each(|row| {
+        if !lists.contains(&row.list.as_str()) {
+            lists.push(&row.list);
+        }
     });
-    list(&mut text, "events", event.collect());
-    let approvals = fixture.approvals.iter().filter(|row| is_target(&row.id));
-    list(&mut text, "approvals", approvals.map(approval).collect());
-    let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
-    list(&mut text, "changes", changes.map(change).collect());
-    let webhooks = fixture.webhooks.iter().filter(|row| is_target(&row.id));
-    let webhook = webhooks.map(|row| {
-        let (owner, host) = (quoted(row.owner.as_str()), quoted(&row.host));
-        format!("id: {}, owner: {owner}, host: {host}", quoted(&row.id))
-    });
-    list(&mut text, "webhooks", webhook.collect());
-    let grants = fixture.break_glass.iter().filter(|row| is_target(&row.id));
-    list(&mut text, "break_glass", grants.map(grant).collect());
+    for name in lists {
+        list(&mut text, name, rows().filter(|row| row.list == name).map(thing).collect());
+    }
     let mut chained: Vec<&Delegation> = Vec::new();
     for row in cases.iter().flat_map(|(case, _)| chain(fixture, case)) {
         if !chained.iter().any(|known| known.id == row.id) {
@@ -202,37 +192,18 @@ fn put(row: &mut String, name: &str, value: impl std::fmt::Display) {
     row.push_str(&format!(", {name}: {value}"));
 }
 
-/// One more field of a row, unless nobody is in it.
-fn put_all(row: &mut String, name: &str, ids: &[ActorId]) {
-    if !ids.is_empty() {
-        put(row, name, format!("[{}]", joined(ids)));
-    }
-}
-
-fn approval(row: &Approval) -> String {
-    let (id, requester) = (quoted(&row.id), quoted(row.requester.as_str()));
-    let (operation, approvers) = (quoted(&row.operation), joined(&row.approvers));
-    let mut told = format!("id: {id}, requester: {requester}, operation: {operation}, approvers: [{approvers}]");
-    put_all(&mut told, "behalf", &row.behalf);
-    row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
-    told
-}
-
-fn change(row: &Change) -> String {
-    let mut told = format!("id: {}, author: {}", quoted(&row.id), quoted(row.author.as_str()));
-    row.state.iter().for_each(|state| put(&mut told, "state", state));
-    put(&mut told, "reviewed", row.reviewed);
-    put(&mut told, "peers", row.peers);
-    put_all(&mut told, "behalf", &row.behalf);
-    row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
-    put_all(&mut told, "approvers", &row.approvers);
-    told
-}
-
-fn grant(row: &BreakGlass) -> String {
-    let mut told = format!("id: {}, holder: {}", quoted(&row.id), quoted(row.holder.as_str()));
-    put(&mut told, "peers", row.peers);
-    row.issuer.iter().for_each(|issuer| put(&mut told, "issuer", quoted(issuer.as_str())));
+fn thing(row: &Row) -> String {
+    // An event is named by its number.
+    let id = row.id.strip_prefix("event:").map_or_else(|| quoted(&row.id), str::to_owned);
+    let mut told = format!("id: {id}");
+    row.fields.iter().for_each(|(name, value)| match value {
+        Value::String(text) => put(&mut told, name, quoted(text)),
+        Value::Array(all) => {
+            let all: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
+            put(&mut told, name, format!("[{}]", joined(&all)));
+        }
+        other => put(&mut told, name, other),
+    });
     told
 }
 
@@ -303,22 +274,7 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     case.around.kill.iter().for_each(|scope| name(&scope.to_string()));
     case.around.issuer.iter().for_each(|issuer| name(issuer.as_str()));
     let is_target = |id: &str| case.target.as_deref() == Some(id);
-    next.extend(fixture.tokens.iter().filter(|row| is_target(&row.id)).map(|row| row.holder.clone()));
-    next.extend(fixture.webhooks.iter().filter(|row| is_target(&row.id)).map(|row| row.owner.clone()));
-    let grants = fixture.break_glass.iter().filter(|row| is_target(&row.id));
-    next.extend(grants.flat_map(|row| row.issuer.iter().chain([&row.holder])).cloned());
-    for row in fixture.events.iter().filter(|row| is_target(&format!("event:{}", row.id))) {
-        next.extend(row.actor.iter().chain(&row.subjects).cloned());
-    }
-    for row in fixture.approvals.iter().filter(|row| is_target(&row.id)) {
-        next.extend(row.approvers.iter().chain(&row.behalf).chain(&row.issuer).cloned().chain([row.requester.clone()]));
-    }
-    let changes = fixture.changes.iter().filter(|row| is_target(&row.id));
-    next.extend(
-        changes
-            .flat_map(|row| row.behalf.iter().chain(&row.issuer).chain(&row.approvers).chain([&row.author]))
-            .cloned(),
-    );
+    next.extend(fixture.rows.iter().filter(|row| is_target(&row.id)).flat_map(Row::names));
     next.extend(chain(fixture, case).into_iter().flat_map(|row| [row.from.clone(), row.to.clone()]));
     let mut found = BTreeSet::new();
     while let Some(id) = next.pop() {

@@ -1,12 +1,14 @@
 //! One test file: who is there, and what is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::own::{self, Evaluation, Records};
-use super::rows::{Approval, BreakGlass, Change, Delegation, Event, Member, Team, Token, Webhook};
+use super::rows::{Delegation, Member, Row, Strict, Team};
 use super::run::Expected;
 use crate::policy::Finding;
 use crate::policy::finding::code;
@@ -21,36 +23,58 @@ use crate::types::time::Time;
 const MAX_CASES: usize = 20_000;
 
 /// What a file holds.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default)]
 struct Fields {
     now: Option<Time>,
-    #[serde(default)]
     teams: Vec<Team>,
-    #[serde(default)]
     actors: Vec<Member>,
-    #[serde(default)]
-    tokens: Vec<Token>,
-    #[serde(default)]
-    events: Vec<Event>,
-    #[serde(default)]
-    approvals: Vec<Approval>,
-    #[serde(default)]
-    changes: Vec<Change>,
-    #[serde(default)]
     delegations: Vec<Delegation>,
-    #[serde(default)]
-    webhooks: Vec<Webhook>,
-    #[serde(default)]
-    break_glass: Vec<BreakGlass>,
-    #[serde(default)]
     records: Vec<own::Row>,
-    #[serde(default)]
     cases: Vec<Line>,
-    #[serde(default)]
     matrix: Vec<Matrix>,
-    #[serde(default)]
     evaluations: Vec<own::Line>,
+    /// What stands in lists of any other name.
+    rows: Vec<Row>,
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Fields, D::Error> {
+        struct Lists;
+        impl<'de> Visitor<'de> for Lists {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map of lists")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let (mut fields, mut seen) = (Fields::default(), BTreeSet::new());
+                while let Some(list) = map.next_key::<String>()? {
+                    if !seen.insert(list.clone()) {
+                        return Err(A::Error::custom(format!("duplicate field `{list}`")));
+                    }
+                    match list.as_str() {
+                        "now" => fields.now = map.next_value()?,
+                        "teams" => fields.teams = map.next_value()?,
+                        "actors" => fields.actors = map.next_value()?,
+                        "delegations" => fields.delegations = map.next_value()?,
+                        "records" => fields.records = map.next_value()?,
+                        "cases" => fields.cases = map.next_value()?,
+                        "matrix" => fields.matrix = map.next_value()?,
+                        "evaluations" => fields.evaluations = map.next_value()?,
+                        other => {
+                            let rows: Vec<Strict> = map.next_value()?;
+                            let rows =
+                                rows.into_iter().map(|Strict(row)| Row::of(other, row).map_err(A::Error::custom));
+                            fields.rows.extend(rows.collect::<Result<Vec<_>, _>>()?);
+                        }
+                    }
+                }
+                Ok(fields)
+            }
+        }
+        from.deserialize_map(Lists)
+    }
 }
 
 /// The company that a file's questions are about.
@@ -60,13 +84,9 @@ pub struct Fixture {
     pub now: Time,
     pub teams: Vec<Team>,
     pub actors: Vec<Member>,
-    pub tokens: Vec<Token>,
-    pub events: Vec<Event>,
-    pub approvals: Vec<Approval>,
-    pub changes: Vec<Change>,
     pub delegations: Vec<Delegation>,
-    pub webhooks: Vec<Webhook>,
-    pub break_glass: Vec<BreakGlass>,
+    /// Whatever else there is.
+    pub rows: Vec<Row>,
 }
 
 /// The way by which a question comes.
@@ -208,9 +228,9 @@ pub struct TestFile {
 /// 2026-01-01T00:00:00Z
 const NOW: Time = Time(1_767_225_600_000);
 
-/// Reads a test file, or says what is wrong with it.
-pub fn parse(file: &str, text: &str) -> Result<TestFile, Finding> {
-    read(text)
+/// Reads a test file, or says what is wrong with it. `check` knows the lists that it may hold.
+pub fn parse(file: &str, text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFile, Finding> {
+    read(text, check)
         .map_err(|error| Finding::new(code::TEST_INVALID, file, error.line, line_span(text, error.line), error.message))
 }
 
@@ -229,26 +249,12 @@ pub(super) fn line_spans(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-fn read(text: &str) -> Result<TestFile, YamlError> {
-    let Fields {
-        now,
-        teams,
-        actors,
-        tokens,
-        events,
-        approvals,
-        changes,
-        delegations,
-        webhooks,
-        break_glass,
-        records,
-        cases,
-        matrix,
-        evaluations,
-    } = match yaml::read::<Option<Fields>>(text)? {
-        Some(fields) => fields,
-        None => return Err(YamlError::at(1, "the file is empty")),
-    };
+fn read(text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFile, YamlError> {
+    let Fields { now, teams, actors, delegations, records, cases, matrix, evaluations, rows } =
+        match yaml::read::<Option<Fields>>(text)? {
+            Some(fields) => fields,
+            None => return Err(YamlError::at(1, "the file is empty")),
+        };
     let lines = yaml::item_lines(text, "cases", cases.len());
     let mut asked = lines.into_iter().zip(cases).map(|(line, case)| case.read(line)).collect::<Result<Vec<_>, _>>()?;
     let lines = yaml::item_lines(text, "matrix", matrix.len());
@@ -267,9 +273,9 @@ fn read(text: &str) -> Result<TestFile, YamlError> {
     let lines = yaml::item_lines(text, "evaluations", evaluations.len());
     let evaluations = lines.into_iter().zip(evaluations).map(|(line, one)| one.read(line)).collect::<Result<_, _>>()?;
     let now = now.unwrap_or(NOW);
-    let fixture =
-        Fixture { now, teams, actors, tokens, events, approvals, changes, delegations, webhooks, break_glass };
-    fixture.problem().map_or(Ok(()), |(list, id, problem)| {
+    let fixture = Fixture { now, teams, actors, delegations, rows };
+    let unlike = fixture.rows.iter().find_map(|row| Some((row.list.as_str(), row.id.as_str(), check(row).err()?)));
+    unlike.or_else(|| fixture.problem()).map_or(Ok(()), |(list, id, problem)| {
         let head = yaml::line_of(text, &[list]);
         let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
         let names = |line: &str| line.split(|c| !word(c)).any(|word| word == id);

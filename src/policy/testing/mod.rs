@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub use file::{Around, Case, Fixture, TestFile, Way, parse};
 pub use own::{Evaluation, Records};
-pub use rows::{Approval, BreakGlass, Change, Delegation, Event, Member, Team, Token, Webhook};
+pub use rows::{Delegation, Member, Row, Team};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, cover, mutate, run};
 
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
@@ -28,6 +28,11 @@ pub trait Stage {
     /// The operation that must be allowed for a resource of this Cedar type to exist as far as the caller can tell.
     fn sight(&self, _resource: &str) -> Option<&'static str> {
         None
+    }
+
+    /// Whether a row is one of its list, or what is wrong with it.
+    fn row(&self, _row: &Row) -> Result<(), String> {
+        Ok(())
     }
 
     /// The only texts that a field of an operation's input can be; nothing where it can be any.

@@ -1,12 +1,14 @@
 //! The rows of a test file: who and what there is in its small company.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use super::file::Fixture;
 use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::delegation::Authority;
 use crate::types::id::ActorId;
 use crate::types::time::Time;
@@ -39,63 +41,76 @@ const fn person() -> ActorKind {
     ActorKind::Person
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Token {
-    pub id: String,
-    pub holder: ActorId,
+/// A map that says nothing twice.
+pub(super) struct Strict(pub Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Strict, D::Error> {
+        struct Once;
+        impl<'de> Visitor<'de> for Once {
+            type Value = Strict;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Strict, A::Error> {
+                let mut fields = Map::new();
+                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                    if fields.contains_key(&name) {
+                        return Err(A::Error::custom(format!("duplicate field `{name}`")));
+                    }
+                    fields.insert(name, value);
+                }
+                Ok(Strict(fields))
+            }
+        }
+        from.deserialize_map(Once)
+    }
 }
 
-/// A call that waits. Who may decide it is given here, not worked out from `approvals.yaml`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Approval {
+/// A thing of any other kind, as a file writes it: what it can say is for whoever implements
+/// [`Stage`](super::Stage) to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The list that it stands in, such as `tokens`.
+    pub list: String,
+    /// As a case names it: where it is a number in the file, `event:<number>`.
     pub id: String,
-    pub requester: ActorId,
-    pub operation: String,
-    #[serde(default)]
-    pub approvers: Vec<ActorId>,
-    /// On whose behalf it was asked.
-    #[serde(default)]
-    pub behalf: Vec<ActorId>,
-    /// Who issued the token that it was asked with, where that is not the requester.
-    pub issuer: Option<ActorId>,
+    pub fields: Map<String, Value>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Event {
-    /// Its number; a case names it as `event:<number>`.
-    pub id: i64,
-    pub kind: String,
-    pub actor: Option<ActorId>,
-    #[serde(default)]
-    pub subjects: Vec<ActorId>,
-}
+impl Row {
+    pub fn new(list: &str, id: impl Into<String>) -> Row {
+        Row { list: list.to_owned(), id: id.into(), fields: Map::new() }
+    }
 
-/// A proposal on its way into force.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    pub id: String,
-    pub author: ActorId,
-    /// What it is to: the policies unless given.
-    pub target: Option<ChangeTarget>,
-    /// Where it stands: proposed unless given.
-    pub state: Option<ChangeState>,
-    #[serde(default)]
-    pub reviewed: bool,
-    /// How many others could review it.
-    #[serde(default)]
-    pub peers: u32,
-    /// On whose behalf it was proposed.
-    #[serde(default)]
-    pub behalf: Vec<ActorId>,
-    /// Who issued the token that it was proposed with, where that is not the author.
-    pub issuer: Option<ActorId>,
-    /// Who may decide a request about it that waits.
-    #[serde(default)]
-    pub approvers: Vec<ActorId>,
+    #[must_use]
+    pub fn with(mut self, field: &str, value: impl Serialize) -> Row {
+        // Plain values alone come here, and they are JSON.
+        self.fields.insert(field.to_owned(), serde_json::to_value(value).unwrap_or_default());
+        self
+    }
+
+    /// Reads what stands in a list.
+    pub(super) fn of(list: &str, mut fields: Map<String, Value>) -> Result<Row, String> {
+        let id = match fields.shift_remove("id") {
+            Some(Value::String(id)) => id,
+            Some(Value::Number(number)) if number.is_i64() => format!("event:{number}"),
+            Some(_) => return Err(format!("{list}: `id` must be a text")),
+            None => return Err(format!("{list}: missing field `id`")),
+        };
+        Ok(Row { list: list.to_owned(), id, fields })
+    }
+
+    /// Everybody that it could name.
+    pub fn names(&self) -> impl Iterator<Item = ActorId> {
+        let texts = self.fields.values().flat_map(|value| match value {
+            Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+            one => Vec::from_iter(one.as_str()),
+        });
+        texts.filter_map(|text| text.parse().ok())
+    }
 }
 
 /// What somebody lets another do on their behalf.
@@ -120,31 +135,9 @@ pub struct Delegation {
     pub expires_at: Option<Time>,
 }
 
-/// A place outside to which things are told.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Webhook {
-    pub id: String,
-    pub owner: ActorId,
-    pub host: String,
-}
-
-/// What lets somebody go on without approval for a while.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BreakGlass {
-    pub id: String,
-    pub holder: ActorId,
-    /// How many admins there are beside the holder.
-    #[serde(default)]
-    pub peers: u32,
-    /// Who issued the token that it was opened with, where that is not the holder.
-    pub issuer: Option<ActorId>,
-}
-
 impl Fixture {
     /// What in it cannot be, with the list and the id that it is about.
-    pub(super) fn problem(&self) -> Option<(&'static str, &str, String)> {
+    pub(super) fn problem(&self) -> Option<(&str, &str, String)> {
         let teams: BTreeSet<&ActorId> = self.teams.iter().map(|team| &team.id).collect();
         let members: BTreeSet<&ActorId> = self.actors.iter().map(|member| &member.id).collect();
         let ids = self.teams.iter().map(|team| &team.id).chain(self.actors.iter().map(|member| &member.id));
@@ -188,37 +181,24 @@ impl Fixture {
                 ));
             }
         }
-        let rows = [
-            ("delegations", Delegation::problem(&self.delegations, &members)),
-            ("tokens", Token::problem(&self.tokens, &members)),
-            ("webhooks", Webhook::problem(&self.webhooks, &members)),
-            ("break_glass", BreakGlass::problem(&self.break_glass, &members)),
-        ];
-        rows.into_iter().find_map(|(list, found)| found.map(|(id, problem)| (list, id, problem)))
+        let chained =
+            Delegation::problem(&self.delegations, &members).map(|(id, problem)| ("delegations", id, problem));
+        chained.or_else(|| {
+            self.rows.iter().find_map(|row| {
+                let problem = row.stranger(&members)?;
+                Some((row.list.as_str(), row.id.as_str(), problem))
+            })
+        })
     }
 }
 
-impl Token {
-    /// The first that somebody holds who is not there.
-    pub(super) fn problem<'a>(rows: &'a [Token], members: &BTreeSet<&ActorId>) -> Option<(&'a str, String)> {
-        let stranger = rows.iter().find(|row| !members.contains(&row.holder));
-        stranger.map(|row| (row.id.as_str(), format!("`{}` is held by `{}`, who is not there", row.id, row.holder)))
-    }
-}
-
-impl BreakGlass {
-    /// The first that somebody holds who is not there.
-    fn problem<'a>(rows: &'a [BreakGlass], members: &BTreeSet<&ActorId>) -> Option<(&'a str, String)> {
-        let stranger = rows.iter().find(|row| !members.contains(&row.holder));
-        stranger.map(|row| (row.id.as_str(), format!("`{}` is held by `{}`, who is not there", row.id, row.holder)))
-    }
-}
-
-impl Webhook {
-    /// The first that belongs to somebody who is not there.
-    pub(super) fn problem<'a>(rows: &'a [Webhook], members: &BTreeSet<&ActorId>) -> Option<(&'a str, String)> {
-        let stranger = rows.iter().find(|row| !members.contains(&row.owner));
-        stranger.map(|row| (row.id.as_str(), format!("`{}` belongs to `{}`, who is not there", row.id, row.owner)))
+impl Row {
+    /// Whose it is who is not there.
+    fn stranger(&self, members: &BTreeSet<&ActorId>) -> Option<String> {
+        ["holder", "owner"].into_iter().find_map(|field| {
+            let id: ActorId = self.fields.get(field)?.as_str()?.parse().ok()?;
+            (!members.contains(&id)).then(|| format!("`{}` names `{id}`, who is not there", self.id))
+        })
     }
 }
 

@@ -52,7 +52,7 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
     for (file, text) in bundle.files.iter().filter(|(file, _)| is_test(file)) {
         run.files += 1;
         effort::spend(1_000 + text.len());
-        let parsed = match parse(file, text) {
+        let parsed = match parse(file, text, &|row| stage.row(row)) {
             Ok(parsed) => parsed,
             Err(finding) => {
                 run.invalid.push(finding);

@@ -5,17 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::call::Call;
-use crate::gate::{Reader, Target};
+use crate::gate::{Reader, Target, Thing};
 use crate::policy::diff::{Answer, test_file};
-use crate::policy::testing::{
-    Approval, Around, BreakGlass, Case, Change, Delegation, Event, Fixture, Member, Team, Token, Way, Webhook,
-};
+use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Team, Way};
 use crate::policy::{Answered, Ruling, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::ActorKind;
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::id::ActorId;
 use crate::types::impact::Decision;
+use crate::types::target::Fact;
 
 /// A file of tests, and its path.
 pub fn test(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> (String, String) {
@@ -81,23 +80,13 @@ fn given(call: &Call) -> Option<Value> {
 }
 
 fn releases(target: &Target) -> bool {
-    matches!(target, Target::KillSwitch { engage: false, .. })
+    target.thing("KillSwitch").is_some_and(|switch| switch.fact("engage") == Some(&Fact::Flag(false)))
 }
 
 /// The company as a test sees it. Only whoever is concerned is written down.
 fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
-    let mut fixture = Fixture {
-        now: read.now(),
-        teams: Vec::new(),
-        actors: Vec::new(),
-        tokens: Vec::new(),
-        events: Vec::new(),
-        approvals: Vec::new(),
-        changes: Vec::new(),
-        delegations: Vec::new(),
-        webhooks: Vec::new(),
-        break_glass: Vec::new(),
-    };
+    let mut fixture =
+        Fixture { now: read.now(), teams: Vec::new(), actors: Vec::new(), delegations: Vec::new(), rows: Vec::new() };
     let mut rows: Vec<&Actor> = known(read).collect();
     rows.sort_by(|one, other| one.id.cmp(&other.id));
     for actor in rows {
@@ -106,7 +95,7 @@ fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
             _ => fixture.actors.push(member(actor)),
         }
     }
-    calls.iter().for_each(|call| thing(&call.target, &mut fixture));
+    calls.iter().for_each(|call| add(&call.target, &mut fixture, read));
     fixture
 }
 
@@ -132,34 +121,30 @@ fn member(actor: &Actor) -> Member {
 }
 
 /// What is neither a person nor a team.
-fn thing(target: &Target, fixture: &mut Fixture) {
-    match target.clone() {
-        Target::Token { id, holder } => fixture.tokens.push(Token { id, holder }),
-        Target::Event { seq, kind, actor, subjects } => fixture.events.push(Event { id: seq, kind, actor, subjects }),
-        Target::Approval { id, requester, operation, approvers, behalf, issuer } => {
-            fixture.approvals.push(Approval { id, requester, operation, approvers, behalf, issuer });
-        }
-        Target::Change { id, author, to, state, reviewed, peers, behalf, issuer, approvers } => {
-            let (target, state) = (Some(to), Some(state));
-            fixture.changes.push(Change { id, author, target, state, reviewed, peers, behalf, issuer, approvers });
-        }
-        Target::BreakGlass { id, holder, peers, issuer } => {
-            fixture.break_glass.push(BreakGlass { id, holder, peers, issuer });
-        }
-        Target::Webhook { id, owner, host, .. } => fixture.webhooks.push(Webhook { id, owner, host }),
-        // Each link of the chain with the next, as rows before the one that it is about.
-        Target::Delegation { id, giver, taker, chain } => {
-            let above: Vec<ActorId> = chain.into_iter().skip(1).collect();
-            let name = |depth: usize| if depth == 0 { id.clone() } else { format!("{id}.{depth}") };
-            let givers = std::iter::once(giver).chain(above.iter().cloned());
-            let takers = std::iter::once(taker).chain(givers.clone());
-            let row = |(depth, (from, to)): (usize, (ActorId, ActorId))| Delegation {
-                parent: (depth < above.len()).then(|| name(depth + 1)),
-                ..Delegation::whole(name(depth), from, to)
-            };
-            let rows: Vec<Delegation> = givers.zip(takers).enumerate().map(row).collect();
-            fixture.delegations.extend(rows.into_iter().rev());
-        }
-        Target::Company | Target::Actor(_) | Target::KillSwitch { .. } => {}
+fn add(target: &Target, fixture: &mut Fixture, read: &Reader<'_>) {
+    let Target::Thing(thing) = target else { return };
+    match read.resource(target).and_then(|noun| noun.row(thing)) {
+        Some(row) => fixture.rows.push(row),
+        None => fixture.delegations.extend(delegations(thing)),
     }
+}
+
+/// Each link of a delegation's chain with the next, as rows before the one that it is about.
+fn delegations(thing: &Thing) -> Vec<Delegation> {
+    let (Some(Fact::Actor(giver)), Some(Fact::Actor(taker)), Some(Fact::Actors(chain))) =
+        (thing.fact("giver"), thing.fact("taker"), thing.fact("chain"))
+    else {
+        return Vec::new();
+    };
+    let above: Vec<ActorId> = chain.iter().skip(1).cloned().collect();
+    let name = |depth: usize| if depth == 0 { thing.id.clone() } else { format!("{}.{depth}", thing.id) };
+    let givers = std::iter::once(giver.clone()).chain(above.iter().cloned());
+    let takers = std::iter::once(taker.clone()).chain(givers.clone());
+    let row = |(depth, (from, to)): (usize, (ActorId, ActorId))| Delegation {
+        parent: (depth < above.len()).then(|| name(depth + 1)),
+        ..Delegation::whole(name(depth), from, to)
+    };
+    let mut rows: Vec<Delegation> = givers.zip(takers).enumerate().map(row).collect();
+    rows.reverse();
+    rows
 }

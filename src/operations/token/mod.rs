@@ -1,12 +1,16 @@
 //! API tokens: issued once, listed without their secret, narrowed, revoked.
 
+mod resource;
+
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, ResourceKind, Spec, Target, delete, get, patch, post};
+use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, delete, get, patch, post};
+use crate::operations::actor::{ACTOR, TEAM};
+use crate::operations::company::COMPANY;
 use crate::store::actors::Status;
 use crate::store::tokens::{self, Token};
 use crate::types::actor::ActorKind;
@@ -17,6 +21,9 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope, Scopes, listed};
 use crate::types::time::{DAY, SECOND, Time};
 use crate::types::token::TokenKind;
+
+pub use resource::TOKEN;
+use resource::target_of;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<List>(),
@@ -90,10 +97,6 @@ fn row(token: Token, now: Time) -> ListedToken {
     }
 }
 
-fn target_of(token: &Token) -> Target {
-    Target::Token { id: token.id.clone(), holder: token.holder.clone() }
-}
-
 /// List tokens.
 pub enum List {}
 
@@ -103,7 +106,7 @@ impl Query for List {
         doc: "List the tokens that the caller may see, newest first.",
         scope: Reach::READ,
         route: get("/tokens").listed(),
-        about: &[ResourceKind::Company, ResourceKind::Token],
+        about: &[&COMPANY, &TOKEN],
         events: &[],
     };
     type Input = Which;
@@ -226,7 +229,7 @@ impl Change for Issue {
         doc: "Issue an API token. Its value is shown this once.",
         scope: Reach::Full,
         route: post("/tokens").created().secret("token"),
-        about: &[ResourceKind::Actor],
+        about: &[&ACTOR],
         events: &[EventKind::TokenIssued],
     };
     const SAYS: &'static str = "issues a token[ for {for}][ limited to {scopes}][ for {days} days][ for {ttl}]";
@@ -278,7 +281,7 @@ impl Change for RevokeAll {
         doc: "Revoke all tokens of an actor.",
         scope: Reach::Full,
         route: delete("/tokens/{actor}").stops(),
-        about: &[ResourceKind::Actor, ResourceKind::Team],
+        about: &[&ACTOR, &TEAM],
         events: &[EventKind::TokenRevoked],
     };
     const SAYS: &'static str = "revokes all tokens of {actor}";
@@ -317,7 +320,7 @@ impl Change for Revoke {
         doc: "Revoke one token. Revoking it again changes nothing.",
         scope: Reach::Full,
         route: delete("/tokens/id/{id}").stops(),
-        about: &[ResourceKind::Token],
+        about: &[&TOKEN],
         events: &[EventKind::TokenRevoked],
     };
     const SAYS: &'static str = "revokes the token {id}";
@@ -354,7 +357,7 @@ impl Change for Narrow {
         doc: "Narrow the scopes of a token. They can never be widened.",
         scope: Reach::Full,
         route: patch("/tokens/id/{id}").stops(),
-        about: &[ResourceKind::Token],
+        about: &[&TOKEN],
         events: &[EventKind::TokenNarrowed],
     };
     const SAYS: &'static str = "limits the token {id} to {scopes}";

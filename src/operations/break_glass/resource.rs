@@ -1,0 +1,32 @@
+//! Break-glass grants as policies see them.
+
+use serde_json::{Value, json};
+
+use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
+use crate::types::refusal::{Fault, Stop};
+
+pub static BREAK_GLASS: Resource = Resource {
+    name: "BreakGlass",
+    doc: "What lets somebody go on without approval for a while.",
+    sight: Some("break_glass.list"),
+    own: None,
+    facts: &[
+        FactSpec::actor("holder", ""),
+        FactSpec::number("peers", "how many admins there are beside the holder"),
+        FactSpec::actor("issuer", "who issued the token that it was opened with, where that is not the holder")
+            .optional(),
+    ],
+    staged: Staged::Rows { list: "break_glass", complete: |thing, _| thing },
+    find,
+    state,
+};
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
+    let found = read.glass(id)?.filter(|grant| grant.created_at <= read.now());
+    Ok(found.map(|grant| read.glass_target(&grant)))
+}
+
+fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
+    let grant = read.glass(&target.id())?;
+    Ok(json!(grant.map(|grant| json!({ "expires_at": grant.expires_at, "reviewed": grant.review.is_some() }))))
+}

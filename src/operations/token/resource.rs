@@ -1,0 +1,24 @@
+//! Tokens as policies see them.
+
+use serde_json::json;
+
+use crate::gate::{FactSpec, Resource, Staged, Target, Thing};
+use crate::store::tokens::Token;
+
+pub static TOKEN: Resource = Resource {
+    name: "Token",
+    doc: "What somebody signs in with.",
+    sight: Some("token.list"),
+    own: None,
+    facts: &[FactSpec::actor("holder", "")],
+    staged: Staged::Rows { list: "tokens", complete: |thing, _| thing },
+    find: |id, read| Ok(read.token(id)?.filter(|token| token.created_at <= read.now()).as_ref().map(target_of)),
+    state: |target, read| {
+        let token = read.token(&target.id())?;
+        Ok(json!(token.map(|token| json!({ "scopes": token.scopes, "ended": token.ended }))))
+    },
+};
+
+pub(super) fn target_of(token: &Token) -> Target {
+    Thing::new("Token", &token.id).actor("holder", &token.holder).into()
+}

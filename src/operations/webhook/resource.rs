@@ -1,0 +1,41 @@
+//! Webhook subscriptions as policies see them.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use crate::types::refusal::{Fault, Stop};
+use crate::types::target::Fact;
+
+pub static WEBHOOK: Resource = Resource {
+    name: "Webhook",
+    doc: "A place outside to which things are told.",
+    sight: Some("webhook.read"),
+    own: None,
+    facts: &[
+        FactSpec::actor("owner", ""),
+        FactSpec::text("host", "where it is, or would be: hooks.example.com"),
+        FactSpec::flag("held", "a kill switch stops its owner").derived(),
+    ],
+    staged: Staged::Rows { list: "webhooks", complete },
+    find,
+    state,
+};
+
+fn complete(thing: Thing, company: &dyn Directory) -> Thing {
+    let held = matches!(thing.fact("owner"), Some(Fact::Actor(owner)) if company.is_stopped(owner));
+    thing.flag("held", held)
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
+    let found = read.webhook(id)?.filter(|webhook| webhook.created_at <= read.now());
+    Ok(found.map(|webhook| read.webhook_target(&webhook, None)))
+}
+
+/// Its address may hold a secret: a change of it shows as another hash.
+fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
+    let address = |url: &str| hex::encode(Sha256::digest(url));
+    Ok(json!(read.webhook(&target.id())?.map(|webhook| json!({
+        "owner": webhook.owner, "host": webhook.host, "url_sha256": address(&webhook.url), "status": webhook.status,
+    }))))
+}
