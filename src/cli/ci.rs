@@ -24,6 +24,7 @@ use crate::gate::fixture;
 use crate::operations;
 use crate::policy::Folder;
 use crate::policy::check::Options;
+use crate::policy::codes::End;
 use crate::types::impact::Budgets;
 use reports::Reports;
 use steps::{Status, Step};
@@ -66,7 +67,8 @@ impl Done<'_> {
     /// The most severe end of a step.
     fn exit(&self) -> Exit {
         let is = |status: Status| self.steps.iter().any(|step| step.status == status);
-        match (is(Status::Broken), is(Status::Findings), is(Status::Failed)) {
+        let broken = is(Status::Broken) || self.checked.report.end() == End::Broken;
+        match (broken, is(Status::Findings), is(Status::Failed)) {
             (true, ..) => Exit::Failed,
             (false, true, _) => Exit::Findings,
             (false, false, true) => Exit::Untested,
@@ -88,7 +90,10 @@ impl Done<'_> {
 
     /// The findings in full, then a line a step.
     fn human(&self) -> String {
-        let row = |step: &Step| vec![step.name.to_owned(), show::visible(&step.told).replace('\n', " ")];
+        let row = |step: &Step| {
+            let mark = if step.status.is_bad() { "FAILED: " } else { "" };
+            vec![step.name.to_owned(), format!("{mark}{}", show::visible(&step.told).replace('\n', " "))]
+        };
         format!("{}{}\n", human::findings(&self.checked), show::aligned(self.steps.iter().map(row)))
     }
 }

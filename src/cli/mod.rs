@@ -279,17 +279,13 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Policy(policy) => policy.server(names_a_file)?,
         _ => None,
     };
-    // Works on files alone: no state file, no actor, nothing that waits.
-    if let Command::Policy(policy::Policy { command: policy::Command::Check(check), .. }) = &cli.command
-        && server.is_none()
-    {
-        return check.run(cli.global.format);
-    }
-    if !matches!(cli.global.format, Format::Human | Format::Json) {
+    // Works on files, unless a server is named: no state file, no actor.
+    let checks = matches!(&cli.command, Command::Policy(policy::Policy { command: policy::Command::Check(_), .. }));
+    if !checks && !matches!(cli.global.format, Format::Human | Format::Json) {
         return Err(Failure::Usage("only `ok policy check` prints junit, sarif and github".into()));
     }
     // A server knows its caller by the token, and most of `ok ci` is about files alone.
-    let anybody = server.is_some() || matches!(cli.command, Command::Ci(_) | Command::Schemas(_));
+    let anybody = checks || server.is_some() || matches!(cli.command, Command::Ci(_) | Command::Schemas(_));
     let context = Context { server, ..cli.global.context(anybody)? };
     cli.command.tells_its_file(&context, names_a_file)?;
     let _tracing = show::trace()?;
@@ -309,6 +305,7 @@ impl Command {
         let file = context.state.display();
         match self {
             Command::Doctor(_) | Command::Schemas(_) | Command::Completions(_) => Ok(()),
+            Command::Policy(policy::Policy { command: policy::Command::Check(_), .. }) => Ok(()),
             Command::Kill(_) if !names_a_file => Err(Failure::Usage(format!(
                 "`ok kill` works on a state file, and {variable} is set ({server}): give --state to stop the company in {file}"
             ))),

@@ -80,7 +80,7 @@ impl Policy {
         match self.command {
             Command::Explain(explain) => explain.run(context).await,
             Command::WhoCan(who_can) => who_can.run(context).await,
-            Command::Check(check) => check.ask(context).await,
+            Command::Check(check) => check.run(context).await,
             Command::Diff(diff) => diff.run(context).await,
             Command::Apply(apply) => apply.run(context).await,
             Command::Propose(propose) => propose.run(context).await,

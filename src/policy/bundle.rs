@@ -97,6 +97,6 @@ pub(super) fn is_policy(path: &str) -> bool {
     path.ends_with(".cedar")
 }
 
-pub(super) fn is_test(path: &str) -> bool {
+pub fn is_test(path: &str) -> bool {
     path.starts_with("tests/") && path.ends_with(".yaml")
 }

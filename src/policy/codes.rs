@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-/// Whether a finding keeps a bundle from loading.
+/// What a finding keeps from happening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The bundle does not load, or a test fails.
     Error,
-    /// The bundle loads; its author should look.
+    /// The bundle loads; its author should look, and the command fails.
     Warning,
+    /// It is worth knowing, and no failure.
+    Note,
 }
 
 impl Severity {
@@ -19,6 +21,7 @@ impl Severity {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         }
     }
 }
@@ -56,6 +59,16 @@ pub const MUTATION: &str = "mutation_too_low";
 pub const NOT_COVERED: &str = "part_not_covered";
 pub const SURVIVED: &str = "mutant_survived";
 
+/// What a command ends with that tells a finding, unless another finding is worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    Fine = 0,
+    /// There is nothing to look at.
+    Broken = 1,
+    Findings = 2,
+    Tests = 3,
+}
+
 /// One code as the reference shows it.
 pub struct Code {
     pub code: &'static str,
@@ -73,12 +86,33 @@ const fn warning(code: &'static str, title: &'static str, meaning: &'static str,
     Code { code, severity: Severity::Warning, title, meaning, mend }
 }
 
+const fn note(code: &'static str, title: &'static str, meaning: &'static str, mend: &'static str) -> Code {
+    Code { code, severity: Severity::Note, title, meaning, mend }
+}
+
+impl Code {
+    /// What a command ends with for it.
+    pub fn end(&self) -> End {
+        match (self.code, self.severity) {
+            (_, Severity::Note) => End::Fine,
+            (NO_POLICIES, _) => End::Broken,
+            (TEST_INVALID | TEST_FAILED | NO_TESTS | COVERAGE | MUTATION, _) => End::Tests,
+            _ => End::Findings,
+        }
+    }
+
+    /// Whether it is about what every policy is judged by, so that nothing else can be judged.
+    pub fn is_root(&self) -> bool {
+        matches!(self.code, SCHEMA | REDEFINED)
+    }
+}
+
 /// Every code there is.
 pub const ALL: &[Code] = &[
     error(
         SCHEMA,
         "The schema cannot be read",
-        "`schema.cedarschema` does not parse, or refers to a type that does not exist.",
+        "`schema.cedarschema` does not parse, or refers to a type that does not exist. Nothing else is looked at until it is mended.",
         "Mend the place that is named. Types of the product are written `Ok::Actor`; the context of an action is `Ok::Facts`.",
     ),
     error(
@@ -259,13 +293,13 @@ pub const ALL: &[Code] = &[
         "The tests notice a smaller share of the mutants than `--min-mutation` asks for.",
         "Write a case for each mutant that is named.",
     ),
-    warning(
+    note(
         NOT_COVERED,
         "A part of a policy is not covered",
         "No test has seen this part of a scope or of a condition true, or none has seen it false.",
         "Write a case in which everything before the part holds, and the part does not; or the other way round.",
     ),
-    warning(
+    note(
         SURVIVED,
         "No test notices a change",
         "With the policy changed as told, every test still passes.",
@@ -282,11 +316,15 @@ pub fn of(code: &str) -> Option<&'static Code> {
 pub fn reference() -> String {
     let mut text = String::from(
         "# Findings\n\nWhat `ok policy check` and `ok ci` find, by its code. Written from `src/policy/codes.rs`.\n\n\
-         A bundle with an error does not load. A warning does not keep it from loading; the command ends with 2 all the same.\n",
+         A bundle with an error does not load, or fails its tests. With a warning it loads, and the command fails all the same. \
+         A note changes nothing. Each says which exit code a command ends with that finds nothing worse: 1 is worse than 2, \
+         and 2 than 3.\n",
     );
-    for Code { code, severity, title, meaning, mend } in ALL {
-        let severity = severity.name();
-        let _ = write!(text, "\n## {code}\n\n{title} ({severity}).\n\n{meaning}\n\nWhat to do: {mend}\n");
+    for entry in ALL {
+        let Code { code, severity, title, meaning, mend } = entry;
+        let (severity, end) = (severity.name(), entry.end() as u8);
+        let _ =
+            write!(text, "\n## {code}\n\n{title} ({severity}, exit code {end}).\n\n{meaning}\n\nWhat to do: {mend}\n");
     }
     text
 }

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::approvals::FILE;
-use super::{Bundle, yaml};
+use super::finding::code;
+use super::{Bundle, Finding, yaml};
 
 /// The most kinds that one file may add.
 pub const MAX_KINDS: usize = 64;
@@ -41,6 +42,12 @@ fn listed(schema: &str) -> Option<(BTreeSet<String>, std::ops::Range<usize>)> {
 /// The kinds that a schema lists.
 pub fn of_schema(schema: &str) -> BTreeSet<String> {
     listed(schema).map(|(names, _)| names).unwrap_or_default()
+}
+
+/// Why it is not known which kinds a bundle adds.
+pub fn unreadable(bundle: &Bundle) -> Option<Finding> {
+    let error = yaml::read::<Named>(bundle.files.get(FILE)?).err()?;
+    Some(Finding::new(code::APPROVALS_FILE, FILE, error.line, (0, 0), error.message))
 }
 
 /// The product's schema with the kinds of a bundle: on the same lines, so that every place in it stays where it is.

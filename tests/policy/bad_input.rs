@@ -2,7 +2,10 @@
 
 use std::time::Instant;
 
-use ok::policy::Bundle;
+use ok::gate::fixture;
+use ok::policy::check::Options;
+use ok::policy::codes::{self, End};
+use ok::policy::{Bundle, Finding};
 
 use super::{check, findings, forbid, found, messages, permit};
 
@@ -151,6 +154,93 @@ fn the_companys_schema_adds_and_redefines_nothing() {
         let told = messages(&[("schema.cedarschema", &text), ("a.cedar", policy)]);
         let schema = "this begins with the product's own schema, which is exported as `ok.cedarschema`";
         assert!(told.contains(&schema.to_owned()), "{told:?}");
+    }
+}
+
+#[test]
+fn what_everything_else_is_judged_by_is_told_first_and_alone() {
+    let pay = "@id(\"pay\") permit (principal, action == Acme::Action::\"pay\", resource is Acme::Invoice);\n";
+    let schema = "namespace Acme {\n  entity Invoice = { owner: Ok::Actr };\n  action \"pay\" appliesTo { principal: [Ok::Actor], resource: [Invoice], context: Ok::Facts };\n}\n";
+    let limits = "rates:\n  a: {operations: [\"Acme::Action::pay\"], most: 1}\n";
+    let files = [("a.cedar", pay), ("schema.cedarschema", schema), ("limits.yaml", limits)];
+    assert_eq!(found(&files), ["schema.cedarschema:2 schema_invalid"]);
+    // Which kinds there are is as little known.
+    let legal = forbid("a", "tick", "unless { context.approvals.contains(Ok::ApprovalKind::\"legal\") }");
+    let files = [("a.cedar", legal.as_str()), ("b.cedar", pay), ("approvals.yaml", "kinds:\n  legal\n  x\n")];
+    assert_eq!(found(&files), ["approvals.yaml:2 approvals_invalid"]);
+}
+
+#[test]
+fn a_name_that_is_near_none_is_told_without_a_guess() {
+    let help = |text: &str| -> Vec<Option<String>> {
+        findings(&[("a.cedar", text)]).into_iter().map(|finding| finding.help).collect()
+    };
+    assert_eq!(help(&permit("a", "zebra")), [None]);
+    assert_eq!(
+        help(&permit("a", "tick").replace("Ok::Action", "Action")),
+        [Some("did you mean `Ok::Action::\"tick\"`?".into())]
+    );
+    assert_eq!(help(&forbid("a", "tick", "when { principal.zebra > 3 }")), [None]);
+    assert_eq!(help(&forbid("a", "tick", "when { principal.turst > 3 }")), [Some("did you mean `trust`?".into())]);
+}
+
+#[test]
+fn a_command_ends_with_what_the_reference_says_of_the_finding() {
+    let (tick, all) = (permit("a", "tick"), "@id(\"all\")\npermit (principal, action, resource);\n");
+    let kind = "kinds:\n  legal: {eligible: [{role: admin}]}\n";
+    let bad = |text: &str| forbid("a", "tick", text);
+    let case = |expect: &str| format!("cases:\n  - {{actor: server, op: tick, expect: {expect}}}\n");
+    let (deny, allow) = (case("deny"), case("allow"));
+    let deep = bad("when { principal.owner.owner.owner == resource }");
+    let long = bad(&format!("when {{ {} > 0 }}", vec!["principal.trust"; 1_100].join(" + ")));
+    let template = "@id(\"a\")\npermit (principal == ?principal, action, resource);\n";
+    let mixed = bad("when { principal.kind == \"say_\u{43d}ello\" }");
+    let once = bad("when { context.approvals.contains(Ok::ApprovalKind::\"admin\") }");
+    let of: Vec<(&str, Vec<(&str, &str)>)> = vec![
+        (codes::SCHEMA, vec![("schema.cedarschema", "entity {")]),
+        (codes::REDEFINED, vec![("schema.cedarschema", "namespace Ok { entity Team; }")]),
+        (codes::PARSE, vec![("a.cedar", "permit (")]),
+        (codes::TEMPLATE, vec![("a.cedar", template)]),
+        (codes::NO_ID, vec![("a.cedar", "permit (principal, action, resource);")]),
+        (codes::DUPLICATE_ID, vec![("a.cedar", &tick), ("b.cedar", &tick)]),
+        (codes::NO_REASON, vec![("a.cedar", "@id(\"a\") forbid (principal, action, resource);")]),
+        (codes::INVALID, vec![("a.cedar", "@id(\"a\") permit (principal, action == Ok::Action::\"x\", resource);")]),
+        (codes::WARNING, vec![("a.cedar", &mixed)]),
+        (codes::NEVER, vec![("a.cedar", "@id(\"a\") permit (principal, action, resource) when { false };")]),
+        (codes::LEVEL, vec![("a.cedar", &deep)]),
+        (codes::TOO_LARGE, vec![("a.cedar", &long)]),
+        (codes::APPROVALS, vec![("a.cedar", &once)]),
+        (codes::APPROVALS_FILE, vec![("approvals.yaml", "kinds: 1\n")]),
+        (codes::APPROVALS_UNUSED, vec![("approvals.yaml", kind)]),
+        (codes::LIMITS_FILE, vec![("limits.yaml", "rates: 1\n")]),
+        (codes::FORMAT, vec![("a.cedar", "@id(\"a\") permit (principal, action, resource);")]),
+        (codes::SHADOWED, vec![("a.cedar", &tick), ("b.cedar", all)]),
+        (codes::ALLOWS_ALL, vec![("a.cedar", all)]),
+        (codes::UNTESTED, vec![("a.cedar", &tick)]),
+        (codes::NO_POLICIES, vec![("a.cedar", "// None.\n")]),
+        (codes::HIDDEN, vec![("a.cedar", "// \u{202e}\n")]),
+        (codes::TEST_INVALID, vec![("a.cedar", &tick), ("tests/a.yaml", "cases: 1\n")]),
+        (codes::TEST_FAILED, vec![("a.cedar", &tick), ("tests/a.yaml", &allow)]),
+        (codes::NO_TESTS, vec![("a.cedar", &tick), ("tests/a.yaml", "cases: []\n")]),
+        (codes::COVERAGE, vec![("a.cedar", &tick), ("tests/a.yaml", &deny)]),
+        (codes::MUTATION, vec![("a.cedar", &tick), ("tests/a.yaml", &deny)]),
+        (codes::NOT_COVERED, vec![("a.cedar", &tick), ("tests/a.yaml", &deny)]),
+        (codes::SURVIVED, vec![("a.cedar", &tick), ("tests/a.yaml", &deny)]),
+    ];
+    for (code, files) in of {
+        let percent = |wanted| (code == wanted).then_some(100);
+        let options = Options {
+            min_coverage: percent(codes::COVERAGE),
+            min_mutation: percent(codes::MUTATION),
+            mutate: code == codes::SURVIVED,
+            ..Options::default()
+        };
+        let report = fixture::check(&ok::operations::ALL, &Bundle::new(files), &options);
+        let open = report.open();
+        let told: Vec<&Finding> = report.findings.iter().chain(report.tests()).chain(&open).collect();
+        assert!(told.iter().any(|finding| finding.code == code), "{code}: {told:?}");
+        let worst = told.iter().map(|finding| codes::of(finding.code).unwrap().end()).filter(|end| *end != End::Fine);
+        assert_eq!(report.end(), worst.min().unwrap_or(End::Fine), "{code}");
     }
 }
 

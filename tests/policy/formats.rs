@@ -49,6 +49,69 @@ fn every_format_tells_the_same() {
     }
 }
 
+#[test]
+fn a_case_has_the_same_name_whatever_it_comes_to_and_wherever_it_stands() {
+    let names = |place: &Place| -> Vec<String> {
+        let shown = place.ok("policy check --min-coverage 1 --format junit").stdout;
+        let cases = shown.lines().filter_map(|line| line.trim().strip_prefix("<testcase "));
+        cases
+            .map(|case| {
+                case.split(['>', '/']).next().unwrap().to_owned()
+                    + case.split("name=").last().unwrap().trim_end_matches(['/', '>'])
+            })
+            .collect()
+    };
+    let passing = TESTS.replace("{actor: max, op: tick, expect: allow}", "{actor: max, op: tick, expect: deny}");
+    let ticks = permit("ticks", "tick");
+    let before = names(&place(&[("a.cedar", &ticks), ("tests/a.yaml", &passing)]));
+    let moved = format!("# What admins may.\n{TESTS}");
+    let after = names(&place(&[("a.cedar", &ticks.replace('\n', " ")), ("tests/a.yaml", &moved)]));
+    assert_eq!((before.len(), &before), (after.len(), &after));
+}
+
+#[test]
+fn a_finding_that_moves_keeps_its_fingerprint() {
+    let prints = |text: &str| -> Vec<String> {
+        let shown = place(&[("a.cedar", text)]).ok("policy check --format sarif").stdout;
+        let sarif: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let results = sarif["runs"][0]["results"].as_array().unwrap().clone();
+        results.iter().map(|one| one["partialFingerprints"]["okFinding/v1"].as_str().unwrap().to_owned()).collect()
+    };
+    let text = format!("{}\n{}", permit("ticks", "tick"), permit("dull", "tick"));
+    let (before, after) = (prints(&text), prints(&format!("// Why.\n\n{text}")));
+    assert_eq!((before.len(), &before), (2, &after));
+    assert_ne!(before[0], before[1]);
+}
+
+#[test]
+fn a_server_takes_nothing_from_what_the_command_shows() {
+    let place = Place::with_company();
+    for (path, text) in ok::policy::Bundle::built_in().files {
+        let path = place.path().join("policies").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    // Coverage that is too low, and a file that nobody reads.
+    fs::remove_file(place.path().join("policies/tests/lead.yaml")).unwrap();
+    fs::write(place.path().join("policies/approvals.yml"), "").unwrap();
+    let token = place.ana("token issue --scope policy --format json").stdout;
+    let token = serde_json::from_str::<serde_json::Value>(&token).unwrap()["token"].as_str().unwrap().to_owned();
+    let server = place.serve();
+    let address = format!("http://{}", server.address());
+    for format in ["human", "junit", "sarif"] {
+        let line = format!("policy check --min-coverage 100 --format {format}");
+        let (here, there) = (place.ok(&line), place.ok_with(&line, &[("OK_SERVER", &address), ("OK_TOKEN", &token)]));
+        assert_eq!((there.code, there.stdout.contains("approvals.yml")), (2, true), "{there}");
+        assert_eq!(here.stdout, there.stdout);
+    }
+    // It alone knows that one admin is no two.
+    let ones = fs::read_to_string(place.path().join("policies/approvals.yaml")).unwrap();
+    fs::write(place.path().join("policies/approvals.yaml"), ones.replacen("remind_hours: 4", "threshold: 2", 1))
+        .unwrap();
+    let there = place.ok_with("policy check", &[("OK_SERVER", &address), ("OK_TOKEN", &token)]);
+    assert!(there.stdout.contains("approvals_unreachable"), "{there}");
+}
+
 /// Tags match, and what stands between them is escaped.
 fn assert_well_formed(xml: &str) {
     let mut open: Vec<&str> = Vec::new();
@@ -91,6 +154,11 @@ fn the_exit_code_tells_findings_from_tests() {
     assert_eq!(code(&[("a.cedar", &ticks)], "policy check --min-coverage 1"), 3);
     assert_eq!(code(&[("a.cedar", &ticks.replace("tick\"", "tock\""))], "policy check"), 2);
     assert_eq!(code(&[("a.cedar", &ticks)], "policy check nowhere"), 1);
+    assert_eq!(code(&[("a.cedar", "// None yet.\n")], "policy check"), 1);
+    assert_eq!(code(&[("a.cedar", "// None yet.\n")], "ci"), 1);
+    // What the tests leave open is worth knowing, and no failure.
+    let ran = place(&[("a.cedar", &ticks), ("tests/a.yaml", fine)]).ok("policy check --mutate");
+    assert!(ran.code == 0 && ran.stdout.contains("☞ no test of `ticks` has seen"), "{ran}");
     assert_eq!(code(&[("a.cedar", &ticks)], "policy check --min-coverage 101"), 64);
     assert_eq!(code(&[("a.cedar", &ticks)], "log --format sarif"), 64);
 }

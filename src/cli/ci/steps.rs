@@ -88,6 +88,7 @@ fn of_findings(checked: &Checked<'_>, name: &'static str) -> Step {
     let report = &checked.report;
     let found = report.findings.iter().filter(|finding| step_of(finding) == name).count();
     match (found, name) {
+        (0, _) if report.cut_short => Step::skipped(name, "what policies may name is not known"),
         // What does not load is not looked at any further.
         (0, "lint") if !report.loads() => Step::skipped(name, UNLOADED),
         (0, "validation") => {
@@ -122,7 +123,10 @@ fn coverage(checked: &Checked<'_>, options: &Options<'_>) -> Step {
 }
 
 fn mutation(checked: &Checked<'_>, options: &Options<'_>) -> Option<Step> {
-    let mutation = checked.report.mutation.as_ref()?;
+    let asked = options.mutate || options.min_mutation.is_some();
+    let Some(mutation) = &checked.report.mutation else {
+        return asked.then(|| Step::skipped("mutation", "the tests do not pass"));
+    };
     let told = format!("{} % ({} of {} noticed)", mutation.percent(), mutation.killed(), mutation.mutants);
     Some(measured("mutation", told, mutation.percent(), options.min_mutation))
 }

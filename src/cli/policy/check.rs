@@ -11,12 +11,14 @@ use super::super::{Context, client};
 use super::{folder, human, machine};
 use crate::gate::fixture;
 use crate::operations;
-use crate::policy::check::{self, Options, Report, formatted};
+use crate::policy::check::{Options, Report, formatted};
+use crate::policy::codes::{self, End};
 use crate::policy::{Bundle, Finding, Folder};
 
 /// Check a folder of policies, and run its tests
 ///
-/// Ends with 0 if all is fine, 2 if there are findings, 3 if only the tests or their coverage failed.
+/// Ends with 0 if all is fine, 1 if there are no policies, 2 if there are findings, 3 if only the tests or their coverage
+/// failed. With a server, its people count too: whether there are enough of them to approve.
 ///
 /// Example: `ok policy check policies --min-coverage 100`
 #[derive(clap::Args)]
@@ -54,10 +56,6 @@ impl Measures {
             ..Options::default()
         }
     }
-
-    fn are_asked_for(&self) -> bool {
-        self.mutate || self.min_coverage.is_some() || self.min_mutation.is_some()
-    }
 }
 
 /// A report with the files that it is about.
@@ -84,55 +82,52 @@ impl Checked<'_> {
 }
 
 impl Check {
-    /// Asks a server, which knows who could approve.
-    pub async fn ask(&self, context: &Context) -> Result<Exit, Failure> {
-        if self.fix || self.measures.are_asked_for() {
-            let flags = "--fix, --mutate, --min-coverage and --min-mutation";
-            return Err(Failure::Usage(format!("{flags} work without a server")));
-        }
-        let Folder { bundle, unread } = folder(&self.dir)?;
-        let mut answer = client::call(context, "policy.check", json!({ "files": bundle.files })).await?;
-        if let Some(problems) = answer.get_mut("problems").and_then(Value::as_array_mut) {
-            // The server does not see them.
-            problems.extend(unread.iter().map(|file| machine::problem(&check::unread(file))));
-        }
-        let rows = |pointer: &str| answer.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
-        let (problems, failed) = (rows("/problems"), rows("/tests/failed"));
-        if !problems.is_empty() {
-            client::set(&mut answer, "ok", false);
-        }
-        context.show(&answer, || {
-            show::table(&["file", "line", "code", "message"], &problems)?;
-            show::table(&["file", "line", "code", "message"], &failed)?;
-            show::fields(&["ok", "policies", "coverage"], &answer)
-        })?;
-        Ok(match (problems.is_empty(), failed.is_empty()) {
-            (false, _) => Exit::Findings,
-            (true, false) => Exit::Untested,
-            (true, true) => Exit::Done,
-        })
-    }
-
-    pub fn run(&self, format: Format) -> Result<Exit, Failure> {
+    /// Checks the folder here, and asks a server, if there is one, what it alone knows: who could approve.
+    pub async fn run(&self, context: &Context) -> Result<Exit, Failure> {
         let Folder { mut bundle, unread } = folder(&self.dir)?;
         if self.fix {
             fix(&self.dir, &mut bundle)?;
         }
-        let report = fixture::check(&operations::ALL, &bundle, &Options { unread: &unread, ..self.measures.options() });
+        let options = Options { unread: &unread, ..self.measures.options() };
+        let mut report = fixture::check(&operations::ALL, &bundle, &options);
+        if context.server.is_some() && report.loads() {
+            let answer = client::call(context, "policy.check", json!({ "files": bundle.files })).await?;
+            report.findings.extend(beyond(&answer, &report));
+            report.findings.sort_unstable();
+        }
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
-        match format {
+        match context.format {
             Format::Human => human::show(&checked)?,
             Format::Json => show::json(&machine::json(&checked))?,
             Format::Sarif => show::json(&machine::sarif(&checked))?,
             Format::Junit => show::text(&machine::junit(&checked))?,
             Format::Github => show::text(&machine::github(&checked))?,
         }
-        Ok(match (checked.report.is_clean(), checked.report.is_tested()) {
-            (false, _) => Exit::Findings,
-            (true, false) => Exit::Untested,
-            (true, true) => Exit::Done,
-        })
+        Ok(ended(checked.report.end()))
     }
+}
+
+/// The exit code for what was found.
+pub fn ended(end: End) -> Exit {
+    match end {
+        End::Fine => Exit::Done,
+        End::Broken => Exit::Failed,
+        End::Findings => Exit::Findings,
+        End::Tests => Exit::Untested,
+    }
+}
+
+/// What a server found in the same files and was not found here.
+fn beyond(answer: &Value, report: &Report) -> Vec<Finding> {
+    let found = answer.get("problems").and_then(Value::as_array).into_iter().flatten().filter_map(|problem| {
+        let text = |field: &str| problem.get(field).and_then(Value::as_str);
+        let number = |pointer: &str| problem.pointer(pointer).and_then(Value::as_u64).map_or(0, |n| n as usize);
+        let code = codes::of(text("code")?)?.code;
+        let span = (number("/span/0"), number("/span/1"));
+        let finding = Finding::new(code, text("file")?, number("/line"), span, text("message")?);
+        Some(Finding { help: text("help").map(str::to_owned), ..finding })
+    });
+    found.filter(|finding| !report.findings.contains(finding)).collect()
 }
 
 /// Writes every file anew that is not formatted.

@@ -41,6 +41,7 @@ fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Findin
     let severity = match finding.severity {
         Weight::Error => Severity::Error,
         Weight::Warning => Severity::Warning,
+        Weight::Note => Severity::Advice,
     };
     let mut told =
         MietteDiagnostic::new(show::visible(&finding.message)).with_code(finding.code).with_severity(severity);
@@ -75,16 +76,15 @@ fn harmless(text: &str) -> String {
 /// `12 policies, 64 tests, coverage 100 %`
 fn summary(checked: &Checked<'_>) -> String {
     let report = &checked.report;
-    let (errors, warnings) =
-        report.findings.iter().fold((0, 0), |(errors, warnings), finding| match finding.severity {
-            Weight::Error => (errors + 1, warnings),
-            Weight::Warning => (errors, warnings + 1),
-        });
+    let of = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
     let mut said = vec![];
-    said.extend((errors > 0).then(|| count(errors, "error")));
-    said.extend((warnings > 0).then(|| count(warnings, "warning")));
-    if !report.loads() {
-        return format!("{}; the tests were not run", said.join(", "));
+    for (number, what) in [(of(Weight::Error), "error"), (of(Weight::Warning), "warning")] {
+        said.extend((number > 0).then(|| count(number, what)));
+    }
+    match (report.cut_short, report.loads()) {
+        (true, _) => return format!("{}; nothing else was checked", said.join(", ")),
+        (_, false) => return format!("{}; the tests were not run", said.join(", ")),
+        _ => {}
     }
     said.push(if report.policies == 1 { "1 policy".into() } else { format!("{} policies", report.policies) });
     said.push(count(report.run.asked.len(), "test"));

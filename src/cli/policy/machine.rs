@@ -1,13 +1,19 @@
 //! A report as programs read it: JSON, JUnit, SARIF, and the annotations of a GitHub workflow.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::check::Checked;
+use crate::policy::bundle::is_test;
 use crate::policy::codes::{self, Code};
 use crate::policy::{Finding, Severity};
 use crate::types::visible::steers;
+
+/// What names the explanation of each code, `docs/reference/findings.md`: it has no public address.
+const HELP: &str = "urn:ok:finding";
 
 pub fn problem(finding: &Finding) -> Value {
     json!({
@@ -58,22 +64,39 @@ fn region(checked: &Checked<'_>, finding: &Finding) -> Region {
     Region { line, column, end_line, end_column }
 }
 
+/// The same for a finding that moved to another line; equal ones of a file are numbered.
+fn fingerprint(finding: &Finding, seen: &mut BTreeMap<String, usize>) -> String {
+    let what = format!("{}\n{}\n{}", finding.code, finding.file, unplaced(&finding.message));
+    let number = seen.entry(what.clone()).and_modify(|number| *number += 1).or_insert(1);
+    hex::encode(Sha256::digest(format!("{what}\n{number}")))
+}
+
+/// A message without the lines of other findings in it: `(a.cedar:12)`.
+fn unplaced(message: &str) -> String {
+    let mut parts = message.split(':');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| format!("{text}:{}", part.trim_start_matches(|c: char| c.is_ascii_digit())))
+}
+
 pub fn sarif(checked: &Checked<'_>) -> Value {
     let rule = |code: &Code| {
         json!({
             "id": code.code,
+            "helpUri": format!("{HELP}:{}", code.code),
             "shortDescription": { "text": code.title },
             "fullDescription": { "text": code.meaning },
             "help": { "text": code.mend },
             "defaultConfiguration": { "level": code.severity.name() },
         })
     };
-    let result = |finding: &Finding| {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut result = |finding: &Finding| {
         let at = region(checked, finding);
         json!({
             "ruleId": finding.code,
             "level": finding.severity.name(),
             "message": { "text": finding.message },
+            "partialFingerprints": { "okFinding/v1": fingerprint(finding, &mut seen) },
             "locations": [{ "physicalLocation": {
                 "artifactLocation": { "uri": checked.path(&finding.file).replace('\\', "/") },
                 "region": {
@@ -84,7 +107,7 @@ pub fn sarif(checked: &Checked<'_>) -> Value {
         })
     };
     let open = checked.report.open();
-    let results: Vec<Value> = checked.problems().into_iter().chain(&open).map(result).collect();
+    let results: Vec<Value> = checked.problems().into_iter().chain(&open).map(&mut result).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -100,7 +123,7 @@ pub fn sarif(checked: &Checked<'_>) -> Value {
     })
 }
 
-/// One suite for the policies, a case a finding or a file that has none; one for the tests, a case a case.
+/// One suite for the policies, a case a file; one for the tests, a case a case. No name tells a result or a line.
 pub fn junit(checked: &Checked<'_>) -> String {
     document("ok policy check", suites(checked))
 }
@@ -117,21 +140,38 @@ pub fn document(name: &str, suites: Vec<(&str, Suite)>) -> String {
 
 pub fn suites(checked: &Checked<'_>) -> Vec<(&'static str, Suite)> {
     let report = &checked.report;
-    let mut policies = Suite::default();
-    let mut tests = Suite::default();
-    for file in checked.bundle.files.keys() {
+    let (mut policies, mut tests) = (Suite::default(), Suite::default());
+    let files: BTreeSet<&String> =
+        checked.bundle.files.keys().chain(report.findings.iter().map(|finding| &finding.file)).collect();
+    for file in files {
         let found: Vec<&Finding> = report.findings.iter().filter(|finding| finding.file == *file).collect();
-        if found.is_empty() {
-            policies.case(&checked.path(file), file, None);
+        policies.told(checked, file, file, &found);
+    }
+    let unread = |file: &String| -> Vec<&Finding> {
+        let of_file = report.run.invalid.iter().filter(|finding| finding.file == *file);
+        of_file.filter(|finding| !report.run.cases.iter().any(|case| case.wrong.as_ref() == Some(finding))).collect()
+    };
+    for file in checked.bundle.files.keys().filter(|file| is_test(file)) {
+        tests.told(checked, file, file, &unread(file));
+    }
+    let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for case in &report.run.cases {
+        let number = seen.entry((&case.file, &case.name)).and_modify(|number| *number += 1).or_insert(1);
+        let name = if *number == 1 { case.name.clone() } else { format!("{} ({number})", case.name) };
+        tests.told(checked, &case.file, &name, &case.wrong.iter().collect::<Vec<_>>());
+    }
+    let measures = [
+        ("cases", codes::NO_TESTS, report.loads()),
+        ("coverage", codes::COVERAGE, report.coverage.is_some()),
+        ("mutants", codes::MUTATION, report.mutation.is_some()),
+    ];
+    for (name, code, measured) in measures {
+        let found: Vec<&Finding> = report.too_little.iter().filter(|finding| finding.code == code).collect();
+        match measured {
+            true => tests.told(checked, "tests", name, &found),
+            false => tests.skipped(&checked.path("tests"), name, "not measured"),
         }
-        found.into_iter().for_each(|finding| policies.failed(checked, finding));
     }
-    let elsewhere = report.findings.iter().filter(|finding| !checked.bundle.files.contains_key(&finding.file));
-    elsewhere.for_each(|finding| policies.failed(checked, finding));
-    for ran in report.run.asked.iter().filter(|ran| ran.passed) {
-        tests.case(&checked.path(&ran.file), &format!("{}:{} {}", ran.file, ran.line, ran.name), None);
-    }
-    report.tests().for_each(|finding| tests.failed(checked, finding));
     vec![("policies", policies), ("tests", tests)]
 }
 
@@ -174,16 +214,22 @@ impl Suite {
         );
     }
 
-    fn failed(&mut self, checked: &Checked<'_>, finding: &Finding) {
-        let place = format!("{}:{}", checked.path(&finding.file), finding.line);
+    /// A case that fails with all that was found of it.
+    fn told(&mut self, checked: &Checked<'_>, file: &str, name: &str, found: &[&Finding]) {
+        let class = checked.path(file);
+        let Some(first) = found.first() else { return self.passed(&class, name) };
+        let place = |finding: &&Finding| {
+            let place = format!("{}:{}", checked.path(&finding.file), finding.line);
+            xml(&format!("{place}: {} [{}]", finding.message, finding.code))
+        };
+        let text: Vec<String> = found.iter().map(place).collect();
         let failure = format!(
             "<failure type=\"{}\" message=\"{}\">{}</failure>",
-            finding.code,
-            xml(&finding.message),
-            xml(&format!("{place}: {}", finding.message))
+            first.code,
+            xml(&first.message),
+            text.join("\n")
         );
-        let name = format!("{}:{} {}", finding.file, finding.line, finding.code);
-        self.case(&checked.path(&finding.file), &name, Some(&failure));
+        self.case(&class, name, Some(&failure));
     }
 
     fn close(self, name: &str) -> String {
@@ -228,16 +274,18 @@ pub fn github(checked: &Checked<'_>) -> String {
         let level = match finding.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "notice",
         };
         let file = property(&checked.path(&finding.file));
-        let _ = writeln!(
-            text,
-            "::{level} file={file},line={},endLine={},title={}::{}",
-            at.line,
-            at.end_line,
-            property(finding.code),
-            data(&finding.message)
-        );
+        let Region { line, column, end_line, end_column } = at;
+        // Columns are read only where the place lies on one line; theirs end with the last character.
+        let columns = match line == end_line && end_column > column {
+            true => format!(",col={column},endColumn={}", end_column - 1),
+            false => String::new(),
+        };
+        let (title, message) = (property(finding.code), data(&finding.message));
+        let _ =
+            writeln!(text, "::{level} file={file},line={line},endLine={end_line}{columns},title={title}::{message}");
     }
     text
 }

@@ -14,9 +14,9 @@ pub use format::formatted;
 pub use pools::{Directory, Person};
 
 use super::bundle::{is_policy, is_test};
-use super::codes::Severity;
+use super::codes::{Code, End, Severity};
 use super::finding::code;
-use super::kinds::of_schema;
+use super::kinds::{self, of_schema};
 use super::stack::deep;
 use super::testing::{self, Coverage, Mutation, Run, Stage};
 use super::{Bundle, Finding, Snapshot};
@@ -64,6 +64,8 @@ pub struct Report {
     pub too_little: Vec<Finding>,
     pub coverage: Option<Coverage>,
     pub mutation: Option<Mutation>,
+    /// Whether all that was looked at is what everything else is judged by, because that is wrong.
+    pub cut_short: bool,
 }
 
 impl Report {
@@ -79,7 +81,13 @@ impl Report {
 
     /// Whether the bundle would load.
     pub fn loads(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity == Severity::Warning)
+        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+
+    /// The worst that a command ends with for what was found.
+    pub fn end(&self) -> End {
+        let ends = self.findings.iter().chain(self.tests()).filter_map(|finding| code::of(finding.code)).map(Code::end);
+        ends.filter(|end| *end != End::Fine).min().unwrap_or(End::Fine)
     }
 
     /// What is wrong with the tests or their coverage.
@@ -105,6 +113,11 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
     findings.extend(options.unread.iter().map(|file| unread(file)));
     let mut report = match Snapshot::load(schema, bundle) {
         Err(errors) => {
+            let cut_short = kinds::unreadable(bundle).is_some()
+                || errors.iter().any(|error| code::of(error.code).is_some_and(Code::is_root));
+            if cut_short {
+                findings.clear();
+            }
             findings.extend(errors);
             Report {
                 findings,
@@ -113,6 +126,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
                 too_little: Vec::new(),
                 coverage: None,
                 mutation: None,
+                cut_short,
             }
         }
         Ok(snapshot) => {
@@ -161,7 +175,9 @@ fn tested(
     let mutate = options.mutates();
     let measured = run.files > 0 || options.measures();
     let coverage = measured.then(|| testing::cover(&run, &snapshot));
-    let mutation = mutate.then(|| testing::mutate(&run, &snapshot));
+    // Mistakes cannot be told from those that the tests find already.
+    let passes = run.invalid.is_empty() && run.failed.is_empty();
+    let mutation = (mutate && passes).then(|| testing::mutate(&run, &snapshot));
     let mut too_little = Vec::new();
     let file = bundle.files.keys().find(|file| is_test(file)).map_or("tests", String::as_str);
     if run.asked.is_empty() && run.invalid.is_empty() && (measured || options.must_test) {
@@ -183,5 +199,5 @@ fn tested(
         let message = format!("the tests notice {percent} % of the mutants, and {least} % are asked for");
         too_little.push(Finding::new(code::MUTATION, file, 1, (0, 0), message));
     }
-    Report { findings, policies, run, too_little, coverage, mutation }
+    Report { findings, policies, run, too_little, coverage, mutation, cut_short: false }
 }

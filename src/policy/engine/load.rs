@@ -1,6 +1,6 @@
 //! From a schema and a bundle to policies that are fit to serve, or to everything that is wrong with them.
 //!
-//! Always true: all problems are told at once; a policy that is too large, or is a template, is not looked into further; a
+//! Always true: all problems are told at once, but where the schema is wrong only that; a policy that is too large, or is a template, is not looked into further; a
 //! policy is known by its `@id`, and by its place until it has one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,7 @@ use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::parser::Loc;
 
 use super::approvals;
+use super::near::Names;
 use super::ruling::{Effect, PolicyMeta};
 use super::schema::{self, Known};
 use super::snapshot::{Parts, Rule};
@@ -43,7 +44,11 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
     let mut findings = Vec::new();
     let Known { schema, kind_type, kinds } =
         schema::read(schema, bundle, &mut findings).map_err(|finding| vec![finding])?;
-    let mut loading = Loading::new(kind_type, findings);
+    // What policies may name is not known: whatever else were told would only follow from it.
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    let mut loading = Loading::new(kind_type);
     let mut bytes = 0;
     for (file, text) in bundle.files.iter().filter(|(file, _)| is_policy(file)) {
         bytes += text.len();
@@ -56,7 +61,7 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
     }
     let approvals = loading.approval_rules(bundle);
     let limits = loading.limits(bundle, &schema);
-    loading.validate(&schema);
+    loading.validate(&schema, bundle);
     if !loading.findings.is_empty() {
         loading.findings.sort_unstable();
         loading.findings.dedup();
@@ -85,8 +90,9 @@ struct Loading {
 }
 
 impl Loading {
-    fn new(kind_type: EntityType, findings: Vec<Finding>) -> Self {
-        Self { kind_type, sources: Sources::new(), findings, rules: BTreeMap::new(), set: PolicySet::new() }
+    fn new(kind_type: EntityType) -> Self {
+        let (sources, findings) = (Sources::new(), Vec::new());
+        Self { kind_type, sources, findings, rules: BTreeMap::new(), set: PolicySet::new() }
     }
 
     /// The rules of `approvals.yaml`. Its kinds are in the schema already.
@@ -193,8 +199,9 @@ impl Loading {
     }
 
     /// Strict validation, its warnings, and the number of hops.
-    fn validate(&mut self, schema: &Schema) {
+    fn validate(&mut self, schema: &Schema, bundle: &Bundle) {
         let validator = Validator::new(schema.clone());
+        let names = Names::of(schema);
         // Each policy is judged by itself.
         let parts = parts(&self.set, schema);
         let results = each(&parts, |set| validator.validate_with_level(set, ValidationMode::Strict, MAX_HOPS));
@@ -205,7 +212,10 @@ impl Loading {
                 ValidationError::EntityDerefLevelViolation(_) => code::LEVEL,
                 _ => code::INVALID,
             };
-            self.told(code, error.policy_id(), error);
+            if let Some(finding) = self.told(code, error.policy_id(), error) {
+                let text = bundle.files.get(&finding.file).map(String::as_str).unwrap_or_default();
+                self.findings.push(Finding { help: names.help(error, &finding, text), ..finding });
+            }
             told.insert(error.policy_id().to_string());
         }
         let never = |warning: &ValidationWarning| match warning {
@@ -217,20 +227,19 @@ impl Loading {
             results.iter().flat_map(ValidationResult::validation_warnings).collect();
         warnings.sort_by_key(|warning| never(warning));
         for warning in warnings {
-            let impossible = never(warning).is_some();
-            if !impossible {
-                self.told(code::WARNING, warning.policy_id(), warning);
-            } else if told.insert(warning.policy_id().to_string()) {
-                self.told(code::NEVER, warning.policy_id(), warning);
+            let code = if never(warning).is_some() { code::NEVER } else { code::WARNING };
+            if code == code::WARNING || told.insert(warning.policy_id().to_string()) {
+                let finding = self.told(code, warning.policy_id(), warning);
+                self.findings.extend(finding);
             }
         }
     }
 
-    fn told(&mut self, code: &'static str, id: &PolicyId, told: &dyn miette::Diagnostic) {
+    fn told(&self, code: &'static str, id: &PolicyId, told: &dyn miette::Diagnostic) -> Option<Finding> {
         let id: &str = id.as_ref();
-        let Some(rule) = self.rules.get(id) else { return };
-        let Some(source) = self.sources.get(&rule.meta.file) else { return };
-        self.findings.push(source.diagnostic(code, told, span(rule.policy.loc())));
+        let rule = self.rules.get(id)?;
+        let source = self.sources.get(&rule.meta.file)?;
+        Some(source.diagnostic(code, told, span(rule.policy.loc())))
     }
 }
 

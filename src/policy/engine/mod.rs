@@ -14,6 +14,7 @@ mod index;
 mod input;
 mod load;
 mod mutant;
+mod near;
 mod parts;
 mod ruling;
 mod schema;

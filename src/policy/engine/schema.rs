@@ -37,6 +37,7 @@ pub(super) struct Known {
 pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> Result<Known, Finding> {
     let ours = &kinds::schema_for(ours, bundle);
     let known = product(ours)?;
+    findings.extend(kinds::unreadable(bundle));
     let Some(theirs) = bundle.files.get(SCHEMA_FILE) else { return Ok(known) };
     match extended(ours, theirs) {
         Ok(schema) => Ok(Known { schema, ..known }),

@@ -16,7 +16,7 @@ use serde_json::Value;
 pub use file::{Around, Case, Fixture, TestFile, Way, parse};
 pub use own::{Evaluation, Records};
 pub use rows::{Delegation, Member, Row, Team};
-pub use run::{Coverage, Expected, Mutation, Ran, Run, cover, mutate, run};
+pub use run::{Coverage, Expected, Mutation, Ran, Run, Tried, cover, mutate, run};
 
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 

@@ -21,8 +21,17 @@ pub struct Run {
     pub invalid: Vec<Finding>,
     /// Answers that were not the expected ones.
     pub failed: Vec<Finding>,
+    /// Every case, in order, and what is wrong with it.
+    pub cases: Vec<Tried>,
     /// Whether there are test files at all.
     pub files: usize,
+}
+
+/// A case by its file and name, asked or not.
+pub struct Tried {
+    pub file: String,
+    pub name: String,
+    pub wrong: Option<Finding>,
 }
 
 /// One case with its question.
@@ -80,15 +89,22 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
             effort::spend(1);
             let span = spans.get(line.saturating_sub(1)).copied().unwrap_or_default();
             let finding = |code, message: String| Finding::new(code, file.as_str(), line, span, message);
-            match question {
-                Err(message) => run.invalid.push(finding(code::TEST_INVALID, message)),
+            let wrong = match question {
+                Err(message) => {
+                    let wrong = finding(code::TEST_INVALID, message);
+                    run.invalid.push(wrong.clone());
+                    Some(wrong)
+                }
                 Ok(asked) => {
                     let told = expected.judge(&asked.answer(snapshot));
-                    let passed = told.is_none();
-                    run.failed.extend(told.map(|told| finding(code::TEST_FAILED, format!("{name}: {told}"))));
-                    run.asked.push(Ran { file: file.clone(), line, name, expected, asked, passed });
+                    let wrong = told.map(|told| finding(code::TEST_FAILED, format!("{name}: {told}")));
+                    run.failed.extend(wrong.clone());
+                    let (file, passed) = (file.clone(), wrong.is_none());
+                    run.asked.push(Ran { file, line, name: name.clone(), expected, asked, passed });
+                    wrong
                 }
-            }
+            };
+            run.cases.push(Tried { file: file.clone(), name, wrong });
         }
     }
     run

@@ -1,0 +1,84 @@
+//! Which name was meant by one that does not exist.
+//!
+//! Always true: a name is proposed only where a slip of the finger or a forgotten namespace explains the other, and the same
+//! one each time. Cedar proposes the nearest, however far, and any of several that are equally near.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::{Schema, ValidationError};
+
+use crate::policy::Finding;
+
+/// What a policy may name.
+pub(super) struct Names {
+    types: BTreeSet<String>,
+    actions: BTreeSet<String>,
+}
+
+impl Names {
+    pub fn of(schema: &Schema) -> Names {
+        let actions = schema.actions().chain(schema.action_groups());
+        Names {
+            types: schema.entity_types().map(ToString::to_string).collect(),
+            actions: actions.map(ToString::to_string).collect(),
+        }
+    }
+
+    /// What helps with an error about the place that a finding names in a text.
+    pub fn help(&self, error: &ValidationError, finding: &Finding, text: &str) -> Option<String> {
+        let (start, length) = finding.span;
+        let written = text.get(start..start + length).unwrap_or_default();
+        let names = match error {
+            ValidationError::UnrecognizedEntityType(_) => &self.types,
+            ValidationError::UnrecognizedActionId(_) => &self.actions,
+            ValidationError::UnsafeAttributeAccess(_) => return kept(finding),
+            _ => return finding.help.clone(),
+        };
+        nearest(written, names).map(|name| format!("did you mean `{name}`?"))
+    }
+}
+
+/// The attribute that Cedar proposes, if it is near the one that the message names.
+fn kept(finding: &Finding) -> Option<String> {
+    let quoted = |text: &str, after: &str| {
+        text.split_once(after).and_then(|(_, rest)| rest.split('`').next()).unwrap_or_default().to_owned()
+    };
+    let help = finding.help.as_ref()?;
+    let (written, proposed) = (quoted(&finding.message, "attribute `"), quoted(help, "did you mean `"));
+    (proposed.is_empty() || far(&written, &proposed).is_some()).then(|| help.clone())
+}
+
+fn nearest<'a>(written: &str, names: &'a BTreeSet<String>) -> Option<&'a String> {
+    let near = names.iter().filter_map(|name| far(written, name).map(|far| (far, name)));
+    near.min().map(|(_, name)| name)
+}
+
+/// How far a name is from another that may have been meant by it.
+fn far(written: &str, name: &str) -> Option<usize> {
+    let (own, last) = (last(written), last(name));
+    let (far, most) = (strsim::osa_distance(written, name), own.chars().count().div_ceil(3));
+    (far <= most || own.eq_ignore_ascii_case(last)).then_some(far)
+}
+
+/// A name without its namespace.
+fn last(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_proposed_only_where_it_is_near() {
+        let names = ["Docs::Doc", "Ok::Actor", "Ok::Team", "Ok::Token"].map(str::to_owned).into();
+        let near = |written| nearest(written, &names).map(String::as_str);
+        assert_eq!(near("Ok::Actr"), Some("Ok::Actor"));
+        assert_eq!(near("Actor"), Some("Ok::Actor"));
+        assert_eq!(near("Ok::actor"), Some("Ok::Actor"));
+        assert_eq!(near("Ok::Tame"), Some("Ok::Team"));
+        for written in ["Ok::Invoice", "Ok::Person", "Acme::Thing", "x"] {
+            assert_eq!(near(written), None, "{written}");
+        }
+    }
+}
