@@ -6,6 +6,7 @@ pub mod compared;
 mod diff;
 mod explain;
 mod export;
+mod given;
 pub mod glass;
 pub mod human;
 pub mod lock;
@@ -17,10 +18,10 @@ use std::path::Path;
 
 use clap::Subcommand;
 
+use super::Context;
 use super::exit::{Exit, Failure};
-use super::{Context, show};
 use crate::config;
-use crate::policy::{Bundle, Folder};
+use crate::policy::Folder;
 pub use diff::budgets;
 
 /// Check policies, bring them into force, and ask the gate why
@@ -49,15 +50,6 @@ pub enum Command {
     Drift(export::Drift),
     Source(export::Source),
     BreakGlass(glass::BreakGlass),
-}
-
-/// The bundle in a folder. What in it nothing reads is told.
-fn read(dir: &Path) -> Result<Bundle, Failure> {
-    let folder = folder(dir)?;
-    for path in &folder.unread {
-        show::note(&format!("{} is not read; `ok policy check` says why", dir.join(path).display()));
-    }
-    Ok(folder.bundle)
 }
 
 /// A folder of policies.

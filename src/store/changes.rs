@@ -155,7 +155,7 @@ pub fn position(change: &Change) -> Position {
 pub fn declared(conn: &Connection) -> rusqlite::Result<Option<Change>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM change WHERE commit_id IS NOT NULL AND state NOT IN ('rejected', 'withdrawn') \
-         ORDER BY created_at DESC, id DESC LIMIT 1"
+         ORDER BY created_at DESC, version IS NULL DESC, version DESC, id DESC LIMIT 1"
     );
     conn.prepare_cached(&sql)?.query_row([], read).optional()
 }
@@ -251,9 +251,9 @@ fn promoted(conn: &Connection, at: Time, id: &str, version: i64) -> rusqlite::Re
     // What was based on the version before can no longer come into force.
     conn.prepare_cached(
         "UPDATE change SET state = 'superseded', updated_at = ?1 \
-         WHERE target = ?2 AND id != ?3 AND state IN ('proposed', 'in_review', 'approved', 'canary')",
+         WHERE target = ?2 AND id != ?3 AND base_version < ?4 AND state IN ('proposed', 'in_review', 'approved', 'canary')",
     )?
-    .execute(params![at.0, target.name(), id])?;
+    .execute(params![at.0, target.name(), id, version])?;
     let back: Option<i64> =
         conn.prepare_cached("SELECT rolls_back FROM change WHERE id = ?")?.query_row([id], |row| row.get(0))?;
     if let Some(back) = back {

@@ -57,8 +57,11 @@ pub fn applied(conn: &Connection) -> rusqlite::Result<Option<Applied>> {
 /// The versions before this one, newest first.
 pub fn before(conn: &Connection, version: i64, limit: usize) -> rusqlite::Result<Vec<Applied>> {
     conn.prepare_cached(
-        "SELECT policy.version, policy.hash, source, change, by, applied_at, commit_id FROM policy \
-         LEFT JOIN change ON change.id = policy.change WHERE policy.version < ? ORDER BY policy.version DESC LIMIT ?",
+        // A commit may have declared a version only after it was in force.
+        "SELECT version, hash, source, change, by, applied_at, \
+         coalesce((SELECT commit_id FROM change WHERE change.id = policy.change), \
+         (SELECT commit_id FROM change WHERE change.version = policy.version AND commit_id IS NOT NULL LIMIT 1)) \
+         FROM policy WHERE version < ? ORDER BY version DESC LIMIT ?",
     )?
     .query_map(params![version, limit as i64], |row| {
         let (version, hash, source, change) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);

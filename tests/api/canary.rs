@@ -128,10 +128,11 @@ async fn drift_tells_how_what_is_in_force_differs_from_what_is_declared() {
     let id = declared["id"].as_str().unwrap();
     let looser = drift().await;
     assert_eq!((&looser["status"], &looser["drifted"]), (&json!("weaker"), &json!(true)), "{looser}");
-    assert_eq!(looser["weaker"][0]["operation"], "inbox.list");
+    assert_eq!((&looser["weaker"][0]["operation"], &looser["waits"]), (&json!("inbox.list"), &json!(true)));
     step(&test, id, "evals", json!({})).await;
     step(&test, id, "promote", json!({})).await;
-    assert_eq!(drift().await["status"], "in_sync");
+    let synced = drift().await;
+    assert_eq!((&synced["status"], &synced["waits"]), (&json!("in_sync"), &json!(false)));
     // By hand, one file beside the others that changes no answer; then one that is stricter still.
     let mut files = closed();
     files.insert("note.cedar".into(), "// Nothing.\n".into());
@@ -141,5 +142,18 @@ async fn drift_tells_how_what_is_in_force_differs_from_what_is_declared() {
     files.insert("note.cedar".into(), "@id(\"shut\")\n@reason(\"shut\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"directory.find\",\n  resource\n);\n".into());
     let by_hand = tested(&test, &files).await;
     step(&test, &by_hand, "promote", json!({})).await;
-    assert_eq!(drift().await["status"], "stronger");
+    let by_hand = drift().await;
+    assert_eq!((&by_hand["status"], &by_hand["waits"]), (&json!("stronger"), &json!(false)));
+    // The repository takes it over: nothing changes but that it is declared.
+    let other =
+        test.post("/policy/proposals", &test.admin, json!({ "files": opened(), "reason": "waits" })).await.json();
+    let adopted = json!({ "files": files, "reason": "taken over", "commit": "5b3c" });
+    let change = test.post("/policy/proposals", &test.admin, adopted.clone()).await.json();
+    assert_eq!((&change["state"], &change["version"]), (&json!("promoted"), &by_hand["applied_version"]), "{change}");
+    let synced = drift().await;
+    assert_eq!((&synced["status"], &synced["declared_change"]), (&json!("in_sync"), &change["id"]));
+    assert_eq!(synced["applied_version"], by_hand["applied_version"]);
+    assert_eq!(test.get("/policy/applied", &test.admin).await.json()["commit"], "5b3c");
+    assert_eq!(shown(&test, other["id"].as_str().unwrap()).await["state"], "proposed");
+    assert_eq!(test.post("/policy/proposals", &test.admin, adopted).await.json()["error"], "conflict");
 }

@@ -169,10 +169,11 @@ fn many_merges_come_into_force_with_approvals_and_changes_by_hand_in_between() {
     assert_eq!(shop.place.ana("policy export --dir dev/policies --force").code, 0);
     let (checked, same) = shop.merge();
     assert_eq!((checked.code, same.code), (0, 0), "{checked}{same}");
+    assert!(checked.stdout.contains("taken over"), "{checked}");
     shop.edit("knows");
     let (checked, waits) = shop.merge();
     assert_eq!((checked.code, waits.code), (0, 4), "{checked}{waits}");
-    assert!(checked.stdout.contains("taken over"), "{checked}");
+    assert!(checked.stdout.contains("drift       in sync"), "{checked}");
     shop.agree(&waits);
     shop.edit("and goes on");
     let (checked, waits) = shop.merge();
@@ -198,4 +199,27 @@ fn whoever_applied_by_hand_goes_on_after_their_change_was_approved() {
     put(&place, "policies/more.cedar", "// Round 2.\n");
     let conflict = place.ana("policy apply");
     assert!(conflict.code == 1 && conflict.stderr.contains("was made from version 1"), "{conflict}");
+}
+
+#[test]
+fn a_repository_that_equals_what_is_in_force_is_adopted_and_drift_waits_with_its_proposal() {
+    let mut shop = Shop::new();
+    assert_eq!(shop.place.ana("policy source repo https://git.example.org/acme/policies").code, 0);
+    assert_eq!(shop.place.ana("policy export --dir dev/policies").code, 0);
+    let (checked, adopted) = shop.merge();
+    assert_eq!((checked.code, adopted.code, shop.version()), (0, 0, 1), "{checked}{adopted}");
+    let drift = shop.pipeline("policy drift");
+    assert!(drift.code == 0 && drift.stdout.contains("in_sync"), "{drift}");
+    let again = shop.apply();
+    assert!(again.code == 0 && again.stderr.contains("exactly this already"), "{again}");
+    // What the repository wants next waits for people.
+    put(&shop.place, "dev/policies/four.cedar", FOUR_EYES);
+    let (_, waits) = shop.merge();
+    assert_eq!(waits.code, 4, "{waits}");
+    let (drift, checked) = (shop.pipeline("policy drift"), shop.pipeline("ci policies"));
+    assert!(drift.code == 0 && drift.stdout.contains("waits to come into force"), "{drift}");
+    assert!(
+        checked.stdout.contains("waits to come into force") && !checked.stdout.contains("drift       FAILED"),
+        "{checked}"
+    );
 }

@@ -52,6 +52,45 @@ fn a_folder_is_exported_changed_compared_and_applied() {
 }
 
 #[test]
+fn what_an_export_prints_is_checked_compared_proposed_and_applied() {
+    let place = Place::with_company();
+    for (name, line) in [("printed", "policy export"), ("printed.json", "policy export --format json")] {
+        let path = place.path().join(name);
+        fs::write(&path, place.ana(line).stdout).unwrap();
+        for line in ["policy check", "policy diff --no-impact", "policy apply"] {
+            assert_eq!(place.ana(&format!("{line} {name}")).code, 0, "{line} {name}");
+            let mut command = place.command(&["--as", "ana"]);
+            command.args(line.split(' ')).arg("-").stdin(fs::File::open(&path).unwrap());
+            assert_eq!(command.output().unwrap().status.code(), Some(0), "{line} - {name}");
+        }
+    }
+    // Edited, it is what was edited, made from what was printed.
+    let printed = fs::read_to_string(place.path().join("printed")).unwrap();
+    let edited =
+        printed.replacen("==> approvals.yaml <==", &format!("==> a.cedar <==\n{CLOSED}==> approvals.yaml <=="), 1);
+    fs::write(
+        place.path().join("printed"),
+        edited.replace("op: inbox.list, expect: allow", "op: inbox.list, expect: deny"),
+    )
+    .unwrap();
+    let found = place.ana("policy check printed");
+    assert!(found.code == 3 && found.stdout.contains("[tests/"), "{found}");
+    assert_eq!(place.ana("policy check printed --fix").code, 64);
+    let proposed = place.ana("policy propose printed --reason closed");
+    assert_eq!((proposed.code, proposed.stderr.as_str()), (0, ""), "{proposed}");
+    closed(&place);
+    assert_eq!(place.ana("policy apply policies").code, 0);
+    let late = place.ana("policy apply printed");
+    assert!(late.code == 1 && late.stderr.contains("what was exported was made from version 1;"), "{late}");
+    fs::write(place.path().join("other.txt"), "permit (principal, action, resource);\n").unwrap();
+    let other = place.ana("policy apply other.txt");
+    assert!(
+        other.stderr.contains("other.txt: line 1 is neither of a plan nor of what `ok policy export` prints"),
+        "{other}"
+    );
+}
+
+#[test]
 fn a_plan_is_for_one_company_and_one_version() {
     let (place, other) = (Place::with_company(), Place::with_company());
     closed(&place);
@@ -61,7 +100,7 @@ fn a_plan_is_for_one_company_and_one_version() {
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("the plan was made for the company"), "{refused}");
     fs::write(other.path().join("plan.json"), "{}").unwrap();
-    assert!(other.ana("policy apply plan.json").stderr.contains("it is no plan"));
+    assert!(other.ana("policy apply plan.json").stderr.contains("it is neither a plan nor an export"));
 }
 
 #[test]

@@ -186,6 +186,9 @@ fn drift(answer: &Value, taken_over: bool) -> Step {
         return Step::new("drift", Status::Passed, status);
     }
     let (version, change) = (number(answer, "/applied_version"), word(answer, "/declared_change"));
+    if answer.get("waits") == Some(&Value::Bool(true)) {
+        return Step::new("drift", Status::Differs, format!("{status}: {change} waits to come into force"));
+    }
     if taken_over {
         return Step::new("drift", Status::Differs, format!("{status}: version {version} was taken over here"));
     }

@@ -1,6 +1,6 @@
 //! `ok policy apply`, `propose` and `rollback`: policies on their way into force.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,12 +10,10 @@ use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, show};
 use super::compared;
+use super::given::Given;
 use super::lock::PolicyLock;
-use super::read;
 use super::rollout::{Outcome, Rollout};
-use crate::policy::Bundle;
 use crate::policy::folder::PROPOSALS;
-use crate::policy::plan::Plan;
 use crate::types::refusal::Code;
 
 /// Bring a folder of policies, or a saved plan, into force
@@ -26,7 +24,7 @@ use crate::types::refusal::Code;
 /// Example: `ok policy apply policies --reason "leads may read the audit"`
 #[derive(clap::Args)]
 pub struct Apply {
-    /// The folder, or a plan that `ok policy diff --save` wrote
+    /// The folder, or a file that `ok policy export` or `ok policy diff --save` wrote; `-` reads it from stdin
     #[arg(default_value = "policies")]
     from: PathBuf,
     #[command(flatten)]
@@ -38,13 +36,13 @@ pub struct Apply {
 
 /// Propose a folder of policies, or the rule behind approvals; nothing comes into force by it
 ///
-/// Writes DIR/proposals/<change>.yaml. From approvals, the policies in force are drafted anew, with the narrowest exceptions
+/// Writes DIR/proposals/<change>.yaml beside a folder. From approvals, the policies in force are drafted anew, with the narrowest exceptions
 /// that would have let the approved calls go on, and a test of them.
 ///
 /// Example: `ok policy propose --from-approvals apr_01M7… apr_01M8… --reason "leads hire for their own team"`
 #[derive(clap::Args)]
 pub struct Propose {
-    /// The folder
+    /// The folder, or a file that `ok policy export` or `ok policy diff --save` wrote; `-` reads it from stdin
     #[arg(default_value = "policies")]
     dir: PathBuf,
     /// Approvals that were given, instead of the folder's policies
@@ -79,17 +77,6 @@ struct How {
     commit: Option<String>,
 }
 
-/// What a folder or a plan would put into force.
-struct Wanted {
-    bundle: Bundle,
-    /// The plan that holds it.
-    plan: Option<Plan>,
-    /// What was in force when the folder was applied or exported last.
-    lock: Option<PolicyLock>,
-    /// Where the lock stands.
-    dir: Option<PathBuf>,
-}
-
 /// Why what is in force is not what this was made from.
 struct Moved {
     /// The last version that is known here, to tell what came after it.
@@ -101,18 +88,7 @@ struct Moved {
 
 const TAKE_OVER: &str = "Take it over with `ok policy export --dir`, then apply again";
 
-impl Wanted {
-    fn read(from: &Path) -> Result<Wanted, Failure> {
-        let told = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", from.display()));
-        if from.is_file() {
-            let plan = std::fs::read_to_string(from).map_err(|error| told(&error))?;
-            let plan = Plan::parse(&plan).map_err(|error| told(&error))?;
-            return Ok(Wanted { bundle: plan.bundle(), plan: Some(plan), lock: None, dir: None });
-        }
-        let (bundle, lock) = (read(from)?, PolicyLock::read(from)?);
-        Ok(Wanted { bundle, plan: None, lock, dir: Some(from.to_owned()) })
-    }
-
+impl Given {
     /// The input of `policy.propose`: made from what is in force, which it fits.
     fn proposal(&self, how: &How, applied: &Value) -> Value {
         json!({
@@ -166,12 +142,16 @@ impl Wanted {
                 way: format!("To go back, revert it in git, or: ok policy rollback {version}"),
             }),
             (None, Some(lock), _) if lock.is_of(applied) => None,
+            (None, None, None) => {
+                let version =
+                    self.version.filter(|version| applied.get("version").and_then(Value::as_i64) != Some(*version));
+                version.map(|version| made_from("what was exported", version))
+            }
             (None, lock, Some(_)) => unknown_to_git(lock.is_some(), applied, &in_force),
             (None, Some(lock), None) => {
                 let dir = self.dir.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default();
                 Some(made_from(&dir, lock.version))
             }
-            (None, None, None) => None,
         }
     }
 }
@@ -206,7 +186,7 @@ fn in_force(applied: &Value) -> String {
 
 impl Apply {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let wanted = Wanted::read(&self.from)?;
+        let wanted = Given::read_aloud(&self.from)?;
         let mut session = Session::open(context).await?;
         let outcome = self.walk(&wanted, &mut session, context).await;
         session.close().await;
@@ -225,9 +205,10 @@ impl Apply {
         told(context, &outcome)
     }
 
-    async fn walk(&self, wanted: &Wanted, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
+    async fn walk(&self, wanted: &Given, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
         let applied = wanted.fits(&self.how, session, context).await?;
-        if wanted.is(&applied) {
+        // What a commit declares is told the company although nothing changes by it: then it knows that it is managed.
+        if wanted.is(&applied) && self.how.commit.is_none() {
             return Ok(Outcome::Same(applied));
         }
         let rollout = Rollout { proposal: wanted.proposal(&self.how, &applied), wait: Duration::from_secs(self.wait) };
@@ -237,15 +218,18 @@ impl Apply {
 
 impl Propose {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let wanted = if self.from_approvals.is_empty() { Some(Wanted::read(&self.dir)?) } else { None };
+        let wanted = if self.from_approvals.is_empty() { Some(Given::read_aloud(&self.dir)?) } else { None };
         let mut session = Session::open(context).await?;
         let proposed = self.propose(wanted.as_ref(), &mut session, context).await;
         session.close().await;
         let change = proposed?;
         let id = show::cell(change.get("id"));
-        let path = self.dir.join(PROPOSALS).join(format!("{id}.yaml"));
-        write(&path, &proposal(&change)?)?;
-        show::note(&format!("wrote {}", path.display()));
+        let dir = wanted.as_ref().map_or(Some(&self.dir), |wanted| wanted.dir.as_ref());
+        if let Some(dir) = dir {
+            let path = dir.join(PROPOSALS).join(format!("{id}.yaml"));
+            write(&path, &proposal(&change)?)?;
+            show::note(&format!("wrote {}", path.display()));
+        }
         context.show(&change, || {
             show::fields(&["id", "state", "base_version", "hash", "reason"], &change)?;
             let also = change.get("also_allows").and_then(Value::as_array).into_iter().flatten();
@@ -257,7 +241,7 @@ impl Propose {
 impl Propose {
     async fn propose(
         &self,
-        wanted: Option<&Wanted>,
+        wanted: Option<&Given>,
         session: &mut Session,
         context: &Context,
     ) -> Result<Value, Failure> {

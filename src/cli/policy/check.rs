@@ -8,12 +8,13 @@ use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::show::{self, Format};
 use super::super::{Context, client};
-use super::{folder, human, machine};
+use super::given::Given;
+use super::{human, machine};
 use crate::gate::fixture;
 use crate::operations;
 use crate::policy::check::{Options, Report, formatted};
 use crate::policy::codes::{self, End};
-use crate::policy::{Bundle, Finding, Folder};
+use crate::policy::{Bundle, Finding};
 
 /// Check a folder of policies, and run its tests
 ///
@@ -23,7 +24,7 @@ use crate::policy::{Bundle, Finding, Folder};
 /// Example: `ok policy check policies --min-coverage 100`
 #[derive(clap::Args)]
 pub struct Check {
-    /// The folder
+    /// The folder, or a file that an export wrote; `-` reads it from stdin
     #[arg(default_value = "policies")]
     dir: PathBuf,
     /// Write the files as the formatter would
@@ -84,10 +85,14 @@ impl Checked<'_> {
 impl Check {
     /// Checks the folder here, and asks a server, if there is one, what it alone knows: who could approve.
     pub async fn run(&self, context: &Context) -> Result<Exit, Failure> {
-        let Folder { mut bundle, unread } = folder(&self.dir)?;
-        if self.fix {
-            fix(&self.dir, &mut bundle)?;
+        let Given { mut bundle, unread, dir, .. } = Given::read(&self.dir)?;
+        match &dir {
+            Some(dir) if self.fix => fix(dir, &mut bundle)?,
+            None if self.fix => return Err(Failure::Usage("--fix writes into a folder: give one".into())),
+            _ => {}
         }
+        // The files of one text are known by their own paths.
+        let dir = dir.unwrap_or_default();
         let options = Options { unread: &unread, ..self.measures.options() };
         let mut report = fixture::check(&operations::ALL, &bundle, &options);
         if context.server.is_some() && report.loads() {
@@ -95,7 +100,7 @@ impl Check {
             report.findings.extend(beyond(&answer, &report));
             report.findings.sort_unstable();
         }
-        let checked = Checked { dir: &self.dir, bundle: &bundle, report };
+        let checked = Checked { dir: &dir, bundle: &bundle, report };
         match context.format {
             Format::Human => human::show(&checked)?,
             Format::Json => show::json(&machine::json(&checked))?,

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, client};
-use super::{compared, read};
+use super::compared;
+use super::given::Given;
 use crate::policy::Bundle;
 use crate::policy::plan::{Base, Plan};
 use crate::types::impact::Budgets;
@@ -21,7 +22,7 @@ use crate::types::impact::Budgets;
 /// Example: `ok policy diff policies --since 2026-11-01 --max newly_allowed=0,newly_denied=5`
 #[derive(clap::Args)]
 pub struct Diff {
-    /// The folder
+    /// The folder, or a file that an export or `--save` wrote; `-` reads it from stdin
     #[arg(default_value = "policies")]
     dir: PathBuf,
     /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
@@ -40,7 +41,7 @@ pub struct Diff {
 
 impl Diff {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let bundle = read(&self.dir)?;
+        let bundle = Given::read_aloud(&self.dir)?.bundle;
         let input = json!({
             "files": bundle.files,
             "since": self.since,

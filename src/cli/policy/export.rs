@@ -10,6 +10,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, show};
 use super::explain::list;
+use super::given::printed;
 use super::lock::{PolicyLock, sum};
 use crate::policy::bundle::problems;
 use crate::policy::folder::PRODUCT_SCHEMA;
@@ -17,7 +18,7 @@ use crate::policy::{Bundle, Folder};
 
 /// Export the policies in force
 ///
-/// Without --dir they are printed, each file after a line with its path.
+/// Without --dir they are printed, each file after a line with its path; `check`, `diff`, `apply` and `propose` read that.
 #[derive(clap::Args)]
 pub struct Export {
     /// Write them into this folder, with their schema and policy.lock
@@ -35,7 +36,10 @@ impl Export {
         session.close().await;
         let (exported, applied) = asked?;
         match &self.dir {
-            None => context.show(&exported, || show::text(&printed(&exported))),
+            None => {
+                let version = exported.get("version").and_then(Value::as_i64).unwrap_or_default();
+                context.show(&exported, || show::whole(&printed(version, &bundle(&exported))))
+            }
             Some(dir) => {
                 let bundle = bundle(&exported);
                 // The server names them; this machine is not its own to write to.
@@ -66,10 +70,6 @@ async fn both(session: &mut Session, context: &Context) -> Result<(Value, Value)
 fn bundle(exported: &Value) -> Bundle {
     let files = exported.get("files").and_then(Value::as_object);
     Bundle::new(files.into_iter().flatten().map(|(path, text)| (path.as_str(), text.as_str().unwrap_or_default())))
-}
-
-fn printed(exported: &Value) -> String {
-    bundle(exported).files.iter().map(|(path, text)| format!("// {path}\n{text}\n")).collect()
 }
 
 /// Refuses to overwrite what somebody wrote: a file that is neither as `policy.lock` has it nor as it would be.
@@ -137,7 +137,7 @@ impl List {
 
 /// Tell whether what is in force is what the repository declared last
 ///
-/// Ends with 0 if it is, or nothing is declared, 2 if it is not.
+/// Ends with 0 if it is, if what is declared waits to come into force, or if nothing is declared; with 2 if it is not.
 #[derive(clap::Args)]
 pub struct Drift {
     /// Write the report into this file, as YAML
@@ -156,10 +156,13 @@ impl Drift {
         context.show(&answer, || {
             let fields = ["status", "declared_change", "declared_hash", "applied_version", "applied_hash"];
             show::fields(&fields, &answer)?;
+            if answer.get("waits") == Some(&Value::Bool(true)) {
+                show::text(&format!("{} waits to come into force", show::cell(answer.get("declared_change"))))?;
+            }
             show::table(&["operation", "actor_kind", "change"], &weaker)
         })?;
-        let differs = answer.get("drifted") == Some(&Value::Bool(true));
-        Ok(if differs { Exit::Findings } else { Exit::Done })
+        let is = |field: &str| answer.get(field) == Some(&Value::Bool(true));
+        Ok(if is("drifted") && !is("waits") { Exit::Findings } else { Exit::Done })
     }
 }
 

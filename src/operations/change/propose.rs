@@ -14,7 +14,7 @@ use crate::policy::{Bundle, Finding, Snapshot};
 use crate::store::changes;
 use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::event::{Event, EventKind};
-use crate::types::id::{ActorId, Kind};
+use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 
@@ -97,18 +97,14 @@ pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Sto
 
 /// Records a proposal, if it is made from what is in force.
 pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
-    let Proposal { bundle, reason, base_version, commit, rolls_back } = proposal.clone();
-    note("reason", &reason, 1)?;
-    if commit.as_ref().is_some_and(|commit| commit.is_empty() || commit.len() > 100) {
-        return Err(Refusal::field("commit", "must have 1 to 100 characters").into());
-    }
-    compiled(&bundle, draft.read())?;
+    check(proposal)?;
+    compiled(&proposal.bundle, draft.read())?;
     let applied = draft.read().applied()?;
-    let base_version = base_version.unwrap_or(applied.version);
+    let base_version = proposal.base_version.unwrap_or(applied.version);
     if base_version != applied.version {
         return Err(moved(base_version, &applied).into());
     }
-    let hash = bundle.hash().to_string();
+    let hash = proposal.bundle.hash().to_string();
     if hash == applied.hash {
         return Err(Refusal::conflict("exactly these policies are in force already").into());
     }
@@ -121,6 +117,41 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
             format!("{author} has {OPEN} open proposals, the most there may be: take one back, or have it decided");
         return Err(Refusal::conflict(message).into());
     }
+    recorded(proposal, hash, author, draft)
+}
+
+/// What a commit declares is in force already: nothing changes, and the company is known to be managed from there.
+pub fn adopt(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<Option<changes::Change>, Stop> {
+    let (applied, hash) = (draft.read().applied()?, proposal.bundle.hash().to_string());
+    let is_declared = draft.read().declared_change()?.is_some_and(|declared| declared.hash == hash);
+    let is_base = proposal.base_version.is_none_or(|base| base == applied.version);
+    if proposal.commit.is_none() || hash != applied.hash || is_declared || !is_base {
+        return Ok(None);
+    }
+    check(proposal)?;
+    let mut change = recorded(proposal, hash, author.clone(), draft)?;
+    draft.record(Event::ChangePromoted { id: Id::stored(&change.id), author, version: applied.version })?;
+    (change.state, change.version) = (ChangeState::Promoted, Some(applied.version));
+    Ok(Some(change))
+}
+
+/// What is wrong with what is said about it.
+fn check(proposal: &Proposal) -> Result<(), Stop> {
+    note("reason", &proposal.reason, 1)?;
+    if proposal.commit.as_ref().is_some_and(|commit| commit.is_empty() || commit.len() > 100) {
+        return Err(Refusal::field("commit", "must have 1 to 100 characters").into());
+    }
+    Ok(())
+}
+
+fn recorded(
+    proposal: &Proposal,
+    hash: String,
+    author: ActorId,
+    draft: &mut Draft<'_>,
+) -> Result<changes::Change, Stop> {
+    let Proposal { bundle, reason, base_version, commit, rolls_back } = proposal.clone();
+    let base_version = base_version.unwrap_or(draft.read().applied()?.version);
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     let issuer = draft.read().caller().issuer.clone();
     draft.record(Event::ChangeProposed {

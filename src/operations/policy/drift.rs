@@ -22,6 +22,8 @@ pub struct Drift {
     /// The newest change that came with a commit: what the repository declares.
     pub declared_change: Option<String>,
     pub declared_hash: Option<String>,
+    /// Whether that change is still on its way into force: that it differs is to be expected.
+    pub waits: bool,
     pub applied_hash: String,
     pub applied_version: i64,
     /// From what is declared to what is in force, for whoever may export the policies.
@@ -72,6 +74,7 @@ impl Query for ShowDrift {
             drifted: false,
             declared_change: None,
             declared_hash: None,
+            waits: false,
             applied_hash: applied.hash.clone(),
             applied_version: applied.version,
             diff: None,
@@ -79,7 +82,8 @@ impl Query for ShowDrift {
         };
         let Some(declared) = read.declared_change()? else { return Ok(unmanaged) };
         let (change, hash) = (Some(declared.id.clone()), Some(declared.hash.clone()));
-        let managed = Drift { declared_change: change, declared_hash: hash, ..unmanaged };
+        let waits = declared.state.is_open();
+        let managed = Drift { declared_change: change, declared_hash: hash, waits, ..unmanaged };
         if declared.hash == applied.hash {
             return Ok(Drift { status: Status::InSync, ..managed });
         }

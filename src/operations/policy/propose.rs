@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::from_approvals;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::change::{
-    Proposal, ShownChange, compiled, is_tested, prepare_evals, promote, propose, put_to_tests,
+    Proposal, ShownChange, adopt, compiled, is_tested, prepare_evals, promote, propose, put_to_tests,
 };
 use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
@@ -67,6 +67,9 @@ impl Change for Propose {
         let ((bundle, also_allows), goes_on) = (bundle(&input, draft.read())?, by_itself(&input, draft.read())?);
         let NewPolicies { version, reason, base_version, commit, .. } = input;
         let proposal = Proposal { bundle, reason, base_version, commit, rolls_back: version };
+        if let Some(change) = adopt(&proposal, permit.actor(), draft)? {
+            return Ok(ShownChange::of(change, draft.read()));
+        }
         let mut change = propose(&proposal, permit.actor(), draft)?;
         if goes_on {
             put_to_tests(&mut change, &proposal.bundle, draft)?;

@@ -1,0 +1,162 @@
+//! Policies as a command is given them: a folder, or one text (a file, or `-` for stdin) that `ok policy export` or
+//! `ok policy diff --save` wrote.
+//!
+//! Always true: what an export prints is read back as it was, whatever stands in the files.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::exit::Failure;
+use super::super::show;
+use super::lock::PolicyLock;
+use crate::policy::bundle::problems;
+use crate::policy::plan::Plan;
+use crate::policy::{Bundle, Folder};
+
+/// The most bytes of one text.
+const MOST: u64 = 64 << 20;
+/// What a line of the printed form begins with that is none of a file.
+const MARK: &str = "==> ";
+/// What stands before a line of a file that could be taken for another.
+const ESCAPE: char = '\\';
+/// What ends a file that does not end with a line break.
+const NO_BREAK: &str = "\\ no line break at the end";
+
+pub struct Given {
+    pub bundle: Bundle,
+    /// Files of a folder that nothing reads.
+    pub unread: Vec<String>,
+    /// The folder.
+    pub dir: Option<PathBuf>,
+    /// What was in force when the folder was applied or exported last.
+    pub lock: Option<PolicyLock>,
+    pub plan: Option<Plan>,
+    /// The version that was printed.
+    pub version: Option<i64>,
+}
+
+/// The JSON of an export, as far as it is needed.
+#[derive(Deserialize)]
+struct Exported {
+    version: Option<i64>,
+    files: std::collections::BTreeMap<String, String>,
+}
+
+impl Given {
+    pub fn read(from: &Path) -> Result<Given, Failure> {
+        if from == Path::new("-") || from.is_file() {
+            return Given::of(&text(from)?).map_err(|problem| Failure::new(format!("{}: {problem}", from.display())));
+        }
+        let Folder { bundle, unread } = super::folder(from)?;
+        let lock = PolicyLock::read(from)?;
+        Ok(Given { bundle, unread, dir: Some(from.to_owned()), lock, plan: None, version: None })
+    }
+
+    /// The same; what in a folder nothing reads is told.
+    pub fn read_aloud(from: &Path) -> Result<Given, Failure> {
+        let given = Given::read(from)?;
+        for path in &given.unread {
+            show::note(&format!("{} is not read; `ok policy check` says why", from.join(path).display()));
+        }
+        Ok(given)
+    }
+
+    fn of(text: &str) -> Result<Given, String> {
+        let of = |bundle, plan, version| Given { bundle, unread: Vec::new(), dir: None, lock: None, plan, version };
+        let given = if text.trim_start().starts_with('{') {
+            let is_plan = serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("format").is_some());
+            if is_plan {
+                let plan = Plan::parse(text).map_err(|error| error.to_string())?;
+                of(plan.bundle(), Some(plan), None)
+            } else {
+                let neither = |error| format!("it is neither a plan nor an export: {error}");
+            let exported: Exported = serde_json::from_str(text).map_err(neither)?;
+                of(Bundle { files: exported.files }, None, exported.version)
+            }
+        } else {
+            let (version, bundle) = parsed(text)?;
+            of(bundle, None, version)
+        };
+        match problems(&given.bundle.files, 1).pop() {
+            Some(problem) => Err(problem),
+            None if given.bundle.files.is_empty() => Err("it holds no files".into()),
+            None => Ok(given),
+        }
+    }
+}
+
+fn text(from: &Path) -> Result<String, Failure> {
+    let cannot = |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", from.display()));
+    let mut text = String::new();
+    let read = match from == Path::new("-") {
+        true => std::io::stdin().lock().take(MOST + 1).read_to_string(&mut text),
+        false => std::fs::File::open(from).map_err(cannot)?.take(MOST + 1).read_to_string(&mut text),
+    };
+    match read.map_err(cannot)? as u64 > MOST {
+        true => Err(Failure::new(format!("{} holds more than {MOST} bytes", from.display()))),
+        false => Ok(text),
+    }
+}
+
+/// Each file after a line with its path.
+pub fn printed(version: i64, bundle: &Bundle) -> String {
+    let mut text = format!("{MARK}version {version} <==\n");
+    for (path, content) in &bundle.files {
+        text.push_str(&format!("{MARK}{path} <==\n"));
+        for line in content.split_inclusive('\n') {
+            if line.starts_with(MARK) || line.starts_with(ESCAPE) {
+                text.push(ESCAPE);
+            }
+            text.push_str(line);
+        }
+        if !content.is_empty() && !content.ends_with('\n') {
+            text.push_str(&format!("\n{NO_BREAK}\n"));
+        }
+    }
+    text
+}
+
+fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
+    let (mut version, mut bundle, mut file) = (None, Bundle::default(), None::<String>);
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        let head = line.strip_prefix(MARK).and_then(|rest| rest.trim_end().strip_suffix(" <=="));
+        let open = file.as_ref().and_then(|file| bundle.files.get_mut(file));
+        match (head, open) {
+            (Some(head), open) => match head.strip_prefix("version ").map(str::parse) {
+                Some(Ok(found)) if open.is_none() => version = Some(found),
+                _ if bundle.files.contains_key(head) => return Err(format!("line {number}: {head} comes twice")),
+                _ => {
+                    bundle.files.insert(head.to_owned(), String::new());
+                    file = Some(head.to_owned());
+                }
+            },
+            (None, Some(content)) if line.trim_end_matches('\n') == NO_BREAK => {
+                content.pop();
+            }
+            (None, Some(content)) => content.push_str(line.strip_prefix(ESCAPE).unwrap_or(line)),
+            (None, None) => {
+                return Err(format!("line {number} is neither of a plan nor of what `ok policy export` prints"));
+            }
+        }
+    }
+    Ok((version, bundle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back_as_it_was() {
+        let odd = "==> b.cedar <==\n\\ no line break at the end\n\\x\n\n==> version 3 <==";
+        let files =
+            [("a.cedar", odd), ("b.cedar", ""), ("c.cedar", "// One.\n"), ("d.cedar", "\n\n"), ("e.cedar", "x")];
+        let bundle = Bundle::new(files);
+        let (version, read) = parsed(&printed(7, &bundle)).unwrap();
+        assert_eq!((version, read), (Some(7), bundle));
+        assert!(parsed("permit (principal, action, resource);").is_err());
+    }
+}
