@@ -18,7 +18,7 @@ use super::rule::{Asker, Call, sight_for};
 use super::world::World;
 use crate::log::read::Decided;
 use crate::log::record::{self, By};
-use crate::policy::diff::{Answer, Decision, Outcome, Sample, Sides, Tally, compare};
+use crate::policy::diff::{Answer, Decision, Moved, Outcome, Sample, Sides, Tally, compare, moved};
 use crate::types::caller::{Caller, Who};
 use crate::types::event::EventKind;
 use crate::types::id::ActorId;
@@ -53,6 +53,8 @@ pub(super) struct Book<'a> {
     names: Names,
     /// The ids of the policies whose text differs.
     changed: BTreeSet<String>,
+    /// How the kinds of approval are given otherwise.
+    moved: Arc<Moved>,
 }
 
 impl<'a> Book<'a> {
@@ -70,7 +72,8 @@ impl<'a> Book<'a> {
         };
         let changed = compare(sides).policies.into_iter().map(|policy| policy.id).collect();
         let names = Names::of(&[before.as_ref(), after.as_ref()]);
-        Book { sides, names, plans: entries.iter().map(plan).collect(), changed }
+        let moved = Arc::new(moved(sides));
+        Book { sides, names, plans: entries.iter().map(plan).collect(), changed, moved }
     }
 }
 
@@ -117,7 +120,7 @@ struct Note<'a> {
 
 impl<'a> Worker<'a> {
     pub fn new(book: &'a Book<'a>) -> Worker<'a> {
-        Worker { book, tally: Tally::default(), remembered: Remembered::default() }
+        Worker { book, tally: Tally::of(Arc::clone(&book.moved)), remembered: Remembered::default() }
     }
 
     pub fn work(&mut self, batch: &Batch) {

@@ -2,6 +2,7 @@
 //! and that it helps, is Cedar's to say.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,19 @@ pub struct Pool {
     pub team: Option<ActorId>,
     /// `requester`: who leads a team that the requester is in.
     pub lead: Option<Whose>,
+}
+
+impl fmt::Display for Pool {
+    /// `role admin in team:board`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let role = self.role.map(|role| format!("role {role}"));
+        let team = self.team.as_ref().map(|team| match &role {
+            Some(_) => format!("in {team}"),
+            None => team.to_string(),
+        });
+        let lead = self.lead.map(|Whose::Requester| "a lead of the requester".to_owned());
+        f.write_str(&[role, team, lead].into_iter().flatten().collect::<Vec<_>>().join(" "))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

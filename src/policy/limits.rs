@@ -2,6 +2,7 @@
 //! of the policies may change.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +67,24 @@ impl Limits {
             let line = yaml::line_of(text, &["rates", name, field]);
             Err(YamlError::at(line, format!("rates.{name}.{field}: {what}")))
         })
+    }
+}
+
+impl fmt::Display for Rate {
+    /// `300 in 60 s of change by agent`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |names: Vec<String>| names.join(", ");
+        write!(f, "{} in {} s", self.most, self.seconds)?;
+        if !self.operations.is_empty() {
+            write!(f, " of {}", listed(self.operations.iter().cloned().collect()))?;
+        }
+        if !self.except.is_empty() {
+            write!(f, " but {}", listed(self.except.iter().cloned().collect()))?;
+        }
+        let kinds = self.kinds.iter().map(ToString::to_string);
+        let roles = self.roles.iter().map(|role| format!("role {role}"));
+        let whom: Vec<String> = kinds.chain(roles).collect();
+        if whom.is_empty() { Ok(()) } else { write!(f, " by {}", listed(whom)) }
     }
 }
 

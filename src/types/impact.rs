@@ -98,11 +98,11 @@ impl Matrix {
 /// Decisions that would come out otherwise: the sums beside the diagonal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Newly {
-    /// Would be allowed, and was not.
+    /// Would be allowed, and was not; or its approval would be easier to get.
     pub newly_allowed: u64,
     /// Would be denied, and was not.
     pub newly_denied: u64,
-    /// Would need approval, and did not.
+    /// Would need approval, and did not; or its approval would be harder to get.
     pub newly_approval: u64,
 }
 
@@ -142,10 +142,15 @@ impl Budgets {
         *self == Budgets::default()
     }
 
+    /// Each with its name.
+    pub fn each(&self) -> [(&'static str, Option<u64>); 3] {
+        let [allowed, denied, approval] = Budgets::NAMES;
+        [(allowed, self.newly_allowed), (denied, self.newly_denied), (approval, self.newly_approval)]
+    }
+
     pub fn over(&self, found: Newly) -> Vec<Over> {
-        let max = [self.newly_allowed, self.newly_denied, self.newly_approval];
         let found = [found.newly_allowed, found.newly_denied, found.newly_approval];
-        let over = Budgets::NAMES.into_iter().zip(max).zip(found).filter_map(|((budget, max), found)| {
+        let over = self.each().into_iter().zip(found).filter_map(|((budget, max), found)| {
             let max = max.filter(|max| found > *max)?;
             Some(Over { budget, max, found })
         });

@@ -32,6 +32,7 @@ mod me;
 mod offboard;
 mod standing;
 mod storm;
+mod terms;
 mod tick;
 mod tokens;
 mod two_teams;

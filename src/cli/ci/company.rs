@@ -9,7 +9,7 @@ use super::super::call::Refused;
 use super::super::client::Session;
 use super::super::exit::Failure;
 use super::super::policy::check::Checked;
-use super::super::policy::compared::{number, rows, word};
+use super::super::policy::compared::{number, rows, terms, word};
 use super::super::policy::lock::PolicyLock;
 use super::Ci;
 use super::steps::{Status, Step, UNLOADED};
@@ -134,6 +134,13 @@ fn diff(answer: &Value, frozen: bool) -> Step {
         if let Some(pairs) = pairs(answer, change) {
             told = format!("{told}; {change} for {pairs}");
         }
+    }
+    let terms = terms(answer);
+    for term in terms.iter().take(PAIRS) {
+        told = format!("{told}; {term}");
+    }
+    if terms.len() > PAIRS {
+        told = format!("{told} and {} more", terms.len() - PAIRS);
     }
     match frozen {
         true => {

@@ -16,9 +16,23 @@ pub(super) fn show(answer: &Value) -> Result<(), Failure> {
 pub fn text(answer: &Value) -> String {
     let mut text = head(answer);
     texts(answer, &mut text);
+    terms(answer).iter().for_each(|term| text.push_str(&format!("\n{term}\n")));
     answers(answer, &mut text);
     decisions(answer, &mut text);
     text
+}
+
+/// ``approvals of `admin`: 4 people → 9 (…), threshold 1 → 2: looser``
+pub fn terms(answer: &Value) -> Vec<String> {
+    let told = |term: &Value| {
+        let told: Vec<&str> = rows(term, "/told").iter().filter_map(Value::as_str).collect();
+        let change = match word(term, "/change") {
+            "same" => String::new(),
+            change => format!(": {change}"),
+        };
+        format!("{}: {}{change}", word(term, "/about"), told.join(", "))
+    };
+    rows(answer, "/terms").iter().map(told).collect()
 }
 
 pub fn rows<'a>(of: &'a Value, pointer: &str) -> &'a [Value] {

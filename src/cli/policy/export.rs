@@ -9,6 +9,7 @@ use super::super::client::{self, Session};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, show};
+use super::compared::terms;
 use super::explain::list;
 use super::given::printed;
 use super::lock::{PolicyLock, sum};
@@ -159,6 +160,7 @@ impl Drift {
             if answer.get("waits") == Some(&Value::Bool(true)) {
                 show::text(&format!("{} waits to come into force", show::cell(answer.get("declared_change"))))?;
             }
+            terms(&answer).iter().try_for_each(|term| show::text(term))?;
             show::table(&["operation", "actor_kind", "change"], &weaker)
         })?;
         let is = |field: &str| answer.get(field) == Some(&Value::Bool(true));

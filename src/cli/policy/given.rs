@@ -73,7 +73,7 @@ impl Given {
                 of(plan.bundle(), Some(plan), None)
             } else {
                 let neither = |error| format!("it is neither a plan nor an export: {error}");
-            let exported: Exported = serde_json::from_str(text).map_err(neither)?;
+                let exported: Exported = serde_json::from_str(text).map_err(neither)?;
                 of(Bundle { files: exported.files }, None, exported.version)
             }
         } else {

@@ -10,7 +10,7 @@ use crate::operations::company::COMPANY;
 use crate::operations::policy::compare::Both;
 use crate::operations::policy::{PolicyVersion, may_export};
 use crate::policy::Bundle;
-use crate::policy::diff::{Semantic, TextDiff};
+use crate::policy::diff::{Semantic, Term, TextDiff};
 use crate::store::changes::{self, Change};
 use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::page::{Page, PageQuery};
@@ -83,6 +83,8 @@ pub struct Compared {
     pub hash: String,
     /// The policies and files that differ.
     pub text: TextDiff,
+    /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
+    pub terms: Vec<Term>,
     /// What would be answered otherwise.
     pub semantic: Semantic,
 }
@@ -118,18 +120,20 @@ impl Query for Diff {
         let gone = || Refusal::conflict(format!("version {} is not in the log any more", change.base_version));
         let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?;
         let wanted = Bundle { files: read.change_files(&change.id)? };
-        let (text, semantic) = if shows_policies(&change, read) {
-            let found = Both::new(&base, &wanted, read)?.compare(read);
-            (found.text.clone(), found.semantic.clone())
+        let (text, terms, semantic) = if shows_policies(&change, read) {
+            let both = Both::new(&base, &wanted, read)?;
+            let found = both.compare(read);
+            (found.text.clone(), both.terms(read), found.semantic.clone())
         } else {
             let told =
                 "what it would change is shown to whoever may export the policies, or decide about it".to_owned();
-            (TextDiff::default(), Semantic { told, ..Semantic::default() })
+            (TextDiff::default(), Vec::new(), Semantic { told, ..Semantic::default() })
         };
         Ok(Compared {
             base: PolicyVersion { version: change.base_version, hash: base.hash().to_string() },
             hash: change.hash.clone(),
             text,
+            terms,
             semantic,
             change: ShownChange::of(change, read),
         })

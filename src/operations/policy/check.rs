@@ -122,7 +122,7 @@ impl Query for Check {
 }
 
 /// The people who could approve.
-fn directory(read: &Reader<'_>) -> Directory {
+pub(super) fn directory(read: &Reader<'_>) -> Directory {
     let mut led: BTreeMap<ActorId, Vec<ActorId>> = BTreeMap::new();
     for card in read.cards() {
         if let Some(lead) = &card.actor.lead {

@@ -3,9 +3,10 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use super::check::directory;
 use crate::gate::{Reader, fixture};
 use crate::operations::change::compiled;
-use crate::policy::diff::{self, Semantic, Side, Sides, TextDiff};
+use crate::policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
 use crate::policy::{Bundle, Snapshot};
 use crate::types::refusal::Stop;
 
@@ -32,6 +33,11 @@ impl<'a> Both<'a> {
             before: Side { bundle: self.before.0, snapshot: &self.before.1 },
             after: Side { bundle: self.after.0, snapshot: &self.after.1 },
         }
+    }
+
+    /// Who gives approvals and how often something may be asked, by the people that there are now.
+    pub fn terms(&self, read: &Reader<'_>) -> Vec<Term> {
+        diff::terms(&self.sides(), Some(&directory(read)))
     }
 
     /// The texts, and the answers to made-up questions.

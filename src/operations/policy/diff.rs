@@ -12,7 +12,7 @@ use crate::gate::{Permit, Query, Reader, Spec, Target, impact, post};
 use crate::operations::audit::may_read_all;
 use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
-use crate::policy::diff::{Budgets, Groups, Impact, Over, Semantic, TextDiff};
+use crate::policy::diff::{Budgets, Groups, Impact, Over, Semantic, Term, TextDiff};
 use crate::types::caller::Who;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
@@ -49,6 +49,8 @@ pub struct Compared {
     /// The candidate's hash.
     pub hash: String,
     pub text: TextDiff,
+    /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
+    pub terms: Vec<Term>,
     pub semantic: Semantic,
     /// None if it was not asked for, or the caller may not read the audit.
     pub impact: Option<Impact>,
@@ -122,6 +124,7 @@ impl Query for Diff {
             base,
             hash: candidate.hash().as_str().to_owned(),
             text: found.text.clone(),
+            terms: both.terms(read),
             semantic: found.semantic.clone(),
             over_budget: impact.as_ref().map(|impact| budgets.over(impact.newly)).unwrap_or_default(),
             impact: impact.map(|impact| shown(impact, read)),

@@ -9,7 +9,7 @@ use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::Nothing;
 use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
-use crate::policy::diff::{Pair, Shift, TextDiff};
+use crate::policy::diff::{Pair, Shift, Term, TextDiff};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 
@@ -28,6 +28,8 @@ pub struct Drift {
     pub applied_version: i64,
     /// From what is declared to what is in force, for whoever may export the policies.
     pub diff: Option<TextDiff>,
+    /// The same of `approvals.yaml` and `limits.yaml`, by its meaning; for the same readers.
+    pub terms: Vec<Term>,
     /// Where what is in force allows more than what is declared, each with a question that was asked on both sides; for
     /// whoever may export the policies.
     pub weaker: Vec<Pair>,
@@ -78,6 +80,7 @@ impl Query for ShowDrift {
             applied_hash: applied.hash.clone(),
             applied_version: applied.version,
             diff: None,
+            terms: Vec::new(),
             weaker: Vec::new(),
         };
         let Some(declared) = read.declared_change()? else { return Ok(unmanaged) };
@@ -88,18 +91,21 @@ impl Query for ShowDrift {
             return Ok(Drift { status: Status::InSync, ..managed });
         }
         let wanted = Bundle { files: read.change_files(&declared.id)? };
-        let found = Both::new(&wanted, &bundle, read)?.compare(read);
+        let both = Both::new(&wanted, &bundle, read)?;
+        let (found, terms) = (both.compare(read), both.terms(read));
         let pairs: Vec<&Pair> = found.semantic.changed().collect();
-        let looser = |pair: &&&Pair| matches!(pair.change, Shift::Looser | Shift::Mixed);
-        let weaker: Vec<Pair> = pairs.iter().filter(looser).map(|pair| (*pair).clone()).collect();
-        let status = match (weaker.is_empty(), pairs.is_empty()) {
-            (false, _) => Status::Weaker,
-            (true, false) => Status::Stronger,
-            (true, true) => Status::Equivalent,
+        let looser = |change: Shift| matches!(change, Shift::Looser | Shift::Mixed);
+        let weaker: Vec<Pair> = pairs.iter().filter(|pair| looser(pair.change)).map(|pair| (*pair).clone()).collect();
+        let is_weaker = !weaker.is_empty() || terms.iter().any(|term| looser(term.change));
+        let is_same = pairs.is_empty() && terms.iter().all(|term| term.change == Shift::Same);
+        let status = match (is_weaker, is_same) {
+            (true, _) => Status::Weaker,
+            (false, false) => Status::Stronger,
+            (false, true) => Status::Equivalent,
         };
         if !may_export(read) {
             return Ok(Drift { status, drifted: true, ..managed });
         }
-        Ok(Drift { status, drifted: true, diff: Some(found.text.clone()), weaker, ..managed })
+        Ok(Drift { status, drifted: true, diff: Some(found.text.clone()), terms, weaker, ..managed })
     }
 }

@@ -60,8 +60,14 @@ impl Directory {
 
     fn eligible(&self, rule: &ApprovalRule) -> usize {
         let later = rule.escalate.iter().flat_map(|escalation| &escalation.to);
-        let pools: Vec<&Pool> = rule.eligible.iter().chain(later).collect();
-        self.people.iter().filter(|person| pools.iter().any(|pool| self.fits(person, pool))).count()
+        self.who(rule.eligible.iter().chain(later)).len()
+    }
+
+    /// The people who fit any of these.
+    pub fn who<'a>(&self, pools: impl IntoIterator<Item = &'a Pool>) -> BTreeSet<&ActorId> {
+        let pools: Vec<&Pool> = pools.into_iter().collect();
+        let fits = |person: &&Person| pools.iter().any(|pool| self.fits(person, pool));
+        self.people.iter().filter(fits).map(|person| &person.id).collect()
     }
 
     fn fits(&self, person: &Person, pool: &Pool) -> bool {

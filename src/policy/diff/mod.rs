@@ -8,6 +8,7 @@ mod own;
 mod report;
 mod semantic;
 mod tally;
+mod terms;
 mod text;
 mod witness;
 
@@ -20,6 +21,7 @@ use serde::Serialize;
 pub use report::{Denominator, Group, Groups, Impact, Sample};
 pub use semantic::{MOST, Pair, Semantic, search};
 pub use tally::{Outcome, Tally};
+pub use terms::{Moved, Term, moved, terms};
 pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
 pub use witness::{Witness, test_file};
 

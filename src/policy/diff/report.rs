@@ -19,6 +19,11 @@ pub struct Impact {
     pub newly: Newly,
     /// Decisions that need approval on both sides, but not the same kinds.
     pub other_approvals: u64,
+    /// Decisions that need approval on both sides, and more people could give it, or fewer would have to. They count as
+    /// newly allowed.
+    pub easier_approvals: u64,
+    /// The other way round; they count as newly needing approval.
+    pub harder_approvals: u64,
     /// Decisions to which the policies in force answer otherwise than is recorded: other ones decided then.
     pub recorded_otherwise: u64,
     pub by_operation: Groups,

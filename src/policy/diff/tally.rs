@@ -4,7 +4,9 @@
 //! the number that were looked at. Memory is bounded: groups and samples have a most.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::Moved;
 use super::report::{Denominator, Group, Groups, Impact, Sample};
 use super::{Answer, Decision, Shift};
 use crate::types::impact::{Matrix, grouped};
@@ -48,6 +50,10 @@ impl Outcome {
 pub struct Tally {
     matrix: Matrix,
     other_approvals: u64,
+    /// How the kinds of approval are given otherwise.
+    moved: Arc<Moved>,
+    easier_approvals: u64,
+    harder_approvals: u64,
     recorded_otherwise: u64,
     unreplayable: BTreeMap<&'static str, u64>,
     operations: Names,
@@ -95,6 +101,11 @@ impl Names {
 }
 
 impl Tally {
+    /// A count that knows how the kinds of approval are given on both sides.
+    pub fn of(moved: Arc<Moved>) -> Tally {
+        Tally { moved, ..Tally::default() }
+    }
+
     /// One decision that was asked again. `recorded` is what the log says that it came to.
     pub fn note(&mut self, operation: &str, actor: &str, outcome: &Outcome, recorded: Decision) {
         self.note_times(operation, actor, outcome, (recorded, 1));
@@ -108,6 +119,12 @@ impl Tally {
         if before == after {
             let others = outcome.before.approvals != outcome.after.approvals;
             self.other_approvals += if others { times } else { 0 };
+            let given = |kinds: &BTreeSet<String>| outcome.after.approvals.iter().any(|kind| kinds.contains(kind));
+            if given(&self.moved.easier) {
+                self.easier_approvals += times;
+            } else if given(&self.moved.harder) {
+                self.harder_approvals += times;
+            }
             return;
         }
         self.operations.note(operation, outcome, times);
@@ -136,6 +153,8 @@ impl Tally {
     pub fn merge(&mut self, other: Tally) {
         self.matrix.add(&other.matrix);
         self.other_approvals += other.other_approvals;
+        self.easier_approvals += other.easier_approvals;
+        self.harder_approvals += other.harder_approvals;
         self.recorded_otherwise += other.recorded_otherwise;
         other.unreplayable.into_iter().for_each(|(why, count)| *self.unreplayable.entry(why).or_default() += count);
         self.operations.merge(other.operations);
@@ -161,12 +180,17 @@ impl Tally {
             grouped(decisions),
             grouped(not_replayable)
         );
+        let mut newly = self.matrix.newly();
+        newly.newly_allowed += self.easier_approvals;
+        newly.newly_approval += self.harder_approvals;
         let why = self.unreplayable.into_iter().map(|(why, count)| (why.to_owned(), count)).collect();
         Impact {
             denominator: Denominator { decisions, replayed, not_replayable, why, told },
-            newly: self.matrix.newly(),
+            newly,
             matrix: self.matrix,
             other_approvals: self.other_approvals,
+            easier_approvals: self.easier_approvals,
+            harder_approvals: self.harder_approvals,
             recorded_otherwise: self.recorded_otherwise,
             by_operation: self.operations.shown(),
             by_actor: self.actors.shown(),

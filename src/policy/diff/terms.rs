@@ -1,0 +1,195 @@
+//! Who gives approvals and how often something may be asked, compared by what it means: `approvals.yaml` and `limits.yaml`
+//! are half of the policies.
+//!
+//! Always true: a term is told for whatever differs in the two files as they are read, and for nothing else.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Shift, Sides};
+use crate::policy::Snapshot;
+use crate::policy::approvals::{self, ApprovalRule, Escalation, Pool};
+use crate::policy::check::Directory;
+use crate::policy::limits::{self, Limits, Rate};
+
+/// What differs about one kind of approval, or one limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Term {
+    /// `approvals.yaml` or `limits.yaml`.
+    pub file: &'static str,
+    /// Such as «approvals of `admin`».
+    pub about: String,
+    /// `looser`: easier to get, or more may be asked. `same`: only when it expires or reminds.
+    pub change: Shift,
+    /// Such as «4 people → 9» and «threshold 1 → 2».
+    pub told: Vec<String>,
+}
+
+/// The kinds of approval that are easier to get, and those that are harder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    pub easier: BTreeSet<String>,
+    pub harder: BTreeSet<String>,
+}
+
+type Part = (Shift, String);
+
+/// Compares both files of both sides; with a directory, by the people that there are.
+pub fn terms(sides: &Sides<'_>, directory: Option<&Directory>) -> Vec<Term> {
+    let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+    let approvals = kinds(before, after).into_iter().map(|kind| {
+        let parts = rule(&before.approvals().rule(&kind), &after.approvals().rule(&kind), directory);
+        (approvals::FILE, format!("approvals of `{kind}`"), parts)
+    });
+    let limits = limits_of(before.limits(), after.limits()).into_iter();
+    let all = approvals.chain(limits.map(|(about, parts)| (limits::FILE, about, parts)));
+    let told = all.filter(|(.., parts)| !parts.is_empty()).map(|(file, about, parts)| {
+        let change = parts.iter().fold(Shift::Same, |shift, (part, _)| shift.and(*part));
+        Term { file, about, change, told: parts.into_iter().map(|(_, told)| told).collect() }
+    });
+    told.collect()
+}
+
+/// Which kinds are given otherwise. What is looser in one way and tighter in another counts as easier.
+pub fn moved(sides: &Sides<'_>) -> Moved {
+    let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+    let mut moved = Moved::default();
+    for kind in kinds(before, after) {
+        let parts = rule(&before.approvals().rule(&kind), &after.approvals().rule(&kind), None);
+        match parts.iter().fold(Shift::Same, |shift, (part, _)| shift.and(*part)) {
+            Shift::Same => continue,
+            Shift::Tighter => moved.harder.insert(kind),
+            Shift::Looser | Shift::Mixed => moved.easier.insert(kind),
+        };
+    }
+    moved
+}
+
+fn kinds(before: &Snapshot, after: &Snapshot) -> BTreeSet<String> {
+    before.kinds().chain(after.kinds()).map(str::to_owned).collect()
+}
+
+fn rule(before: &ApprovalRule, after: &ApprovalRule, directory: Option<&Directory>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if before.eligible != after.eligible {
+        parts.push(people(&before.eligible, &after.eligible, directory));
+    }
+    if before.threshold != after.threshold {
+        let shift = more(after.threshold, before.threshold);
+        parts.push((shift, format!("threshold {} → {}", before.threshold, after.threshold)));
+    }
+    let yes_no = |yes: bool| if yes { "yes" } else { "no" };
+    if before.distinct != after.distinct {
+        let shift = if after.distinct { Shift::Tighter } else { Shift::Looser };
+        parts.push((shift, format!("distinct {} → {}", yes_no(before.distinct), yes_no(after.distinct))));
+    }
+    if before.self_approval != after.self_approval {
+        let shift = if after.self_approval { Shift::Looser } else { Shift::Tighter };
+        let told = format!("by the requester {} → {}", yes_no(before.self_approval), yes_no(after.self_approval));
+        parts.push((shift, told));
+    }
+    let hours = |hours: Option<u32>| hours.map_or_else(|| "none".to_owned(), |hours| format!("{hours} h"));
+    for (what, before, after) in [
+        ("expires after", before.ttl_hours, after.ttl_hours),
+        ("reminds after", before.remind_hours, after.remind_hours),
+    ] {
+        if before != after {
+            parts.push((Shift::Same, format!("{what} {} → {}", hours(before), hours(after))));
+        }
+    }
+    parts.extend(escalation(before.escalate.as_ref(), after.escalate.as_ref(), directory));
+    parts
+}
+
+/// `4 people → 9 (role admin → role admin or role lead)`
+fn people(before: &[Pool], after: &[Pool], directory: Option<&Directory>) -> Part {
+    let pools = format!("{} → {}", listed(before), listed(after));
+    let Some(directory) = directory else {
+        let set = |pools: &[Pool]| pools.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
+        return (wider(&set(before), &set(after)), pools);
+    };
+    let (old, new) = (directory.who(before), directory.who(after));
+    let shift = if old == new { Shift::Same } else { wider(&old, &new) };
+    let people = if old.len() == 1 { "person" } else { "people" };
+    (shift, format!("{} {people} → {} ({pools})", old.len(), new.len()))
+}
+
+fn escalation(before: Option<&Escalation>, after: Option<&Escalation>, directory: Option<&Directory>) -> Vec<Part> {
+    let to = |one: &Escalation| format!("to {} after {} h", listed(&one.to), one.after_hours);
+    match (before, after) {
+        (None, Some(after)) => vec![(Shift::Looser, format!("escalates {}", to(after)))],
+        (Some(before), None) => vec![(Shift::Tighter, format!("no longer escalates {}", to(before)))],
+        (Some(before), Some(after)) if before != after => {
+            let mut parts = Vec::new();
+            if before.to != after.to {
+                let (shift, told) = people(&before.to, &after.to, directory);
+                parts.push((shift, format!("escalates to {told}")));
+            }
+            if before.after_hours != after.after_hours {
+                let told = format!("escalates after {} h → {} h", before.after_hours, after.after_hours);
+                parts.push((more(after.after_hours, before.after_hours), told));
+            }
+            parts
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Tighter if the first is more than the second.
+fn more(after: impl Into<u64>, before: impl Into<u64>) -> Shift {
+    match after.into().cmp(&before.into()) {
+        std::cmp::Ordering::Greater => Shift::Tighter,
+        std::cmp::Ordering::Less => Shift::Looser,
+        std::cmp::Ordering::Equal => Shift::Same,
+    }
+}
+
+fn wider<T: Ord>(before: &BTreeSet<T>, after: &BTreeSet<T>) -> Shift {
+    match (before.is_subset(after), after.is_subset(before)) {
+        (true, true) => Shift::Same,
+        (true, false) => Shift::Looser,
+        (false, true) => Shift::Tighter,
+        (false, false) => Shift::Mixed,
+    }
+}
+
+fn listed(pools: &[Pool]) -> String {
+    pools.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
+}
+
+fn limits_of(before: &Limits, after: &Limits) -> Vec<(String, Vec<Part>)> {
+    let names: BTreeSet<&String> = before.rates.keys().chain(after.rates.keys()).collect();
+    let rates = names.into_iter().map(|name| {
+        let part = match (before.rates.get(name), after.rates.get(name)) {
+            (None, Some(new)) => vec![(Shift::Tighter, format!("new: {new}"))],
+            (Some(old), None) => vec![(Shift::Looser, format!("removed: {old}"))],
+            (Some(old), Some(new)) if old != new => vec![(rate(old, new), format!("{old} → {new}"))],
+            _ => Vec::new(),
+        };
+        (format!("limit `{name}`"), part)
+    });
+    let budgets = |limits: &Limits| limits.impact.unwrap_or_default().each();
+    let budget = budgets(before).into_iter().zip(budgets(after)).map(|((name, old), (_, new))| {
+        let told = |most: Option<u64>| most.map_or_else(|| "any".to_owned(), |most| most.to_string());
+        let shift = more(old.unwrap_or(u64::MAX), new.unwrap_or(u64::MAX));
+        let part = (old != new).then(|| (shift, format!("at most {} → {}", told(old), told(new))));
+        (format!("budget `{name}`"), part.into_iter().collect())
+    });
+    rates.chain(budget).collect()
+}
+
+/// Whether one actor may ask more often.
+fn rate(old: &Rate, new: &Rate) -> Shift {
+    let whom = |rate: &Rate| (rate.kinds.clone(), rate.roles.clone(), rate.operations.clone(), rate.except.clone());
+    if whom(old) != whom(new) {
+        return Shift::Mixed;
+    }
+    let (before, after) = (u64::from(old.most) * u64::from(new.seconds), u64::from(new.most) * u64::from(old.seconds));
+    match more(before, after) {
+        // As often on the whole, in another rhythm.
+        Shift::Same => Shift::Mixed,
+        shift => shift,
+    }
+}
