@@ -13,7 +13,7 @@ use super::reader::Reader;
 use super::replay::{self, Keyed};
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, chain, hold, outbox, pool, rule};
+use super::{admit, chain, ends, hold, outbox, pool, rule};
 use crate::log::record::{self, Decision, GateNote};
 use crate::log::{append, read};
 use crate::policy::Ruling;
@@ -313,6 +313,7 @@ impl Writer {
     pub(super) fn record(&mut self, events: Vec<Drafted>, record: &Record<'_>, kept: Option<Kept>) -> Result<(), Halt> {
         let mut entries: Vec<record::Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
         let at = record.now.max(self.tail.ts());
+        entries.extend(ends::requests(&self.conn, &entries, at)?);
         entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
         ask_once(&mut entries);
         if let (Some(first), Some(kept)) = (entries.first_mut(), &kept) {

@@ -9,6 +9,7 @@ mod chain;
 pub mod change;
 mod deny;
 pub mod draft;
+mod ends;
 pub mod facts;
 pub mod fixture;
 mod guard;

@@ -29,13 +29,14 @@ use super::target::Target;
 use super::workshop::Workshop;
 use super::world::{Card, World};
 use crate::policy::{Ruling, Snapshot};
+use crate::store::actors::Status;
 use crate::store::company::Company;
 use crate::store::inbox::Item;
 use crate::store::kills::Kill;
 use crate::store::tokens::Token;
 use crate::store::{Position, actors, company, inbox, tokens};
-use crate::types::actor::{KillScope, Role};
-use crate::types::caller::Caller;
+use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::caller::{Caller, Who};
 use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
@@ -156,6 +157,20 @@ impl<'a> Reader<'a> {
     /// The gate's answer for any caller, without doing or recording anything.
     pub fn ruling(&self, caller: &Caller, operation: &str, target: &Target) -> Ruling {
         rule::decide(self.world, caller, rule::Call { operation, target, input: None }, self.now)
+    }
+
+    /// The active people who may do something about this, but for one, by id. It asks about everybody: not for what is asked
+    /// often.
+    pub fn people_who_may(&self, operation: &str, about: &Target, but: &ActorId) -> Vec<ActorId> {
+        let may = |id: &ActorId| {
+            let them = Caller::new(Who::Holder(id.clone()), self.caller().channel);
+            id != but && self.ruling(&them, operation, about).is_allowed()
+        };
+        let actors = self.cards().map(|card| &card.actor);
+        let people = actors.filter(|actor| actor.kind == ActorKind::Person && actor.status == Status::Active);
+        let mut ids: Vec<ActorId> = people.map(|actor| actor.id.clone()).filter(may).collect();
+        ids.sort();
+        ids
     }
 
     /// The same for a call with this input.

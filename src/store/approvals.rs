@@ -148,6 +148,15 @@ pub fn pending_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Re
     .collect()
 }
 
+/// The requests about one thing that are still open: undecided, or approved and not carried out yet.
+pub fn open_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM approval WHERE target = ? AND status IN ('pending', 'approved') AND expires_at > ? ORDER BY id"
+    ))?
+    .query_map(params![target, now.0], read)?
+    .collect()
+}
+
 /// The newest approvals of an operation that came to an end by people, but for one.
 pub fn decided_like(conn: &Connection, operation: &str, but: &str, limit: usize) -> rusqlite::Result<Vec<Approval>> {
     let rows: Vec<Approval> = conn

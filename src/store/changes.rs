@@ -151,6 +151,15 @@ pub fn position(change: &Change) -> Position {
     Position { at: change.created_at.0, id: change.id.clone() }
 }
 
+/// Open changes that were made from a version before this one.
+pub fn open_before(conn: &Connection, version: i64) -> rusqlite::Result<Vec<String>> {
+    conn.prepare_cached(
+        "SELECT id FROM change WHERE base_version < ? AND state IN ('proposed', 'in_review', 'approved', 'canary') ORDER BY id",
+    )?
+    .query_map([version], |row| row.get(0))?
+    .collect()
+}
+
 /// The newest change that came with a commit: what a repository declares.
 pub fn declared(conn: &Connection) -> rusqlite::Result<Option<Change>> {
     let sql = format!(
@@ -173,6 +182,7 @@ pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> 
             files,
             on_behalf_of,
             issuer,
+            told: _,
         } => {
             let sql = format!(
                 "INSERT INTO change ({COLUMNS}, files) \
@@ -219,6 +229,8 @@ pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> 
         Event::CanaryMeasured { id, trialled, .. } => measured(conn, id.as_str(), trialled),
         Event::CanaryAborted { id, trialled, .. } => {
             measured(conn, id.as_str(), trialled)?;
+            // They said yes before this was known.
+            conn.prepare_cached("DELETE FROM change_review WHERE change = ?")?.execute([id.as_str()])?;
             became(conn, at, id.as_str(), ChangeState::InReview)
         }
         Event::ChangePromoted { id, version, .. } => promoted(conn, at, id.as_str(), *version),

@@ -6,9 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::actors::{self, Status};
+use super::changes;
 use super::{Position, parsed};
 use crate::types::actor::{ActorKind, KillScope};
 use crate::types::approval::ApprovalStatus;
+use crate::types::change::ReviewVerdict;
 use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
@@ -188,8 +190,17 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
             if *outcome == ApprovalStatus::Approved { Ok(()) } else { tell(conn, at, requester, id, *outcome) }
         }
         Event::ApprovalUsed { id, requester } => tell(conn, at, requester, id, ApprovalStatus::Used),
-        Event::ApprovalStale { id, requester, .. } => tell(conn, at, requester, id, ApprovalStatus::Stale),
+        Event::ApprovalStale { id, requester, reason } => {
+            resolve(conn, at, id.as_str())?;
+            let title = format!("your request is stale ({reason}): {}", summary(conn, id)?);
+            add(conn, at, requester, ItemKind::Decision, id.as_str(), &title)
+        }
         Event::ApprovalCancelled { id, .. } | Event::ApprovalExpired { id } => resolve(conn, at, id.as_str()),
+        Event::ChangeProposed { .. }
+        | Event::ChangeReviewed { .. }
+        | Event::ChangePromoted { .. }
+        | Event::ChangeRejected { .. }
+        | Event::CanaryAborted { .. } => change(conn, at, by, event),
         Event::GlassBroken { id, reason, told, .. } => {
             let title = format!("{by} goes on without approval: {reason}");
             told.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
@@ -239,6 +250,33 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
     }
 }
 
+/// Whom a change waits for, and what came of it.
+fn change(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::ChangeProposed { id, reason, told, .. } => {
+            let title = format!("{by} proposes policies ({reason}): waits for a review");
+            told.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
+        }
+        Event::ChangeReviewed { id, verdict: ReviewVerdict::Approve, .. } => resolve(conn, at, id.as_str()),
+        Event::ChangePromoted { id, version, .. } => {
+            let superseded = changes::open_before(conn, *version)?;
+            resolve(conn, at, id.as_str())?;
+            superseded.iter().try_for_each(|other| resolve(conn, at, other))
+        }
+        Event::ChangeRejected { id, author, reason, withdrawn } => {
+            resolve(conn, at, id.as_str())?;
+            let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            let title = format!("your change {id} was rejected{why}");
+            if *withdrawn { Ok(()) } else { add(conn, at, author, ItemKind::Decision, id.as_str(), &title) }
+        }
+        Event::CanaryAborted { id, author, told, .. } => {
+            let title = format!("the trial of your change {id} has ended: {told}");
+            add(conn, at, author, ItemKind::Decision, id.as_str(), &title)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What a call that waits would do.
 fn summary(conn: &Connection, approval: &Id) -> rusqlite::Result<String> {
     conn.prepare_cached("SELECT summary FROM approval WHERE id = ?")?.query_row([approval.as_str()], |row| row.get(0))
@@ -248,7 +286,6 @@ fn summary(conn: &Connection, approval: &Id) -> rusqlite::Result<String> {
 fn tell(conn: &Connection, at: Time, actor: &ActorId, approval: &Id, outcome: ApprovalStatus) -> rusqlite::Result<()> {
     let came = match outcome {
         ApprovalStatus::Used => "was carried out",
-        ApprovalStatus::Stale => "is stale and has to be made again",
         ApprovalStatus::Rejected => "was rejected",
         _ => "has ended",
     };

@@ -88,6 +88,9 @@ events! {
         on_behalf_of: Vec<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
+        /// Who may review what a pipeline proposed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        told: Vec<ActorId>,
     }
     /// Somebody else reviewed a change.
     ChangeReviewed = "change_reviewed" { id: Id, author: ActorId, verdict: ReviewVerdict, note: String, }
@@ -98,7 +101,12 @@ events! {
     /// What a trial has shown so far.
     CanaryMeasured = "canary_measured" { id: Id, author: ActorId, trialled: Trialled, }
     /// A trial ended by itself: too many decisions would have come out otherwise.
-    CanaryAborted = "canary_aborted" { id: Id, author: ActorId, reason: String, trialled: Trialled, }
+    CanaryAborted = "canary_aborted" {
+        id: Id, author: ActorId, reason: String, trialled: Trialled,
+        /// What its author is told: the figures too, where they may read the audit.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        told: String,
+    }
     /// A change came into force.
     ChangePromoted = "change_promoted" { id: Id, author: ActorId, version: i64, }
     /// A change was rejected, or taken back by its author.
@@ -307,6 +315,8 @@ impl EventKind {
                 | Kind::ChangeProposed
                 | Kind::ChangeReviewed
                 | Kind::ChangeRejected
+                | Kind::ChangePromoted
+                | Kind::CanaryAborted
                 | Kind::WebhookUpdated
                 | Kind::WebhookDisabled
                 | Kind::WebhookDeleted

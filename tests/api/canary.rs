@@ -96,6 +96,26 @@ async fn a_trial_over_budget_ends_by_itself() {
 }
 
 #[tokio::test]
+async fn after_a_trial_over_budget_its_author_is_told_and_the_reviews_before_count_no_more() {
+    let test = Test::new().await;
+    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+    let mia = test.add("mia", "person", json!({})).await;
+    let id = tested(&test, &opened()).await;
+    let review = json!({ "verdict": "approve" });
+    test.post(&format!("/changes/{id}/review"), &abe, review.clone()).await;
+    step(&test, &id, "canary", json!({ "percent": 100, "min_decisions": 1 })).await;
+    assert_eq!(test.get("/policy", &mia).await.status, 403);
+    test.post("/tick", &test.admin, json!({})).await;
+    let inbox = test.get("/inbox", &test.admin).await.json();
+    let told = inbox[0]["title"].as_str().unwrap();
+    let figures = format!("the trial of your change {id} has ended: newly_allowed is 1, of at most 0, after ");
+    assert!(told.starts_with(&figures), "{inbox}");
+    assert_eq!(step(&test, &id, "promote", json!({})).await.status, 202, "the review was given before");
+    test.post(&format!("/changes/{id}/review"), &abe, review).await;
+    assert_eq!(step(&test, &id, "promote", json!({})).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_trial_takes_its_share_and_names_what_is_wrong_with_its_terms() {
     let test = Test::new().await;
     let id = tested(&test, &closed()).await;

@@ -15,6 +15,7 @@ use super::lock::PolicyLock;
 use crate::policy::bundle::problems;
 use crate::policy::plan::Plan;
 use crate::policy::{Bundle, Folder};
+use crate::types::json;
 
 /// The most bytes of one text.
 const MOST: u64 = 64 << 20;
@@ -67,13 +68,13 @@ impl Given {
     fn of(text: &str) -> Result<Given, String> {
         let of = |bundle, plan, version| Given { bundle, unread: Vec::new(), dir: None, lock: None, plan, version };
         let given = if text.trim_start().starts_with('{') {
-            let is_plan = serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("format").is_some());
+            let is_plan = json::read::<Value>(text.as_bytes()).is_ok_and(|value| value.get("format").is_some());
             if is_plan {
                 let plan = Plan::parse(text).map_err(|error| error.to_string())?;
                 of(plan.bundle(), Some(plan), None)
             } else {
                 let neither = |error| format!("it is neither a plan nor an export: {error}");
-                let exported: Exported = serde_json::from_str(text).map_err(neither)?;
+                let exported: Exported = json::read(text.as_bytes()).map_err(neither)?;
                 of(Bundle { files: exported.files }, None, exported.version)
             }
         } else {

@@ -7,10 +7,7 @@ use super::{ShownGrant, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::ACTOR;
 use crate::operations::{actor, scope};
-use crate::store::actors::Status;
 use crate::store::glass::Glass;
-use crate::types::actor::ActorKind;
-use crate::types::caller::{Caller, Who};
 use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Kind};
 use crate::types::operations::Operations;
@@ -88,17 +85,5 @@ impl Change for Open {
 /// Whom it concerns at once: who may review it.
 fn reviewers(grant: &Glass, read: &Reader<'_>) -> Vec<ActorId> {
     let about = read.glass_target(grant);
-    let may = |id: &ActorId| {
-        *id != grant.holder && {
-            let reviewer = Caller::new(Who::Holder(id.clone()), read.caller().channel);
-            read.ruling(&reviewer, "break_glass.review", &about).is_allowed()
-        }
-    };
-    let people = read
-        .cards()
-        .map(|card| &card.actor)
-        .filter(|actor| actor.kind == ActorKind::Person && actor.status == Status::Active);
-    let mut ids: Vec<ActorId> = people.map(|actor| actor.id.clone()).filter(|id| may(id)).collect();
-    ids.sort();
-    ids
+    read.people_who_may("break_glass.review", &about, &grant.holder)
 }

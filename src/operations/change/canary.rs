@@ -100,8 +100,9 @@ pub fn measured(read: &Reader<'_>) -> Option<Event> {
     let (id, author) = (Id::stored(&trial.change.id), trial.change.author.clone());
     let trialled = trial.trialled();
     if let Some(over) = trial.over().first() {
+        let told = counted::ending(over, &trialled, &author, read);
         let reason = counted::in_figures(over);
-        return Some(Event::CanaryAborted { id, author, reason, trialled });
+        return Some(Event::CanaryAborted { id, author, reason, trialled, told });
     }
     let recorded = read.change(&trial.change.id).ok()??.trialled.unwrap_or_default();
     (recorded != trialled).then_some(Event::CanaryMeasured { id, author, trialled })

@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use crate::gate::Reader;
 use crate::operations::audit::may_read_all;
+use crate::types::caller::{Caller, Who};
 use crate::types::change::EvalCase;
-use crate::types::impact::Over;
+use crate::types::id::ActorId;
+use crate::types::impact::{Over, Trialled};
 
 /// What is said to the others of a budget that was exceeded.
 const TOO_MANY: &str = "more decisions would come out otherwise than the budget allows";
@@ -17,6 +19,15 @@ pub const IMPACT: &str = "impact";
 /// How a budget was exceeded, as the caller may know it.
 pub fn exceeded(over: &Over, read: &Reader<'_>) -> String {
     if may_read_all(read) { in_figures(over) } else { TOO_MANY.to_owned() }
+}
+
+/// What the author of a change is told of its trial's end.
+pub fn ending(over: &Over, trialled: &Trialled, author: &ActorId, read: &Reader<'_>) -> String {
+    let them = Caller::new(Who::Holder(author.clone()), read.caller().channel);
+    if !may_read_all(&read.acting_as(&them)) {
+        return TOO_MANY.to_owned();
+    }
+    format!("{}, after {} decisions", in_figures(over), trialled.matrix.sum())
 }
 
 /// The same for the record.
@@ -38,6 +49,7 @@ pub fn uncounted(event: &mut Value) {
     let is_trial = event.get("trialled").is_some();
     let Some(fields) = event.as_object_mut() else { return };
     fields.remove("trialled");
+    fields.remove("told");
     if is_trial && fields.contains_key("reason") {
         fields.insert("reason".into(), json!(TOO_MANY));
     }

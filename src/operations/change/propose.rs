@@ -154,19 +154,7 @@ fn recorded(
     let base_version = base_version.unwrap_or(draft.read().applied()?.version);
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     let issuer = draft.read().caller().issuer.clone();
-    draft.record(Event::ChangeProposed {
-        id: id.clone(),
-        target: ChangeTarget::Policy,
-        base_version,
-        hash: hash.clone(),
-        reason: reason.clone(),
-        commit: commit.clone(),
-        rolls_back,
-        files: bundle.files,
-        on_behalf_of: behalf.clone(),
-        issuer: issuer.clone(),
-    })?;
-    Ok(changes::Change {
+    let change = changes::Change {
         id: id.to_string(),
         target: ChangeTarget::Policy,
         state: ChangeState::Proposed,
@@ -185,7 +173,29 @@ fn recorded(
         created_at: now,
         updated_at: now,
         reviews: Vec::new(),
-    })
+    };
+    draft.record(Event::ChangeProposed {
+        id,
+        target: change.target,
+        base_version,
+        hash: change.hash.clone(),
+        reason: change.reason.clone(),
+        commit: change.commit.clone(),
+        rolls_back,
+        files: bundle.files,
+        on_behalf_of: change.behalf.clone(),
+        issuer: change.issuer.clone(),
+        told: reviewers(&change, draft.read()),
+    })?;
+    Ok(change)
+}
+
+/// Whom a proposal waits for that nobody saw being written: the people who may review it.
+fn reviewers(change: &changes::Change, read: &Reader<'_>) -> Vec<ActorId> {
+    match change.commit {
+        Some(_) => read.people_who_may("change.review", &read.change_target(change), &change.author),
+        None => Vec::new(),
+    }
 }
 
 /// What is told whoever comes second.
