@@ -11,6 +11,8 @@ use super::exit::{Exit, Failure};
 use super::{Context, file, show};
 use crate::gate::refold::{self, Difference};
 use crate::log::export::{self, ExportError};
+use crate::log::verify::note::{Note, VerifierKey};
+use crate::log::verify::proof::{check_consistency, check_proof, is_inclusion};
 use crate::log::verify::{Ask, Report, verify_export, verify_sqlite};
 use crate::log::{proof, read};
 use crate::operations::audit::{Checkpoint, HeadAnswer};
@@ -33,6 +35,13 @@ pub enum Audit {
         #[arg(value_parser = clap::value_parser!(u64).range(1..))]
         seq: u64,
     },
+    /// Prove that the log of today continues that of an earlier checkpoint
+    Consistency {
+        /// The size of the checkpoint that you hold
+        from: u64,
+        /// The size of a later published checkpoint [default: the newest]
+        to: Option<u64>,
+    },
     /// Print the key that checkpoints are verified with
     Key,
     /// Write the whole log into a folder of plain files, which can be checked without ok
@@ -48,11 +57,15 @@ pub struct Verify {
     /// Check an export instead of the state file
     #[arg(long, value_name = "DIR")]
     export: Option<PathBuf>,
+    /// Check a proof that `ok audit proof` or `ok audit consistency` gave; it needs the key that you kept, and for the
+    /// second one the older checkpoint
+    #[arg(long, value_name = "FILE", requires = "vkey", conflicts_with_all = ["export", "from", "to"])]
+    proof: Option<PathBuf>,
     /// A checkpoint from before: shows whether the log still contains what it contained then
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// The verifier key that you kept; without it, the key beside the log is believed
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, visible_alias = "key", value_name = "KEY")]
     vkey: Option<String>,
     /// The first event whose content is checked
     #[arg(long, value_name = "SEQ")]
@@ -69,6 +82,7 @@ impl Audit {
             Audit::Head => head(context),
             Audit::Checkpoints { limit } => checkpoints(context, limit),
             Audit::Proof { seq } => prove(context, seq),
+            Audit::Consistency { from, to } => continues(context, from, to),
             Audit::Key => {
                 let key = file::head(&file::open(context)?)?.vkey;
                 context.show(&Value::String(format!("{key}\n")), || show::text(&key))
@@ -86,6 +100,9 @@ impl Verify {
             return Err(Failure::Usage("--from must be at most --to".into()));
         }
         let since = self.checkpoint.as_deref().map(text_of).transpose()?;
+        if let (Some(proof), Some(key)) = (&self.proof, &self.vkey) {
+            return proven(context, &text_of(proof)?, key, since.as_deref());
+        }
         let ask = Ask { vkey: self.vkey.as_deref(), since: since.as_deref(), from: self.from, to: self.to };
         if let Some(dir) = &self.export {
             let report = verify_export(dir, &ask)?;
@@ -174,6 +191,50 @@ fn prove(context: &Context, seq: u64) -> Result<Exit, Failure> {
     }
     let proof = proof::inclusion(&moment, &head, seq)?;
     context.show(&Value::String(proof.clone()), || show::text(&proof))
+}
+
+fn continues(context: &Context, from: u64, to: Option<u64>) -> Result<Exit, Failure> {
+    let mut conn = file::open(context)?;
+    let moment = file::moment(&mut conn)?;
+    let head = file::head(&moment)?;
+    let to = to.unwrap_or(head.size);
+    if from > to || to > head.size {
+        return Err(Failure::new(format!("the sizes must ascend, to {} at the most", head.size)));
+    }
+    let published = read::checkpoints(&moment, to.saturating_add(1), 1)?.pop().filter(|published| published.size == to);
+    let note = if to == head.size { Some(head.note) } else { published.map(|published| published.note) };
+    let note = note.ok_or_else(|| Failure::new(format!("no checkpoint of {to} events was published")))?;
+    let proof = proof::consistency(&moment, from, to, &note)?;
+    context.show(&Value::String(proof.clone()), || show::text(&proof))
+}
+
+/// Checks a proof with nothing but what its reader holds.
+fn proven(context: &Context, text: &str, key: &str, older: Option<&str>) -> Result<Exit, Failure> {
+    let key = VerifierKey::parse(key.trim()).map_err(|error| Failure::new(error.to_string()))?;
+    let told = if is_inclusion(text) {
+        check_proof(text, &key).map(|included| {
+            let leaf = String::from_utf8_lossy(&included.leaf).into_owned();
+            let told =
+                format!("event {} is in the log {} of {} events", included.seq, key.origin(), included.checkpoint.size);
+            (told, Some(leaf))
+        })
+    } else {
+        let older = older.ok_or_else(|| Failure::Usage("give the older checkpoint: --checkpoint FILE".into()))?;
+        let told = |newer: Note| {
+            format!("the log {} of {} events continues the checkpoint that you hold", key.origin(), newer.size)
+        };
+        check_consistency(text, older, &key).map(|newer| (told(newer), None))
+    };
+    let (ok, told, leaf) = match told {
+        Ok((told, leaf)) => (true, told, leaf),
+        Err(error) => (false, error.to_string(), None),
+    };
+    let answer = serde_json::json!({ "ok": ok, "told": told, "leaf": leaf });
+    context.show(&answer, || {
+        show::text(&show::visible(&format!("{}  {told}", if ok { "ok  " } else { "FAIL" })))?;
+        leaf.iter().try_for_each(|leaf| show::text(leaf))
+    })?;
+    Ok(if ok { Exit::Done } else { Exit::Findings })
 }
 
 fn write_out(context: &Context, dir: &Path) -> Result<Exit, Failure> {

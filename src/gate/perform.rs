@@ -178,12 +178,15 @@ impl Gate {
             drop(read);
             Ok((caller, act, value))
         });
-        prepared.await.map_err(|stop: Stop| stop.under(self.policy_version()))
+        prepared.await.map_err(|stop: Stop| {
+            let world = self.world.load();
+            stop.under(world.stamp.seq, &world.stamped)
+        })
     }
 
     fn ask(&self, caller: Caller, entry: &'static Entry, query: Box<dyn Ask>, value: Value) -> Result<Asked, Stop> {
         let world = self.world.load();
-        self.ask_in(&world, caller, entry, query, value).map_err(|stop| stop.under(world.stamp.seq))
+        self.ask_in(&world, caller, entry, query, value).map_err(|stop| stop.under(world.stamp.seq, &world.stamped))
     }
 
     fn ask_in(

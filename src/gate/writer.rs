@@ -134,6 +134,7 @@ impl Writer {
                 for (answer, outcome) in answers.into_iter().zip(outcomes) {
                     let Some(outcome) = outcome else { continue };
                     let outcome = outcome.map(|reply| Reply { audit: Arc::clone(&stamped), ..reply });
+                    let outcome = outcome.map_err(|stop| stop.standing_in(&stamped));
                     let _ = answer.send(outcome);
                 }
             }

@@ -88,6 +88,9 @@ pub(super) fn refusal(refusal: &Refusal) -> Response {
     if let Some(policy) = refusal.policy {
         response.headers_mut().insert(POLICY, HeaderValue::from(policy));
     }
+    if let Some(audit) = &refusal.audit {
+        set(response.headers_mut(), AUDIT, audit);
+    }
     if let Some(decision) = refusal.decision {
         response.headers_mut().insert(DECISION, HeaderValue::from(decision));
     }

@@ -9,12 +9,13 @@ use super::append::{Head, tile, tile_root};
 use super::tree::{Hash, Peaks, TILE, TILE_HEIGHT, leaf_hash};
 use crate::types::refusal::Fault;
 
-/// A C2SP tlog-proof of the entry `seq` against the head.
+/// A C2SP tlog-proof of the entry `seq` against the head; its extra data is the leaf, so that it is whole by itself.
 pub fn inclusion(conn: &Connection, head: &Head, seq: u64) -> Result<String, Fault> {
     let index = seq - 1;
     let mut path = Vec::new();
     audit_path(conn, index, 0, head.size, &mut path)?;
-    Ok(format!("c2sp.org/tlog-proof@v1\nindex {index}\n{}\n{}", lines(&path), head.note))
+    let leaf = BASE64.encode(leaf(conn, seq)?);
+    Ok(format!("c2sp.org/tlog-proof@v1\nextra {leaf}\nindex {index}\n{}\n{}", lines(&path), head.note))
 }
 
 /// That the tree of `to` leaves, which `note` is the checkpoint of, continues the tree of `from` leaves.
@@ -83,6 +84,11 @@ pub(super) fn range_root(conn: &Connection, start: u64, end: u64) -> Result<Hash
     Ok(peaks.root())
 }
 
+fn leaf(conn: &Connection, seq: u64) -> Result<Vec<u8>, Fault> {
+    let mut statement = conn.prepare_cached("SELECT leaf FROM log_entry WHERE seq = ?")?;
+    Ok(statement.query_row([seq as i64], |row| row.get(0))?)
+}
+
 /// The root of the complete subtree `index` of the given height.
 fn node(conn: &Connection, height: u32, index: u64) -> Result<Hash, Fault> {
     let level = height / TILE_HEIGHT;
@@ -95,10 +101,7 @@ fn node(conn: &Connection, height: u32, index: u64) -> Result<Hash, Fault> {
 /// One hash of a tile, full or not.
 fn tile_hash(conn: &Connection, level: u32, at: u64) -> Result<Hash, Fault> {
     if level == 0 {
-        let leaf: Vec<u8> = conn
-            .prepare_cached("SELECT leaf FROM log_entry WHERE seq = ?")?
-            .query_row([at as i64 + 1], |row| row.get(0))?;
-        return Ok(leaf_hash(&leaf));
+        return Ok(leaf_hash(&leaf(conn, at + 1)?));
     }
     // One level down it is a whole tile; that one is full, or this subtree would not be complete.
     let full = tile(conn, level, at / TILE as u64).ok();

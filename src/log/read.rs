@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::index;
-use super::record::Decision;
+use super::record::{Decision, PolicyStamp};
 use crate::types::effort;
 use crate::types::event::EventKind;
 use crate::types::refusal::Fault;
@@ -42,6 +42,10 @@ pub struct Logged {
     pub event: Option<Value>,
     /// All on whose behalf it was done, the nearest first; empty once erased.
     pub on_behalf_of: Vec<String>,
+    /// Under which version of the policies it was decided.
+    pub policy: PolicyStamp,
+    /// The ids of the policies that determined it; empty once erased.
+    pub policies: Vec<String>,
 }
 
 /// Which way to read, and from where.
@@ -59,6 +63,7 @@ const CHUNK: i64 = 512;
 struct LeafView {
     actor: String,
     decision: Decision,
+    policy: PolicyStamp,
     prev: String,
     refs: Vec<String>,
     ts: i64,
@@ -76,6 +81,8 @@ struct PayloadView {
 struct GateView {
     #[serde(default)]
     on_behalf_of: Vec<String>,
+    #[serde(default)]
+    policies: Vec<String>,
 }
 
 impl Filter {
@@ -168,6 +175,7 @@ pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
     let leaf: LeafView = serde_json::from_slice(&leaf)?;
     let payload = body.map(|body| serde_json::from_slice::<PayloadView>(&body)).transpose()?;
     let (event, gate) = payload.map(|payload| (payload.event, payload.gate)).unzip();
+    let gate: GateView = gate.unwrap_or_default();
     Ok(Logged {
         seq,
         at: Time(leaf.ts),
@@ -177,7 +185,9 @@ pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
         decision: leaf.decision,
         prev: leaf.prev,
         event,
-        on_behalf_of: gate.unwrap_or_default().on_behalf_of,
+        on_behalf_of: gate.on_behalf_of,
+        policy: leaf.policy,
+        policies: gate.policies,
     })
 }
 

@@ -15,6 +15,7 @@ use crate::log::record::Decision;
 use crate::operations::audit::may_read_all;
 use crate::operations::change::uncounted;
 use crate::operations::company::COMPANY;
+use crate::operations::policy::{PolicyVersion, may_export};
 use crate::types::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::page::PageQuery;
@@ -81,6 +82,12 @@ pub struct EventRecord {
     /// `allow`, `deny`, `needs_approval` or `system`.
     #[schemars(with = "String")]
     pub decision: Decision,
+    /// Under which version of the policies it was decided; none before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyVersion>,
+    /// The ids of the policies that determined it, for whoever may export them; none once erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<Vec<String>>,
     /// The event with its `type`; `erased` where its content was erased.
     pub event: Value,
 }
@@ -105,8 +112,9 @@ fn shown(mut logged: Logged) -> EventRecord {
             event
         }
     };
-    let Logged { seq, at, actor, decision, on_behalf_of, .. } = logged;
-    EventRecord { seq, at, actor, on_behalf_of, decision, event }
+    let Logged { seq, at, actor, decision, on_behalf_of, policy, policies, .. } = logged;
+    let policy = (policy.seq > 0).then(|| PolicyVersion { version: policy.seq, hash: policy.hash });
+    EventRecord { seq, at, actor, on_behalf_of, decision, policy, policies: Some(policies), event }
 }
 
 /// Decides which events the caller sees. Events with the same type, actor and subjects read the same to every policy,
@@ -220,7 +228,9 @@ impl Query for List {
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
-        for EventRecord { event, .. } in &mut found.events {
+        let exports = may_export(read);
+        for EventRecord { event, policies, .. } in &mut found.events {
+            *policies = policies.take().filter(|_| exports);
             veil::of_event().apply(event, read);
             if COUNTS.iter().any(|kind| event.get("type").is_some_and(|name| name == kind.name()))
                 && !may_read_all(read)

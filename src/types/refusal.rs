@@ -2,6 +2,7 @@
 //! sentence. A `Fault` is ours: its cause is logged once, at the face, and the answer carries only the request id.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// Why a caller does not get what was asked, in words for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Refusal {
     pub decision: Option<i64>,
     /// The version of the policies that it was decided under, where it came so far.
     pub policy: Option<i64>,
+    /// The log in which it stands, as every answer names it.
+    pub audit: Option<Arc<str>>,
 }
 
 macro_rules! codes {
@@ -69,6 +72,7 @@ impl Refusal {
             retry_after: None,
             decision: None,
             policy: None,
+            audit: None,
         }
     }
 
@@ -134,11 +138,25 @@ impl From<Refusal> for Stop {
 }
 
 impl Stop {
-    /// Notes under which version of the policies it was decided.
+    /// The same refusal in the log as it is by now, if it was decided.
     #[must_use]
-    pub fn under(self, policy: i64) -> Stop {
+    pub fn standing_in(self, audit: &Arc<str>) -> Stop {
         match self {
-            Stop::Refused(refusal) => Stop::Refused(Box::new(Refusal { policy: Some(policy), ..*refusal })),
+            Stop::Refused(refusal) if refusal.policy.is_some() => {
+                Stop::Refused(Box::new(Refusal { audit: Some(Arc::clone(audit)), ..*refusal }))
+            }
+            other => other,
+        }
+    }
+
+    /// Notes under which version of the policies it was decided, and in which log it stands.
+    #[must_use]
+    pub fn under(self, policy: i64, audit: &Arc<str>) -> Stop {
+        match self {
+            Stop::Refused(refusal) => {
+                let audit = Some(Arc::clone(audit));
+                Stop::Refused(Box::new(Refusal { policy: Some(policy), audit, ..*refusal }))
+            }
             failed @ Stop::Failed(_) => failed,
         }
     }

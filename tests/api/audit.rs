@@ -1,7 +1,7 @@
 //! Evidence for outsiders.
 
 use ok::log::verify::note::VerifierKey;
-use ok::log::verify::proof::{check_consistency, check_inclusion};
+use ok::log::verify::proof::{check_consistency, check_inclusion, check_proof};
 use serde_json::json;
 
 use crate::harness::Test;
@@ -25,6 +25,7 @@ async fn every_entry_is_proven_with_the_key_alone() {
         assert_eq!(proof.header("content-type"), "text/plain; charset=utf-8");
         let note = check_inclusion(&proof.text(), &leaf(&test, seq), &key).unwrap();
         assert_eq!(note.size, last as u64);
+        assert_eq!(check_proof(&proof.text(), &key).unwrap().leaf, leaf(&test, seq), "it holds the leaf");
         let other = leaf(&test, seq % last + 1);
         assert!(check_inclusion(&proof.text(), &other, &key).is_err(), "it proves this entry only");
     }

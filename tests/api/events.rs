@@ -36,10 +36,12 @@ async fn a_record_names_its_number_actor_and_typed_event() {
     let test = Test::new().await;
     test.post("/kill", &test.admin, json!({ "scope": "tool:x" })).await;
     let record = test.event().await;
+    let hash = test.get("/policy", &test.admin).await.json()["hash"].clone();
     assert_eq!(
         record,
         json!({
             "seq": test.last_seq().await, "at": "2026-11-20T09:00:00Z", "actor": "ana", "decision": "allow",
+            "policy": { "version": 1, "hash": hash }, "policies": ["admins-do-everything"],
             "event": { "type": "kill_switch", "scope": "tool:x", "engaged": true, "reason": "" },
         })
     );
@@ -123,4 +125,33 @@ async fn no_reader_is_shown_a_hash_or_the_text_of_policies() {
         assert!(kind != "policy_applied" || event["event"].get("files").is_none());
     }
     assert_eq!(list(&test, "?type=token_issued,policy_applied").await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_event_says_under_which_version_it_was_decided_and_by_which_policies() {
+    let test = Test::new().await;
+    let mia = test.add("mia", "person", json!({})).await;
+    assert_eq!(test.post("/actors", &mia, json!({ "id": "x", "kind": "person" })).await.status, 403);
+    let newest = async |token: &str| test.get("/events?limit=1", token).await.json()["events"][0].clone();
+    let event = newest(&test.admin).await;
+    let in_force = test.get("/policy", &test.admin).await.json();
+    assert_eq!(event["policy"], json!({ "version": in_force["version"], "hash": in_force["hash"] }));
+    let added = test.get("/events?type=actor_added", &test.admin).await.json()["events"][1].clone();
+    assert!(!added["policies"].as_array().unwrap().is_empty(), "{added}");
+    // Texts of policies are for whoever may export them, and so are their names.
+    let own = newest(&mia).await;
+    assert_eq!((&own["policy"], own.get("policies")), (&event["policy"], None), "{own}");
+}
+
+#[tokio::test]
+async fn every_decision_names_the_log_that_it_stands_in() {
+    let test = Test::new().await;
+    let mia = test.add("mia", "person", json!({})).await;
+    let size = |answer: &crate::harness::Answer| answer.header("ok-audit").split(' ').nth(1).unwrap().to_owned();
+    let denied = test.post("/actors", &mia, json!({ "id": "x", "kind": "person" })).await;
+    assert_eq!((denied.status.as_u16(), size(&denied)), (403, test.last_seq().await.to_string()));
+    let absent = test.get("/actors/nobody", &mia).await;
+    assert_eq!((absent.status.as_u16(), size(&absent)), (404, test.last_seq().await.to_string()));
+    let stranger = test.get("/actors", "ok_nobody").await;
+    assert!(stranger.status == 401 && !stranger.headers.contains_key("ok-audit"));
 }

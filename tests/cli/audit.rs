@@ -26,6 +26,37 @@ fn an_auditor_checks_the_file_and_an_export() {
 }
 
 #[test]
+fn a_proof_is_checked_with_the_key_alone_wherever_it_is_carried() {
+    let (place, elsewhere) = (Place::with_company(), Place::new());
+    let carry = |name: &str, text: &str| std::fs::write(elsewhere.path().join(name), text).unwrap();
+    carry("older", &place.ok("audit head").stdout);
+    let size = place.ok("audit head").stdout.lines().nth(1).unwrap().to_owned();
+    place.ana("actor add-human max --role member");
+    let (key, proof) = (place.ok("audit key").stdout, place.ok("audit proof 2").stdout);
+    carry("proof", &proof);
+    carry("grown", &place.ok(&format!("audit consistency {size}")).stdout);
+    let check = |line: &str| elsewhere.ok(&format!("audit verify --key {} {line}", key.trim()));
+    let checked = check("--proof proof");
+    assert!(checked.code == 0 && checked.stdout.contains("ok    event 2 is in the log"), "{checked}");
+    assert!(checked.stdout.contains("\"seq\":2"), "it shows what was recorded: {checked}");
+    let checked = check("--proof grown --checkpoint older");
+    assert!(checked.code == 0 && checked.stdout.contains("continues the checkpoint that you hold"), "{checked}");
+    assert_eq!(check("--proof grown").code, 64);
+    assert_eq!(elsewhere.ok("audit verify --proof proof").code, 64);
+    // Another leaf, another log, and what is no proof.
+    let (head, rest) = proof.split_once("extra ").unwrap();
+    carry("forged", &format!("{head}extra e30=\n{}", rest.split_once('\n').unwrap().1));
+    carry("torn", proof.get(..40).unwrap());
+    for file in ["forged", "torn"] {
+        let found = check(&format!("--proof {file}"));
+        assert!(found.code == 2 && found.stdout.starts_with("FAIL"), "{found}");
+    }
+    let other = Place::with_company().ok("audit key").stdout;
+    assert_eq!(elsewhere.ok(&format!("audit verify --key {} --proof proof", other.trim())).code, 2);
+    assert!(!elsewhere.path().join(".ok").exists());
+}
+
+#[test]
 fn the_audit_makes_no_company() {
     let place = Place::new();
     let runs = ["audit verify", "audit key", "backup copy.db"].map(|line| place.ok(line));

@@ -1,6 +1,8 @@
 //! The two proof texts that an outsider is handed, checked against a key (and, for consistency, an older checkpoint)
 //! that the outsider holds. Nothing in a proof is believed that the signed checkpoint at its end does not bear out.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
 use super::merkle::{self, Hash};
 use super::note::{self, Note, NoteError, VerifierKey};
 
@@ -22,11 +24,38 @@ pub enum ProofError {
 
 use ProofError::Malformed;
 
+/// The first line of a proof that an entry is in the log.
+const INCLUSION: &str = "c2sp.org/tlog-proof@v1";
+
+/// An entry that a proof holds, and the checkpoint that covers it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Included {
+    pub seq: u64,
+    pub leaf: Vec<u8>,
+    pub checkpoint: Note,
+}
+
+/// Whether a text is a proof that an entry is in the log.
+pub fn is_inclusion(text: &str) -> bool {
+    text.lines().next() == Some(INCLUSION)
+}
+
+/// Checks a `c2sp.org/tlog-proof@v1` text for the leaf in its extra data.
+pub fn check_proof(text: &str, key: &VerifierKey) -> Result<Included, ProofError> {
+    let extra = text.lines().nth(1).and_then(|line| line.strip_prefix("extra "));
+    let leaf = extra.and_then(|leaf| STANDARD.decode(leaf).ok()).ok_or(Malformed("it does not hold the leaf"))?;
+    let checkpoint = check_inclusion(text, &leaf, key)?;
+    let (head, _) = split(text)?;
+    let seq = labelled(head.split('\n').nth(2), "index ")?.saturating_add(1);
+    Ok(Included { seq, leaf, checkpoint })
+}
+
 /// Checks a `c2sp.org/tlog-proof@v1` text for the bytes of a leaf. Gives the checkpoint that covers the leaf.
 pub fn check_inclusion(text: &str, leaf: &[u8], key: &VerifierKey) -> Result<Note, ProofError> {
     let (head, checkpoint) = split(text)?;
-    let mut lines = head.split('\n');
-    expect(lines.next(), "c2sp.org/tlog-proof@v1")?;
+    let mut lines = head.split('\n').peekable();
+    expect(lines.next(), INCLUSION)?;
+    lines.next_if(|line| line.starts_with("extra "));
     let index = labelled(lines.next(), "index ")?;
     let path = hashes(lines)?;
     checkpoint.verify(key)?;
