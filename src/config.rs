@@ -126,6 +126,13 @@ pub const NO_COLOR: Setting = Setting {
     doc: "No colour on a terminal, whatever the value; elsewhere there is none anyway",
 };
 
+pub const COLUMNS: Setting = Setting {
+    variable: "COLUMNS",
+    flag: None,
+    default: "the terminal's width",
+    doc: "How wide tables may be; ids are shortened and texts wrapped to fit. Elsewhere than on a terminal they are as wide as they must be",
+};
+
 /// Every setting, in the order of the reference.
 pub const ALL: &[Setting] = &[
     STATE,
@@ -151,6 +158,7 @@ pub const ALL: &[Setting] = &[
     OLLAMA,
     LOG,
     NO_COLOR,
+    COLUMNS,
 ];
 
 /// A model provider, and the settings of which any one is enough.

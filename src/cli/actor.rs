@@ -270,7 +270,7 @@ async fn list(
 ) -> Result<Exit, Failure> {
     let rows = client::list(context, "actor.list", json!({ "kind": kind, "team": team }), limit).await?;
     let columns = ["id", "kind", "name", "role", "team", "trust", "status"];
-    context.show(&rows.clone().into(), || show::table(&columns, &rows))
+    context.show(&rows.clone().into(), || show::list("nobody", &columns, &rows))
 }
 
 async fn one(context: &Context, op: &str, input: Value) -> Result<Exit, Failure> {

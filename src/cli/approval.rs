@@ -80,7 +80,7 @@ impl Approval {
                 let rows = client::list(context, "approval.list", input, limit).await?;
                 let columns = ["id", "status", "summary", "waits_for", "expires_at"];
                 let shown: Vec<Value> = rows.iter().map(with_waiting).collect();
-                context.show(&rows.clone().into(), || show::table(&columns, &shown))
+                context.show(&rows.clone().into(), || show::list("no approvals", &columns, &shown))
             }
             Approval::Show { id } => {
                 let answer = client::call(context, "approval.read", json!({ "id": id })).await?;

@@ -179,7 +179,7 @@ fn head(context: &Context) -> Result<Exit, Failure> {
 fn checkpoints(context: &Context, limit: Option<u32>) -> Result<Exit, Failure> {
     let rows = read::checkpoints(&file::open(context)?, u64::MAX, limit.unwrap_or(u32::MAX) as usize)?;
     let rows: Vec<Value> = rows.into_iter().map(|row| json(&Checkpoint::from(row))).collect::<Result<_, _>>()?;
-    context.show(&rows.clone().into(), || show::table(&["size", "root", "at"], &rows))
+    context.show(&rows.clone().into(), || show::list("no checkpoints", &["size", "root", "at"], &rows))
 }
 
 fn prove(context: &Context, seq: u64) -> Result<Exit, Failure> {

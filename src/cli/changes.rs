@@ -90,7 +90,7 @@ impl Changes {
                 let rows =
                     client::list(context, "change.list", json!({ "state": in_state, "mine": mine }), limit).await?;
                 let columns = ["id", "target", "state", "author", "reason", "base_version", "created_at"];
-                return context.show(&rows.clone().into(), || show::table(&columns, &rows));
+                return context.show(&rows.clone().into(), || show::list("no changes", &columns, &rows));
             }
             Changes::Show { id } => {
                 let answer = client::call(context, "change.read", json!({ "id": id })).await?;

@@ -1,10 +1,11 @@
 //! How a command reaches the gate. If nobody has the state file, the command takes it and acts in process; if a server
 //! has it, the same call goes over the server's admin socket; if another command has it, this one waits its turn.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Context;
@@ -19,6 +20,7 @@ use crate::operations;
 use crate::policy::Bundle;
 use crate::store::open::name;
 use crate::types::entropy::SystemEntropy;
+use crate::types::id;
 use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED};
 use crate::types::refusal::{Code, Fault};
 use crate::types::time::SystemClock;
@@ -139,12 +141,49 @@ impl Session {
         Ok(answer.error.take().map_or(Ok(answer.body), Err))
     }
 
-    async fn send(&mut self, context: &Context, ask: Ask) -> Result<Answer, Failure> {
+    async fn send(&mut self, context: &Context, mut ask: Ask) -> Result<Answer, Failure> {
+        let mut short = Vec::new();
+        beginnings(&mut ask.input, &mut |id| short.push(id.clone()));
+        for id in short {
+            let whole = self.whole(context, &id, &ask).await?;
+            beginnings(&mut ask.input, &mut |other| {
+                if *other == id {
+                    other.clone_from(&whole);
+                }
+            });
+        }
         let mut answer = self.ask(context, ask).await?;
         if let Some(refused) = answer.error.as_mut().filter(|refused| refused.code == Code::Unauthorized.name()) {
             refused.message.push_str(&way_in(context));
         }
         Ok(answer)
+    }
+
+    /// The one id that begins so, of those that the acting actor sees; where there is none, what was given.
+    async fn whole(&mut self, context: &Context, short: &str, of: &Ask) -> Result<String, Failure> {
+        let Some((_, list)) = LISTED.iter().find(|(prefix, _)| short.starts_with(prefix)) else {
+            return Ok(short.to_owned());
+        };
+        let (mut found, mut cursor) = (BTreeSet::new(), None);
+        for _ in 0..MOST_PAGES {
+            let input = json!({ "limit": MAX_LIMIT, "cursor": cursor });
+            let ask = Ask { op: (*list).to_owned(), input, actor: of.actor.clone(), under: of.under.clone() };
+            let answer = self.ask(context, ask).await?;
+            let ids = answer.body.as_array().into_iter().flatten().filter_map(|row| row.get("id")?.as_str());
+            found.extend(ids.filter(|id| id.starts_with(short)).map(str::to_owned));
+            cursor = answer.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        match found.len() {
+            0 => Ok(short.to_owned()),
+            1 => Ok(found.pop_first().unwrap_or_default()),
+            _ => {
+                let some: Vec<String> = found.into_iter().take(5).collect();
+                Err(Failure::new(format!("several begin with `{short}`: {}", some.join(", "))))
+            }
+        }
     }
 
     async fn ask(&mut self, context: &Context, ask: Ask) -> Result<Answer, Failure> {
@@ -239,6 +278,38 @@ async fn pages(
         }
     }
 }
+
+/// What is known by an id of which a beginning is enough, and how it is listed.
+const LISTED: [(&str, &str); 5] = [
+    ("apr_", "approval.list"),
+    ("chg_", "change.list"),
+    ("tok_", "token.list"),
+    ("dlg_", "delegation.list"),
+    ("bgl_", "break_glass.list"),
+];
+/// Pages that are looked through for it.
+const MOST_PAGES: usize = 50;
+
+/// Every beginning of an id in an input: fields, and what stands in their lists.
+fn beginnings(input: &mut Value, each: &mut impl FnMut(&mut String)) {
+    let fields = input.as_object_mut().into_iter().flatten();
+    for (_, value) in fields.filter(|(name, _)| IDS.contains(&name.as_str())) {
+        let values = match value {
+            Value::Array(values) => values.as_mut_slice(),
+            one => std::slice::from_mut(one),
+        };
+        for value in values {
+            if let Value::String(text) = value
+                && id::is_beginning(text)
+            {
+                each(text);
+            }
+        }
+    }
+}
+
+/// The fields that hold ids of such things.
+const IDS: [&str; 4] = ["id", "from_approvals", "target", "delegation"];
 
 /// Sets a field of an input.
 pub fn set(input: &mut Value, field: &str, value: impl Into<Value>) {

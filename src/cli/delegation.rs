@@ -116,7 +116,7 @@ impl Delegation {
         match self {
             Delegation::List { mine, limit } => {
                 let rows = client::list(context, "delegation.list", json!({ "mine": mine }), limit).await?;
-                context.show(&rows.clone().into(), || show::table(&COLUMNS, &rows))
+                context.show(&rows.clone().into(), || show::list("no delegations", &COLUMNS, &rows))
             }
             Delegation::Show { id } => told(context, "delegation.read", json!({ "id": id }), &FIELDS).await,
             Delegation::Revoke { id } => told(context, "delegation.revoke", json!({ "id": id }), &["revoked"]).await,

@@ -47,6 +47,7 @@ impl Directory {
                 (&["name", "description", "version"], Value::Array(cards))
             }
         };
-        context.show(&answer, || show::table(columns, answer.as_array().map(Vec::as_slice).unwrap_or_default()))
+        context
+            .show(&answer, || show::list("nobody", columns, answer.as_array().map(Vec::as_slice).unwrap_or_default()))
     }
 }

@@ -29,7 +29,7 @@ impl Events {
     }
 
     fn told(&self) -> Result<(), Failure> {
-        if self.rows.is_empty() { Ok(()) } else { show::text(&lines(&self.rows)) }
+        if self.rows.is_empty() { show::text("no events") } else { show::text(&lines(&self.rows)) }
     }
 }
 

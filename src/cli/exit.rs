@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use serde_json::{Value, json};
+
 use super::call::Refused;
 use crate::gate::open::CannotOpen;
 use crate::log::verify::Unreadable;
@@ -59,6 +61,8 @@ impl From<Exit> for ExitCode {
 pub enum Failure {
     /// A sentence for stderr.
     Told(Exit, String),
+    /// What the gate refused.
+    Refused(Box<Refused>),
     /// The arguments do not fit together.
     Usage(String),
     /// Nobody reads what is printed any more; that is no error.
@@ -75,11 +79,58 @@ impl Failure {
     }
 }
 
+impl Failure {
+    pub fn exit(&self) -> Exit {
+        match self {
+            Failure::Told(exit, _) => *exit,
+            Failure::Refused(refused) if refused.code == Code::NeedsApproval.name() => Exit::Waits,
+            Failure::Refused(_) => Exit::Failed,
+            Failure::Usage(_) => Exit::Usage,
+            Failure::NobodyReads => Exit::Done,
+        }
+    }
+
+    /// The sentence, and after it what to do next where people come first.
+    pub fn sentence(&self) -> String {
+        match self {
+            Failure::Told(_, message) | Failure::Usage(message) => message.clone(),
+            Failure::NobodyReads => "nobody reads what is told".into(),
+            Failure::Refused(refused) => match &refused.approval {
+                None => refused.message.clone(),
+                Some(id) => format!(
+                    "{}; approval {id}\nNext: `ok approval explain {id}` tells who may decide; they run `ok approve {id}`.",
+                    refused.message
+                ),
+            },
+        }
+    }
+
+    /// The same for programs: the refusal's code, or how the command ended.
+    pub fn json(&self) -> Value {
+        let code = match self {
+            Failure::Refused(refused) => return serde_json::to_value(refused).map(coded).unwrap_or_default(),
+            Failure::Usage(_) => "usage",
+            Failure::Told(Exit::Busy, _) => "busy",
+            Failure::Told(Exit::Untested, _) => Code::EvalsFailing.name(),
+            Failure::Told(..) | Failure::NobodyReads => "failed",
+        };
+        json!({ "error": code, "message": self.sentence() })
+    }
+}
+
+/// A refusal as the API shapes it.
+fn coded(mut refused: Value) -> Value {
+    if let Some(fields) = refused.as_object_mut()
+        && let Some(code) = fields.remove("code")
+    {
+        fields.insert("error".into(), code);
+    }
+    refused
+}
+
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Failure {
-        let exit = if refused.code == Code::NeedsApproval.name() { Exit::Waits } else { Exit::Failed };
-        let approval = refused.approval.map(|id| format!("; approval {id}")).unwrap_or_default();
-        Failure::Told(exit, format!("{}{approval}", refused.message))
+        Failure::Refused(Box::new(refused))
     }
 }
 

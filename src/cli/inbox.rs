@@ -12,6 +12,9 @@ pub struct Inbox {
     /// Also what is resolved
     #[arg(long)]
     all: bool,
+    /// Mark these as read; without an id, everything that is listed
+    #[arg(long, value_name = "ITEM", num_args = 0..)]
+    read: Option<Vec<String>>,
 }
 
 impl Inbox {
@@ -25,7 +28,23 @@ impl Inbox {
             Ok(_) | Err(_) => {}
         }
         let rows: Vec<Value> = client::list(context, "inbox.list", json!({ "all": self.all }), None).await?;
+        if let Some(items) = &self.read {
+            return read(context, items, &rows).await;
+        }
         let columns = ["id", "kind", "title", "created_at", "read_at", "resolved_at"];
-        context.show(&rows.clone().into(), || if rows.is_empty() { Ok(()) } else { show::table(&columns, &rows) })
+        context.show(&rows.clone().into(), || show::list("nothing waits for you", &columns, &rows))
     }
+}
+
+/// Marks items as read: those that are named, or those that are listed and were not read.
+async fn read(context: &Context, items: &[String], rows: &[Value]) -> Result<Exit, Failure> {
+    let unread = rows.iter().filter(|row| row.get("read_at").is_none_or(Value::is_null));
+    let listed = unread.filter_map(|row| Some(row.get("id")?.as_str()?.to_owned()));
+    let ids: Vec<String> = if items.is_empty() { listed.collect() } else { items.to_vec() };
+    for id in &ids {
+        client::call(context, "inbox.read", json!({ "id": id })).await?;
+    }
+    context.show(&json!({ "read": ids }), || {
+        show::text(&format!("{} {} read", ids.len(), if ids.len() == 1 { "item" } else { "items" }))
+    })
 }

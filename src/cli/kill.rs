@@ -30,7 +30,9 @@ impl Kill {
         let Some(scope) = self.scope else {
             let answer = client::call(context, "kill.list", json!({})).await?;
             let columns = ["scope", "by", "at", "holds", "reason"];
-            return context.show(&answer, || show::table(&columns, answer.as_array().map_or(&[], Vec::as_slice)));
+            return context.show(&answer, || {
+                show::list("no kill switch is engaged", &columns, answer.as_array().map_or(&[], Vec::as_slice))
+            });
         };
         let input = json!({ "scope": scope, "off": self.off, "reason": self.reason });
         let answer = client::call(context, "kill", input).await?;

@@ -20,6 +20,7 @@ mod doctor;
 mod event;
 mod exit;
 mod file;
+mod help;
 mod inbox;
 mod init;
 mod kill;
@@ -68,30 +69,31 @@ Examples:
   ok serve                      serve its API
   ok --as ana token issue       a token for ana
   ok log --follow               what happens, as it happens
-  ok audit verify               check the whole log";
+  ok audit verify               check the whole log
+  ok help actor set             explain a command, with the options that every command takes";
 
 /// What every command takes.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
-    #[arg(long, global = true, value_name = "PATH", help = help(&config::STATE))]
+    #[arg(long, global = true, value_name = "PATH", hide_short_help = true, help = told_of(&config::STATE))]
     state: Option<PathBuf>,
-    #[arg(long = "as", global = true, value_name = "ID", help = help(&config::AS))]
+    #[arg(long = "as", global = true, value_name = "ID", hide_short_help = true, help = told_of(&config::AS))]
     acting: Option<String>,
-    #[arg(long, global = true, value_name = "DELEGATION", help = help(&config::DELEGATION))]
+    #[arg(long, global = true, value_name = "DELEGATION", hide_short_help = true, help = told_of(&config::DELEGATION))]
     delegation: Option<String>,
-    #[arg(long, global = true, value_name = "NAME", help = help(&config::TENANT))]
+    #[arg(long, global = true, value_name = "NAME", hide_short_help = true, help = told_of(&config::TENANT))]
     tenant: Option<String>,
-    #[arg(long, global = true, value_name = "DIR", help = help(&config::TENANTS_DIR))]
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true, help = told_of(&config::TENANTS_DIR))]
     tenants_dir: Option<PathBuf>,
-    #[arg(long, global = true, help = help(&config::DEV_ECHO_TOOLS))]
+    #[arg(long, global = true, hide_short_help = true, help = told_of(&config::DEV_ECHO_TOOLS))]
     dev_echo_tools: bool,
     /// How answers are printed
-    #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
+    #[arg(long, global = true, hide_short_help = true, value_parser = show::common(), default_value = "human")]
     format: Format,
 }
 
-fn help(setting: &config::Setting) -> String {
+fn told_of(setting: &config::Setting) -> String {
     format!("{} [env: {}] [default: {}]", setting.doc, setting.variable, setting.default)
 }
 
@@ -136,6 +138,7 @@ enum Command {
     #[command(subcommand)]
     Changes(changes::Changes),
     Completions(completions::Completions),
+    Help(help::Help),
 }
 
 /// What a command works with.
@@ -263,7 +266,15 @@ fn is_tenant(name: &str) -> bool {
 /// Runs the command line.
 pub fn main() -> ExitCode {
     let exit = match Cli::try_parse() {
-        Ok(cli) => run(cli).unwrap_or_else(told),
+        Ok(cli) => {
+            let format = cli.global.format;
+            run(cli).unwrap_or_else(|failure| told(&failure, format))
+        }
+        Err(error) if error.use_stderr() && asks_for_json() => {
+            let message = error.render().to_string();
+            let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            told(&Failure::Usage(message), Format::Json)
+        }
         Err(error) => {
             show::clap(&error);
             if error.use_stderr() { Exit::Usage } else { Exit::Done }
@@ -281,11 +292,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     };
     // Works on files, unless a server is named: no state file, no actor.
     let checks = matches!(&cli.command, Command::Policy(policy::Policy { command: policy::Command::Check(_), .. }));
-    if !checks && !matches!(cli.global.format, Format::Human | Format::Json) {
-        return Err(Failure::Usage("only `ok policy check` prints junit, sarif and github".into()));
-    }
     // A server knows its caller by the token, and most of `ok ci` is about files alone.
-    let anybody = checks || server.is_some() || matches!(cli.command, Command::Ci(_) | Command::Schemas(_));
+    let anybody =
+        checks || server.is_some() || matches!(cli.command, Command::Ci(_) | Command::Schemas(_) | Command::Help(_));
     let context = Context { server, ..cli.global.context(anybody)? };
     cli.command.tells_its_file(&context, names_a_file)?;
     let _tracing = show::trace()?;
@@ -304,7 +313,7 @@ impl Command {
         let (Some(server), variable) = (elsewhere, config::SERVER.variable) else { return Ok(()) };
         let file = context.state.display();
         match self {
-            Command::Doctor(_) | Command::Schemas(_) | Command::Completions(_) => Ok(()),
+            Command::Doctor(_) | Command::Schemas(_) | Command::Completions(_) | Command::Help(_) => Ok(()),
             Command::Policy(policy::Policy { command: policy::Command::Check(_), .. }) => Ok(()),
             Command::Kill(_) if !names_a_file => Err(Failure::Usage(format!(
                 "`ok kill` works on a state file, and {variable} is set ({server}): give --state to stop the company in {file}"
@@ -345,21 +354,26 @@ impl Command {
             Command::Ci(command) => command.run(context).await,
             Command::Changes(command) => command.run(context).await,
             Command::Completions(command) => command.run(),
+            Command::Help(command) => command.run(),
         }
     }
 }
 
+/// Whether what was not understood asks for JSON all the same.
+fn asks_for_json() -> bool {
+    let args: Vec<String> = std::env::args().collect();
+    args.iter().any(|arg| arg == "--format=json") || args.windows(2).any(|two| two == ["--format", "json"])
+}
+
 /// Says why a command did not end well.
-fn told(failure: Failure) -> Exit {
-    match failure {
-        Failure::NobodyReads => Exit::Done,
-        Failure::Told(exit, message) => {
-            show::error(&message);
-            exit
-        }
-        Failure::Usage(message) => {
+fn told(failure: &Failure, format: Format) -> Exit {
+    match (failure, format) {
+        (Failure::NobodyReads, _) => {}
+        (_, Format::Json) => show::json_error(&failure.json()),
+        (Failure::Usage(message), _) => {
             show::clap(&Cli::command().error(ErrorKind::ArgumentConflict, message));
-            Exit::Usage
         }
+        (..) => show::error(&failure.sentence()),
     }
+    failure.exit()
 }

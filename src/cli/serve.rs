@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use super::client::{self, Opened};
 use super::exit::{Exit, Failure};
 use super::socket::Socket;
-use super::{Context, file, help, show};
+use super::{Context, file, show, told_of};
 use crate::config;
 use crate::engine;
 use crate::gate::open::{Company, open_to_others};
@@ -20,7 +20,7 @@ use crate::types::entropy::SystemEntropy;
 /// Run the API and the admin socket
 #[derive(clap::Args)]
 pub struct Serve {
-    #[arg(long, value_name = "ADDRESS", help = help(&config::BIND))]
+    #[arg(long, value_name = "ADDRESS", help = told_of(&config::BIND))]
     bind: Option<String>,
 }
 

@@ -3,16 +3,20 @@
 
 mod aside;
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::OnceLock;
 
+use clap::builder::TypedValueParser as _;
 use clap::builder::styling::AnsiColor;
-use comfy_table::{Table, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use self::aside::Aside;
 use super::exit::Failure;
 use crate::config;
+use crate::types::id;
 use crate::types::visible as types;
 pub use crate::types::visible::visible;
 
@@ -21,12 +25,16 @@ pub use crate::types::visible::visible;
 pub enum Format {
     Human,
     Json,
-    /// Only `policy check`
     Junit,
-    /// Only `policy check`
     Sarif,
-    /// Only `policy check`: annotations of a workflow
+    /// Annotations of a workflow.
     Github,
+}
+
+/// The formats of every command; a check of policies has more.
+pub fn common() -> impl clap::builder::TypedValueParser<Value = Format> {
+    clap::builder::PossibleValuesParser::new(["human", "json"])
+        .map(|name| if name == "json" { Format::Json } else { Format::Human })
 }
 
 /// Writes to stdout. That nobody reads it any more ends the command quietly.
@@ -74,6 +82,11 @@ pub fn error(message: &str) {
     let _ = writeln!(anstream::stderr(), "{style}Error:{style:#} {}", visible(message));
 }
 
+/// An error as a program reads it, on one line.
+pub fn json_error(value: &Value) {
+    let _ = writeln!(io::stderr(), "{}", types::visible_json(&value.to_string()));
+}
+
 /// What clap has to say: help, the version, or what was not understood.
 pub fn clap(told: &clap::Error) {
     let text = told.render().to_string();
@@ -92,7 +105,56 @@ pub fn table(columns: &[&str], rows: &[Value]) -> Result<(), Failure> {
     }
     let head = columns.iter().map(|column| column.to_uppercase().replace('_', " ")).collect();
     let cells = |row: &Value| columns.iter().map(|column| cell(row.get(column))).collect();
-    text(&aligned(std::iter::once(head).chain(rows.iter().map(cells))))
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
+    match width() {
+        Some(width) if widest(&lines) > width => text(&wrapped(short(lines), width)),
+        _ => text(&aligned(lines.into_iter())),
+    }
+}
+
+/// The same of what somebody asked to see; that there is nothing is said.
+pub fn list(none: &str, columns: &[&str], rows: &[Value]) -> Result<(), Failure> {
+    if rows.is_empty() { text(none) } else { table(columns, rows) }
+}
+
+/// How many characters a line may have; any number where nobody looks.
+fn width() -> Option<usize> {
+    let said = config::COLUMNS.value().and_then(|columns| columns.trim().parse().ok());
+    said.or_else(|| Table::new().width().map(usize::from)).filter(|width| *width >= NARROW)
+}
+
+/// No table is made narrower.
+const NARROW: usize = 20;
+
+fn widest(lines: &[Vec<String>]) -> usize {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or_default();
+    let wide = |at: usize| lines.iter().filter_map(|line| line.get(at)).map(|cell| cell.chars().count() + 2).max();
+    (0..columns).filter_map(wide).sum::<usize>().saturating_sub(2)
+}
+
+/// Ids by a beginning that names each among those that are shown. Commands take a beginning where it is enough.
+fn short(mut lines: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let ids: BTreeSet<String> = lines.iter().flatten().filter(|cell| id::is_whole(cell)).cloned().collect();
+    let shared = ids
+        .iter()
+        .zip(ids.iter().skip(1))
+        .map(|(one, other)| one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count());
+    let length = shared.max().map_or(0, |shared| shared + 2).max(id::SHORT);
+    for cell in lines.iter_mut().flatten().filter(|cell| ids.contains(*cell)) {
+        cell.truncate(length);
+    }
+    lines
+}
+
+/// Rows in columns, no wider than this: what is long goes on below.
+fn wrapped(lines: Vec<Vec<String>>, width: usize) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).add_rows(lines);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((0, 2));
+    });
+    table.trim_fmt()
 }
 
 /// The fields of one thing, a line each; fields that are absent or empty are left out.
@@ -118,11 +180,27 @@ pub fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => NOTHING.into(),
         Some(Value::String(text)) if text.is_empty() => NOTHING.into(),
-        Some(Value::String(text)) => one_line(text),
+        Some(Value::String(text)) => one_line(&whole_seconds(text)),
         Some(Value::Bool(yes)) => (if *yes { "yes" } else { "no" }).into(),
         Some(Value::Array(items)) if items.is_empty() => NOTHING.into(),
         Some(Value::Array(items)) => items.iter().map(|item| cell(Some(item))).collect::<Vec<_>>().join(", "),
+        Some(Value::Object(fields)) => {
+            let said =
+                fields.iter().map(|(name, value)| (name, cell(Some(value)))).filter(|(_, value)| value != NOTHING);
+            let said: Vec<String> = said.map(|(name, value)| format!("{}: {value}", one_line(name))).collect();
+            if said.is_empty() { NOTHING.into() } else { said.join("; ") }
+        }
         Some(other) => visible(&other.to_string()),
+    }
+}
+
+/// A time without its fraction, so that all are equally wide; any other text as it is.
+fn whole_seconds(text: &str) -> Cow<'_, str> {
+    let fraction = text.get(20..).and_then(|rest| rest.strip_suffix('Z'));
+    let is_time = text.get(10..11) == Some("T") && text.get(19..20) == Some(".");
+    match (fraction.is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit())), is_time, text.get(..19)) {
+        (true, true, Some(seconds)) => Cow::Owned(format!("{seconds}Z")),
+        _ => Cow::Borrowed(text),
     }
 }
 

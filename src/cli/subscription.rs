@@ -130,7 +130,7 @@ impl Subscription {
             }
             Subscription::List { limit } => {
                 let rows = client::list(context, "webhook.list", json!({}), limit).await?;
-                context.show(&rows.clone().into(), || show::table(&COLUMNS, &rows))
+                context.show(&rows.clone().into(), || show::list("no subscriptions", &COLUMNS, &rows))
             }
             Subscription::Show { id } => told(context, "webhook.read", json!({ "id": id }), &FIELDS).await,
             Subscription::Update(changes) => told(context, "webhook.update", changes.input(), &FIELDS).await,
@@ -144,7 +144,7 @@ impl Subscription {
             Subscription::Test { id } => told(context, "webhook.test", json!({ "id": id }), &["id", "type"]).await,
             Subscription::Deliveries { id, limit } => {
                 let rows = client::list(context, "webhook.deliveries", json!({ "id": id }), limit).await?;
-                context.show(&rows.clone().into(), || show::table(&SENT, &rows))
+                context.show(&rows.clone().into(), || show::list("no deliveries", &SENT, &rows))
             }
             Subscription::Redeliver { id, message } => {
                 told(context, "webhook.redeliver", json!({ "id": id, "message": message }), &SENT).await

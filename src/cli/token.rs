@@ -68,7 +68,7 @@ impl Token {
             Token::Issue(new) => issue(context, new).await,
             Token::List { actor, limit } => {
                 let rows = client::list(context, "token.list", json!({ "actor": actor }), limit).await?;
-                context.show(&rows.clone().into(), || show::table(&COLUMNS, &rows))
+                context.show(&rows.clone().into(), || show::list("no tokens", &COLUMNS, &rows))
             }
             Token::Revoke { id } => {
                 let answer = if id.starts_with(Kind::Token.prefix()) {

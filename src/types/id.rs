@@ -130,6 +130,29 @@ impl Id {
     }
 }
 
+/// The kinds of ids of which a beginning is enough on the command line.
+const SHORTENED: [Kind; 5] = [Kind::Token, Kind::Approval, Kind::Change, Kind::Delegation, Kind::Glass];
+/// The least characters of such a beginning: up to here, an id tells its millisecond.
+pub const SHORT: usize = 14;
+const ULID: usize = 26;
+
+/// How much of the ULID there is, where a text is an id of such a kind or the beginning of one.
+fn ulid_of(text: &str) -> Option<usize> {
+    let rest = SHORTENED.iter().find_map(|kind| text.strip_prefix(kind.prefix()))?;
+    let fits = rest.bytes().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
+    (fits && rest.len() <= ULID).then_some(rest.len())
+}
+
+/// Whether a text is an id that may be shown by its beginning.
+pub fn is_whole(text: &str) -> bool {
+    ulid_of(text) == Some(ULID)
+}
+
+/// Whether a text is the beginning of such an id.
+pub fn is_beginning(text: &str) -> bool {
+    ulid_of(text).is_some_and(|length| (4..ULID).contains(&length))
+}
+
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -61,3 +61,93 @@ fn the_company_s_settings_are_shown_and_changed() {
     ];
     assert_snapshot("company", session(lines.map(|line| place.ok(line))));
 }
+
+/// A company in which two calls of lou's wait for ana.
+fn waiting() -> (Place, Vec<String>) {
+    let place = Place::with_company();
+    assert_eq!(place.ana("actor add-human lou --role lead").code, 0);
+    assert_eq!(place.ana("actor add-team team:ops --lead lou").code, 0);
+    let ask = |id: &str| {
+        let ran = place.ok(&format!("--as lou actor add-human {id} --role member --team team:ops"));
+        assert_eq!(ran.code, 4, "{ran}");
+        ran.stderr.split([' ', ';', '\n', '`']).find(|word| word.starts_with("apr_")).unwrap().to_owned()
+    };
+    let ids = ["max", "mia"].map(ask).to_vec();
+    (place, ids)
+}
+
+#[test]
+fn a_table_fits_its_terminal_and_the_beginning_of_an_id_is_enough() {
+    let (place, ids) = waiting();
+    let narrow = place.ok_with("--as ana approval list", &[("COLUMNS", "72")]);
+    assert!(narrow.stdout.lines().all(|line| line.chars().count() <= 72), "{narrow}");
+    assert!(!narrow.stdout.contains(&ids[0]), "{narrow}");
+    let words: Vec<&str> = narrow.stdout.split_whitespace().collect();
+    let short: Vec<&str> = words.into_iter().filter(|word| word.starts_with("apr_")).collect();
+    assert!(short.len() == 2 && short[0] != short[1], "{narrow}");
+    for (short, id) in short.iter().rev().zip(&ids) {
+        let shown = place.ana(&format!("approval show {short}"));
+        assert!(shown.code == 0 && shown.stdout.contains(id), "{shown}");
+    }
+    // Wherever nobody looks, nothing is cut.
+    assert!(place.ana("approval list").stdout.contains(&ids[0]));
+    let several = place.ana(&format!("approval show {}", &ids[0][..9]));
+    assert!(several.code == 1 && several.stderr.contains(&ids[0]) && several.stderr.contains(&ids[1]), "{several}");
+    assert_eq!(place.ana("approval show apr_0000").code, 1);
+    let approved = place.ana(&format!("approve {}", short[0]));
+    assert!(approved.code == 0 && !approved.stdout.contains('{'), "{approved}");
+}
+
+#[test]
+fn an_empty_list_says_so_and_what_was_read_is_no_longer_listed() {
+    let (place, ids) = waiting();
+    for (line, told) in [
+        ("delegation list", "no delegations\n"),
+        ("changes list", "no changes\n"),
+        ("break-glass list", "no grants\n"),
+        ("subscription list", "no subscriptions\n"),
+        ("kill --list", "no kill switch is engaged\n"),
+        ("actor list --kind agent", "nobody\n"),
+    ] {
+        assert_eq!(place.ana(line).stdout, told, "{line}");
+    }
+    assert_eq!(place.ana(&format!("approve {} --reject", ids[0])).code, 0);
+    assert!(place.ok("--as lou inbox").stdout.contains("your request was rejected"));
+    let read = place.ok("--as lou inbox --read");
+    assert!(read.code == 0 && read.stdout.ends_with(" read\n"), "{read}");
+    assert!(!place.ok("--as lou inbox").stdout.contains("rejected"));
+}
+
+#[test]
+fn an_error_is_json_where_json_is_asked_for_and_says_what_comes_next() {
+    let (place, ids) = waiting();
+    let error = |line: &str| -> (i32, serde_json::Value) {
+        let ran = place.ok(line);
+        assert_eq!(ran.stdout, "", "{ran}");
+        (ran.code, serde_json::from_str(&ran.stderr).unwrap_or_else(|_| panic!("{ran}")))
+    };
+    let (code, waits) = error("--as lou --format json actor add-human max --role member --team team:ops");
+    assert_eq!((code, &waits["error"], &waits["approval"]), (4, &"needs_approval".into(), &ids[0].as_str().into()));
+    let (code, denied) = error("--as lou --format json kill global");
+    assert_eq!((code, &denied["error"]), (1, &"denied".into()));
+    assert_eq!(error("--as lou --format json approval show apr_x").1["error"], "not_found");
+    assert_eq!(error("--format json approval").0, 64);
+    assert_eq!(error("--format=json actor set ana").1["error"], "usage");
+    let told = place.ok("--as lou actor add-human max --role member --team team:ops");
+    assert!(told.stderr.contains(&format!("Next: `ok approval explain {}`", ids[0])), "{told}");
+    // Formats are offered where they work.
+    assert_eq!(place.ok("--format sarif log").code, 64);
+    assert!(!place.ok("log --help").stdout.contains("sarif"));
+    assert!(place.ok("policy check --help").stdout.contains("sarif"));
+}
+
+#[test]
+fn help_explains_a_command_and_a_short_help_is_short() {
+    let place = Place::new();
+    let long = place.ok("help actor set");
+    assert!(long.code == 0 && long.stdout.contains("--no-lead") && long.stdout.contains("--tenants-dir"), "{long}");
+    assert!(place.ok("help").stdout.contains("break-glass"));
+    assert_eq!(place.ok("help nonsense").code, 64);
+    let short = place.ok("actor set -h").stdout;
+    assert!(short.contains("--no-lead") && !short.contains("--tenants-dir") && short.lines().count() < 20, "{short}");
+}

@@ -203,7 +203,7 @@ fn another_user_gets_no_answer() {
     let mut command = place.command(&["--as", "ana", "kill", "actor:ana"]);
     let output = command.uid(65_534).gid(65_534).output().unwrap();
     let refused = super::ran("ok --as ana kill actor:ana".into(), &output);
-    assert_eq!(place.ok("log --type kill_switch").stdout, "");
+    assert_eq!(place.ok("log --type kill_switch").stdout, "no events\n");
     assert_snapshot("another_user_gets_no_answer", session([refused, server.stop()]));
 }
 

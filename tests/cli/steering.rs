@@ -47,6 +47,8 @@ const LINES: &[&str] = &[
     "--as ana subscription redeliver {whk} 'msg_{x}'",
     "--as ana subscription remove {whk}",
     "--as ana policy export --dir policies",
+    "audit consistency 1",
+    "help actor set",
     "--as ana policy export",
     "--as ana policy propose policies2 --reason 'why{x}'",
     "--as ana changes list",

@@ -105,10 +105,7 @@ impl Ci {
 }
 
 fn said(failure: Failure) -> String {
-    match failure {
-        Failure::Told(_, message) | Failure::Usage(message) => message,
-        Failure::NobodyReads => "nobody reads what is told".into(),
-    }
+    failure.sentence()
 }
 
 fn problems(refused: &Refused) -> String {

@@ -294,6 +294,7 @@ fn told(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
         Outcome::Waits { change, why } => {
             let answer = json!({ "error": Code::NeedsApproval.name(), "message": why, "change": change });
             context.show(&answer, || show::text(&format!("{change}: {why}")))?;
+            show::note(&format!("Next: `ok changes show {change}` tells what it changes, and who reviewed it."));
             Ok(Exit::Waits)
         }
     }

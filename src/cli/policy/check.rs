@@ -32,6 +32,9 @@ pub struct Check {
     fix: bool,
     #[command(flatten)]
     measures: Measures,
+    /// How it is printed; `github` are annotations of a workflow
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
 }
 
 /// What the tests are held to.
@@ -101,7 +104,7 @@ impl Check {
             report.findings.sort_unstable();
         }
         let checked = Checked { dir: &dir, bundle: &bundle, report };
-        match context.format {
+        match self.format {
             Format::Human => human::show(&checked)?,
             Format::Json => show::json(&machine::json(&checked))?,
             Format::Sarif => show::json(&machine::sarif(&checked))?,

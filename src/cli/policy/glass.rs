@@ -66,7 +66,7 @@ impl Grants {
             Grants::List { limit } => {
                 let rows = client::list(context, "break_glass.list", json!({}), limit).await?;
                 let columns = ["id", "holder", "scope", "active", "uses", "expires_at", "reason"];
-                return context.show(&rows.clone().into(), || show::table(&columns, &rows));
+                return context.show(&rows.clone().into(), || show::list("no grants", &columns, &rows));
             }
             Grants::End { id } => client::call(context, "break_glass.end", json!({ "id": id })).await?,
             Grants::Review { id, unjustified, note } => {

@@ -1,0 +1,30 @@
+//! `ok help`: a command and its options, those that every command takes among them.
+
+use clap::CommandFactory as _;
+
+use super::exit::{Exit, Failure};
+use super::{Cli, show};
+
+/// Explain a command, with the options that every command takes
+///
+/// Example: `ok help actor set`
+#[derive(clap::Args)]
+pub struct Help {
+    /// The command; without one, all of them are listed
+    #[arg(value_name = "COMMAND")]
+    words: Vec<String>,
+}
+
+impl Help {
+    pub fn run(&self) -> Result<Exit, Failure> {
+        let mut whole = Cli::command();
+        whole.build();
+        let mut command = &mut whole;
+        for word in &self.words {
+            let unknown = || Failure::Usage(format!("there is no command `ok {}`", self.words.join(" ")));
+            command = command.find_subcommand_mut(word).ok_or_else(unknown)?;
+        }
+        show::text(&command.render_long_help().to_string())?;
+        Ok(Exit::Done)
+    }
+}
