@@ -110,11 +110,9 @@ def no_float(text):
     raise Bad("a number is not whole")
 
 
-def parse_object(line):
+def parse_object(line, floats=no_float):
     try:
-        value = json.loads(
-            line.decode(), object_pairs_hook=no_double_keys, parse_float=no_float, parse_constant=no_float
-        )
+        value = json.loads(line.decode(), object_pairs_hook=no_double_keys, parse_float=floats, parse_constant=no_float)
     except (ValueError, RecursionError):
         raise Bad("not JSON") from None
     if not isinstance(value, dict):
@@ -313,6 +311,10 @@ def payloads(lines, leaves, bad):
             salt, body = unbase64(fields["salt"], 32), unbase64(fields["payload"])
             if sha(b"ok/payload/v1\0", salt, body) != leaf.c:
                 raise Bad("its payload is not the one that it commits to")
+            held = parse_object(body, float)
+            event = held.get("event")
+            if set(held) != {"event", "gate"} or not isinstance(event, dict) or event.get("type") != leaf.fields["type"]:
+                raise Bad("its payload is none that a gate writes")
         except Bad as why:
             bad.setdefault(seq, str(why))
     for seq in missing:

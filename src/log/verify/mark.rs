@@ -36,12 +36,12 @@ impl<P: Iterator<Item = Signed>> Marks<P> {
     /// The next one in the store that stands up, and is larger than the one before.
     fn pull(&mut self, trust: &Trust, findings: &mut Findings) -> Option<Note> {
         for signed in self.rest.by_ref() {
-            let size = signed.size;
+            let at = signed.size.map(|size| format!(" at {size} entries")).unwrap_or_default();
             let flawless = |note: Note| signed.flaw.map_or(Ok(note), Err);
             match trust.verified(signed.note).and_then(flawless) {
-                Err(why) => findings.add(size, format!("the checkpoint published here is bad: {why}")),
+                Err(why) => findings.add(None, format!("the checkpoint published{at} is bad: {why}")),
                 Ok(note) if self.last.is_some_and(|last| note.size <= last) => {
-                    findings.add(Some(note.size), "the checkpoint published here is out of order");
+                    findings.add(None, format!("the checkpoint published{at} is out of order"));
                 }
                 Ok(note) => {
                     self.last = Some(note.size);

@@ -6,6 +6,7 @@
 
 mod export;
 mod finding;
+mod form;
 pub mod leaf;
 mod link;
 mod mark;
@@ -48,20 +49,22 @@ pub struct Report {
     pub size: u64,
     /// The root that the entries give, base64.
     pub root: String,
-    /// Up to this entry everything is as signed: the largest signed size, before anything wrong, whose root is right.
+    /// Up to this entry everything that was checked is as signed: its leaf by a signed root, its payload by its leaf.
     pub vouched: u64,
-    /// The smallest entry number known to be bad.
+    /// The smallest entry number known to be bad; none where only a checkpoint or a key is.
     pub first_bad_seq: Option<u64>,
     /// What is wrong, in the order of the entries; at most 100.
     pub problems: Vec<Problem>,
     /// How many of the checked payloads are erased and declared so.
     pub redacted: u64,
+    /// What this verdict says nothing about.
+    pub not_checked: Vec<String>,
 }
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
 pub struct Problem {
-    /// The entry that it is about.
+    /// The entry that it is about; none where it is a checkpoint, a key or a table.
     pub seq: Option<u64>,
     /// What is wrong with it.
     pub message: String,

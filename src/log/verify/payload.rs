@@ -1,6 +1,7 @@
 //! Payloads: each must be the one that its leaf commits to, or be erased and declared so by a later entry.
 
 use super::finding::Findings;
+use super::form;
 use super::leaf::Leaf;
 use super::merkle::Hash;
 use super::source::Payload;
@@ -19,17 +20,21 @@ impl Payloads {
     pub fn check(
         &mut self,
         seq: u64,
-        commitment: &Hash,
+        leaf: &Leaf<'_>,
         payload: Result<Option<Payload>, String>,
         findings: &mut Findings,
     ) {
         self.checked += 1;
         match payload {
             Ok(Some(payload)) if payload.salt.len() != 32 => findings.add(Some(seq), "its salt has not 32 bytes"),
-            Ok(Some(payload)) if payload.commitment() != *commitment => {
+            Ok(Some(payload)) if payload.commitment() != leaf.commitment => {
                 findings.add(Some(seq), "its payload is not the one that it commits to");
             }
-            Ok(Some(_)) => {}
+            Ok(Some(payload)) => {
+                if let Some(why) = form::problem(&payload.body, leaf.kind) {
+                    findings.add(Some(seq), format!("its payload is none that a gate writes: {why}"));
+                }
+            }
             Ok(None) => {
                 self.undeclared.insert(seq);
             }

@@ -84,7 +84,7 @@ fn head(db: &Connection, findings: &mut Findings) -> Result<(Signed, Result<Stri
         head.flaw = differs.then(|| "the stored origin is not the signed one".into());
     }
     if !matches!(rows.next(), Ok(None)) {
-        findings.add(head.size, "there is more than one newest checkpoint");
+        findings.add(None, "there is more than one newest checkpoint");
     }
     Ok((head, vkey))
 }

@@ -1,7 +1,7 @@
 //! Whom the walk believes: the key, the newest checkpoint, and the checkpoint that the auditor brought.
 
 use super::finding::Findings;
-use super::note::{Note, VerifierKey};
+use super::note::{self, Note, VerifierKey};
 use super::source::Signed;
 use super::{Ask, Unreadable};
 
@@ -29,17 +29,16 @@ impl Trust {
                 trust.size = Some(note.size);
                 trust.head = Some(note);
             }
-            Err(why) => findings.add(claimed, format!("the newest checkpoint is bad: {why}")),
+            Err(why) => findings.add(None, format!("the newest checkpoint{} is bad: {why}", of(claimed))),
         }
         if let Some(flaw) = head.flaw {
-            findings.add(trust.size, format!("the newest checkpoint is bad: {flaw}"));
+            findings.add(None, format!("the newest checkpoint{} is bad: {flaw}", of(trust.size)));
         }
         if let Some(text) = ask.since {
             let note = Note::parse(text).map_err(Unreadable::GivenCheckpoint)?;
-            let size = note.size;
             match trust.verified(Ok(note)) {
                 Ok(note) => trust.since = Some(note),
-                Err(why) => findings.add(Some(size), format!("the checkpoint that you hold is not of this log: {why}")),
+                Err(why) => findings.add(None, format!("the checkpoint that you hold is not of this log: {why}")),
             }
         }
         Ok(trust)
@@ -52,6 +51,10 @@ impl Trust {
         note.verify(key).map_err(|e| e.to_string())?;
         Ok(note)
     }
+}
+
+fn of(size: Option<u64>) -> String {
+    size.map(|size| format!(" of {size} entries")).unwrap_or_default()
 }
 
 /// The auditor's key, else the stored one.
@@ -69,5 +72,16 @@ fn key(
         }
         _ => {}
     }
+    if let Some(key) = given.as_ref().or(stored.as_ref().ok()).filter(|key| !is_origin(key.origin())) {
+        findings.add(None, format!("`{}` is no name of a log: <host>/<company ULID>/<generation>", key.origin()));
+    }
     Ok(given.or(stored.ok()))
+}
+
+/// `<host>/<company ULID>/<generation>`
+fn is_origin(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    let [host, company, generation] = parts.as_slice() else { return false };
+    let is_ulid = company.len() == 26 && company.bytes().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
+    !host.is_empty() && is_ulid && note::number(generation).is_some_and(|number| number > 0)
 }

@@ -24,6 +24,7 @@ where
     P: Iterator<Item = Signed>,
 {
     let trust = Trust::establish(ask, stored.vkey, stored.head, &mut findings)?;
+    let not_checked = not_checked(ask);
     let mut walk = Walk {
         tiles: stored.tiles.map(|tiles| TileCheck::new(tiles, trust.size.unwrap_or(0))),
         trust,
@@ -37,6 +38,7 @@ where
         links: Links::new(),
         payloads: Payloads::default(),
         marks: Marks::new(stored.published),
+        not_checked,
     };
     walk.compare_roots();
     for entry in stored.entries {
@@ -67,6 +69,25 @@ struct Walk<'a, P> {
     tiles: Option<TileCheck<'a>>,
     payloads: Payloads,
     marks: Marks<P>,
+    not_checked: Vec<String>,
+}
+
+/// What an auditor asks not to be checked, or gives nothing to check with.
+fn not_checked(ask: &Ask<'_>) -> Vec<String> {
+    let mut said = Vec::new();
+    match (ask.from.filter(|from| *from > 1), ask.to) {
+        (None, None) => {}
+        (Some(from), None) => said.push(format!("the payloads of the entries before {from}")),
+        (None, Some(to)) => said.push(format!("the payloads of the entries after {to}")),
+        (Some(from), Some(to)) => said.push(format!("the payloads of the entries before {from} and after {to}")),
+    }
+    if ask.vkey.is_none() {
+        said.push("whether the key beside the log is the one that it was begun with: no key was given".into());
+    }
+    if ask.since.is_none() {
+        said.push("whether it is as long as it once was: no older checkpoint was given".into());
+    }
+    said
 }
 
 impl<P: Iterator<Item = Signed>> Walk<'_, P> {
@@ -112,7 +133,7 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         self.links.follow(seq, &leaf, hash, standing, &mut self.findings);
         self.payloads.declare(&leaf);
         if self.range.contains(&seq) {
-            self.payloads.check(seq, &leaf.commitment, payload, &mut self.findings);
+            self.payloads.check(seq, &leaf, payload, &mut self.findings);
         }
     }
 
@@ -152,7 +173,7 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         }
         if since.is_some() && since != root {
             let message = format!("fork: the log does not contain the checkpoint of size {size} that you hold");
-            self.findings.add(Some(size), message);
+            self.findings.add(None, message);
         }
     }
 
@@ -180,16 +201,18 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
             tiles.finish(&mut self.findings);
         }
         let first_bad_seq = self.findings.first_bad();
+        let vouched = first_bad_seq.map_or(self.vouched, |bad| self.vouched.min(bad.saturating_sub(1)));
         let problems = self.findings.into_problems();
         Report {
             ok: problems.is_empty(),
             checked: self.payloads.checked,
             size,
             root: STANDARD.encode(self.tree.root()),
-            vouched: self.vouched,
+            vouched,
             first_bad_seq,
             problems,
             redacted: self.payloads.redacted,
+            not_checked: self.not_checked,
         }
     }
 

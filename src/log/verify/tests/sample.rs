@@ -94,17 +94,29 @@ pub struct Event {
 
 impl Event {
     pub fn new(seq: u64) -> Event {
-        let (salt, body) = (sha(&[b"salt", &seq.to_be_bytes()]).to_vec(), format!("{{\"n\":{seq}}}").into_bytes());
+        Event::of(seq, "run_started")
+    }
+
+    pub fn of(seq: u64, kind: &'static str) -> Event {
+        let body = format!("{{\"event\":{{\"n\":{seq},\"type\":\"{kind}\"}},\"gate\":{{}}}}").into_bytes();
+        let salt = sha(&[b"salt", &seq.to_be_bytes()]).to_vec();
         Event {
             seq,
             ts: 1_700_000_000_000 + seq / 3,
             actor: "agt_01JZ0000000000000000000000".into(),
-            kind: "run_started",
+            kind,
             refs: vec!["run_1".into(), "run_2".into()],
             commitment: sha(&[b"ok/payload/v1\0", &salt, &body]),
             salt: Some(salt),
             body: Some(body),
         }
+    }
+
+    /// Another payload, rightly committed to.
+    pub fn holds(&mut self, body: &str) {
+        let salt = self.salt.clone().unwrap_or_default();
+        self.commitment = sha(&[b"ok/payload/v1\0", &salt, body.as_bytes()]);
+        self.body = Some(body.into());
     }
 
     pub fn leaf(&self, prev: &Hash) -> Vec<u8> {
