@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
+use crate::operations::blueprint;
 use crate::policy::Folder;
 use crate::types::definition::MAX_BYTES;
 
@@ -51,7 +52,11 @@ impl Blueprint {
     pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
         match self {
             Blueprint::List => {
-                let answer = client::call(context, "blueprint.list", json!({})).await?;
+                // Whoever is about to begin a company chooses one of them.
+                let answer = match context.state.exists() {
+                    true => client::call(context, "blueprint.list", json!({})).await?,
+                    false => serde_json::to_value(blueprint::all().map_err(|_| Failure::new("they cannot be read"))?)?,
+                };
                 let rows = answer.as_array().cloned().unwrap_or_default();
                 context.show(&answer, || show::table(&["id", "title", "teams", "agents", "description"], &rows))
             }
@@ -77,13 +82,20 @@ pub fn told(answer: &Value) -> Result<(), Failure> {
 /// The input of an installation: an id, or the files of a folder of one's own.
 pub fn asked(blueprint: &str, values: Values) -> Result<Value, Failure> {
     let values: Map<String, Value> = values.given.into_iter().map(|Pair(name, value)| (name, value.into())).collect();
-    let path = PathBuf::from(blueprint);
+    let mut path = PathBuf::from(blueprint);
+    if path.is_dir() {
+        path.push("blueprint.yaml");
+        return files(&path, values);
+    }
     let is_path = blueprint.contains('/') || blueprint.ends_with(".yaml") || blueprint.ends_with(".yml");
     if !is_path {
         return Ok(json!({ "id": blueprint, "values": values }));
     }
-    let text = text_of(&path, MAX_BYTES)?;
-    Ok(json!({ "file": text, "files": beside(&path)?, "values": values }))
+    files(&path, values)
+}
+
+fn files(path: &Path, values: Map<String, Value>) -> Result<Value, Failure> {
+    Ok(json!({ "file": text_of(path, MAX_BYTES)?, "files": beside(path)?, "values": values }))
 }
 
 /// The policies, approvals, limits and tests beside a blueprint.yaml.

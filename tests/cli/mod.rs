@@ -9,6 +9,7 @@ mod commands;
 mod damage;
 mod elsewhere;
 mod gitops;
+mod guides;
 mod people;
 mod policy;
 mod reference;

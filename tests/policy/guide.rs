@@ -33,40 +33,6 @@ fn the_example_of_the_guide_checks_clean_and_is_covered() {
     assert!(guide.contains(ran.stdout.lines().last().unwrap()), "{ran}");
 }
 
-/// The commands of a guide's blocks: lines that begin with `ok`, without what follows for a reader or the shell.
-fn commands(guide: &str) -> Vec<Vec<String>> {
-    let text = fs::read_to_string(format!("{}/docs/guides/{guide}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let blocks: String = text.split("```").skip(1).step_by(2).collect();
-    let lines = blocks.lines().filter_map(|line| line.trim_start().trim_start_matches("$ ").strip_prefix("ok "));
-    lines.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase())).map(words).collect()
-}
-
-/// A line as a shell takes it apart; `"…"` keeps words together, and ` #` ends it.
-fn words(line: &str) -> Vec<String> {
-    let line = line.split(" #").next().unwrap();
-    let parts = line.split('"').enumerate();
-    let split = |(number, part): (usize, &str)| match number % 2 {
-        0 => part.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
-        _ => vec![part.to_owned()],
-    };
-    parts.flat_map(split).collect()
-}
-
-#[test]
-fn the_commands_of_the_guides_are_understood() {
-    let place = Place::new();
-    for (guide, least) in [("ci.md", 5), ("admin.md", 20)] {
-        let commands = commands(guide);
-        assert!(commands.len() >= least, "{guide}: {commands:?}");
-        for mut words in commands {
-            // With it nothing is done, and what stands before it must be known all the same.
-            words.push("--help".to_owned());
-            let output = place.command(&words).output().unwrap();
-            assert!(output.status.success(), "{guide}: ok {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        }
-    }
-}
-
 #[test]
 fn the_workflow_of_the_guide_is_yaml_with_few_permissions() {
     let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guides/ci.md")).unwrap();

@@ -49,8 +49,13 @@ impl Query for List {
     }
 
     fn run(_: Permit<Self>, _: Nothing, _: &Reader<'_>) -> Result<Vec<Shown>, Stop> {
-        blueprints::ids().into_iter().map(|id| Ok(shown(Source::named(&id)?, id))).collect()
+        all()
     }
+}
+
+/// Those that come with the program, whatever company there is.
+pub fn all() -> Result<Vec<Shown>, Stop> {
+    blueprints::ids().into_iter().map(|id| Ok(shown(Source::named(&id)?, id))).collect()
 }
 
 fn shown(source: Source, id: String) -> Shown {

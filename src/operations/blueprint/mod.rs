@@ -8,6 +8,7 @@ mod source;
 
 pub use files::onto;
 pub use install::{Installed, began};
+pub use list::all;
 pub use plan::{Plan, plan};
 pub use source::{Asked, Source};
 

@@ -1,0 +1,258 @@
+//! Every command of every guide page, run in the order of the page from the page's own text: only what stands for
+//! something of the reader's (an id, a path, a key) is put in.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::ci::put;
+use super::{Place, Ran};
+
+/// How a page is run.
+struct Page {
+    name: &'static str,
+    /// What its reader has before, and what happens before one of its lines: commands as ana, unless they say who.
+    before: &'static [(&'static str, &'static [&'static str])],
+    /// Lines that end otherwise than with 0.
+    ends: &'static [(&'static str, i32)],
+    /// Lines that somebody else than ana types.
+    acts: &'static [(&'static str, &'static str)],
+}
+
+/// Before the page's first line.
+const FIRST: &str = "";
+const PAGES: &[Page] = &[
+    Page {
+        name: "admin",
+        before: &[
+            (
+                "actor set max --role",
+                &["actor add-human max --role member", "actor add-team team:ops", "actor add-team team:lab"],
+            ),
+            ("changes list", &["@more policies/more.cedar", "policy propose policies --reason more"]),
+            ("changes review", &["actor add-human lou --role admin"]),
+            ("token issue --for uli", &["actor add-human uli --role auditor"]),
+        ],
+        ends: &[("actor offboard", 4), ("changes promote", 1), ("policy rollback", 4)],
+        acts: &[("changes review", "ben")],
+    },
+    Page {
+        name: "operate",
+        before: &[
+            (FIRST, &["init --admin ana", "actor add-agent bot", "actor add-team team:ops"]),
+            ("--checkpoint remembered.txt", &["@head remembered.txt"]),
+        ],
+        ..NONE
+    },
+    Page {
+        name: "review",
+        before: &[(
+            FIRST,
+            &[
+                "init --admin ana",
+                "actor add-human lou --role lead",
+                "actor add-team team:ops --lead lou",
+                "--as lou actor add-human n1 --role member --team team:ops",
+                "--as lou actor add-human n2 --role member --team team:ops",
+                "--as lou actor add-human n3 --role member --team team:ops",
+            ],
+        )],
+        acts: &[("approval withdraw", "lou")],
+        ..NONE
+    },
+    Page { name: "why", before: &[(FIRST, &["init --admin ana", "actor add-human bob --role member"])], ..NONE },
+    Page { name: "webhooks", before: &[(FIRST, &["init --admin ana"])], ..NONE },
+    Page {
+        name: "policies",
+        before: &[(FIRST, &["init --admin ana", "policy export --dir policies"])],
+        ends: &[],
+        acts: &[],
+    },
+    Page { name: "ci", before: &[(FIRST, &["init --admin ana", "policy export --dir policies"])], ..NONE },
+    Page {
+        name: "access",
+        before: &[
+            (FIRST, &["init --admin ana"]),
+            (
+                "policy explain",
+                &["policy export --dir docs", "@question question.json", "policy apply docs --reason types"],
+            ),
+        ],
+        ..NONE
+    },
+];
+
+const NONE: Page = Page { name: "", before: &[], ends: &[], acts: &[] };
+
+fn text(page: &str) -> String {
+    fs::read_to_string(format!("{}/docs/guides/{page}.md", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// The fenced blocks of a page: language and body.
+fn blocks(page: &str) -> Vec<(String, String)> {
+    let text = text(page);
+    let fenced = text.split("```").skip(1).step_by(2);
+    fenced.filter_map(|block| block.split_once('\n')).map(|(kind, body)| (kind.to_owned(), body.to_owned())).collect()
+}
+
+/// What the reader is told to type.
+fn commands(page: &str) -> Vec<String> {
+    let shell = blocks(page).into_iter().filter(|(kind, _)| matches!(kind.as_str(), "sh" | "console"));
+    let lines = shell.flat_map(|(_, body)| body.lines().map(str::to_owned).collect::<Vec<_>>());
+    let typed =
+        lines.filter_map(|line| line.trim_start().trim_start_matches("$ ").strip_prefix("ok ").map(str::to_owned));
+    typed.map(|line| line.split(" #").next().unwrap().split(" && ").next().unwrap().trim_end().to_owned()).collect()
+}
+
+/// The files that a page shows: blocks whose first line names a path.
+fn files(place: &Place, page: &str) {
+    for (_, body) in blocks(page) {
+        let first = body.lines().next().unwrap_or_default();
+        let path = first.trim_start_matches(['/', '#', ' ']);
+        let named = first.starts_with(['/', '#']) && !path.contains(' ') && Path::new(path).extension().is_some();
+        if named && !path.starts_with('/') {
+            put(place, path, body.split_once('\n').unwrap().1.trim_start_matches('\n'));
+        }
+    }
+}
+
+fn rows(place: &Place, line: &str) -> Vec<Value> {
+    serde_json::from_str(&place.ana(&format!("--format json {line}")).stdout).unwrap_or_default()
+}
+
+/// A word as it is for this reader.
+fn word(place: &Place, word: &str) -> String {
+    let id =
+        |line: &str| rows(place, line).first().and_then(|row| Some(row["id"].as_str()?.to_owned())).unwrap_or_default();
+    match word {
+        _ if word.starts_with("apr_") => id("approval list --status pending"),
+        _ if word.starts_with("chg_") => id("changes list"),
+        _ if word.starts_with("whk_") => id("subscription list"),
+        _ if word.starts_with("bgl_") => id("break-glass list"),
+        "$VERIFIER_KEY" => place.ana("audit key").stdout.trim().to_owned(),
+        "4711" => "5".into(),
+        _ => word.replace("/srv/ok/", "").replace("/backup/", "").replace("/tmp/", ""),
+    }
+}
+
+fn words(place: &Place, line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (number, part) in line.split('"').enumerate() {
+        match number % 2 {
+            0 => words.extend(part.split_whitespace().map(|one| word(place, one))),
+            _ => words.push(word(place, part)),
+        }
+    }
+    words
+}
+
+fn run(place: &Place, line: &str, actor: &str) -> Ran {
+    let mut command = place.command(&words(place, line));
+    super::ran(format!("ok {line}"), &command.env("OK_AS", actor).output().unwrap())
+}
+
+/// Something that the reader did before: a command, or a file that it leaves.
+fn prepare(place: &Place, page: &str, step: &str) {
+    let Some((what, path)) = step.strip_prefix('@').and_then(|step| step.split_once(' ')) else {
+        let ran = run(place, step, "ana");
+        assert!([0, 4].contains(&ran.code), "{page}: {ran}");
+        return;
+    };
+    let content = match what {
+        "head" => place.ana("audit head").stdout,
+        "more" => "// More.\n".into(),
+        // The question that the page puts with curl.
+        "question" => question(page),
+        other => panic!("{other}"),
+    };
+    put(place, path, &content);
+}
+
+fn question(page: &str) -> String {
+    text(page).split_once("--json '").unwrap().1.split_once('\'').unwrap().0.to_owned()
+}
+
+/// Runs a page.
+fn follow(page: &str) {
+    let Page { name, before, ends, acts } = PAGES.iter().find(|one| one.name == page).unwrap();
+    let place = Place::new();
+    files(&place, name);
+    let mut done = Vec::new();
+    for line in commands(name).iter().filter(|line| !line.contains(" serve")) {
+        for (part, steps) in before.iter().filter(|(part, _)| line.contains(part)) {
+            if !done.contains(part) {
+                done.push(*part);
+                steps.iter().for_each(|step| prepare(&place, name, step));
+            }
+        }
+        let actor = acts.iter().find(|(part, _)| line.contains(part)).map_or("ana", |(_, actor)| actor);
+        let end = ends.iter().find(|(part, _)| line.contains(part)).map_or(0, |(_, code)| *code);
+        let ran = run(&place, line, actor);
+        assert_eq!(ran.code, end, "{name}.md: {ran}");
+    }
+    let unused = before.iter().find(|(part, _)| !done.contains(part));
+    assert!(unused.is_none(), "{name}.md has no such line: {unused:?}");
+}
+
+#[test]
+fn every_page_with_commands_is_followed() {
+    for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guides")).unwrap() {
+        let name = entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
+        let followed = PAGES.iter().any(|page| page.name == name);
+        assert_eq!(!commands(&name).is_empty(), followed, "{name}.md");
+    }
+}
+
+#[test]
+fn the_admins_page_is_followed_from_its_first_line() {
+    follow("admin");
+}
+
+#[test]
+fn the_pages_for_running_it_and_for_webhooks_are_followed() {
+    follow("operate");
+    follow("webhooks");
+}
+
+#[test]
+fn the_page_for_reviewers_is_followed() {
+    follow("review");
+}
+
+#[test]
+fn the_page_that_explains_is_followed() {
+    follow("why");
+}
+
+#[test]
+fn the_pages_for_writing_and_checking_policies_are_followed() {
+    follow("policies");
+    follow("ci");
+}
+
+#[test]
+fn the_page_for_other_programs_is_followed() {
+    follow("access");
+}
+
+/// What the page about decisions for other programs shows is answered as it says.
+#[test]
+fn the_question_of_the_guide_is_answered_as_it_says() {
+    let place = Place::with_company();
+    files(&place, "access");
+    assert_eq!(place.ana("policy export --dir docs").code, 0);
+    assert_eq!(place.ana("policy apply docs --reason types").code, 0);
+    let token = place.ana("token issue --format json").stdout;
+    let token = serde_json::from_str::<Value>(&token).unwrap()["token"].as_str().unwrap().to_owned();
+    let server = place.serve();
+    let blocks = blocks("access");
+    let (_, ask) = blocks.iter().find(|(_, body)| body.starts_with("curl")).unwrap();
+    let ask = ask.replace("http://127.0.0.1:8080", &format!("http://{}", server.address()));
+    let mut shell = std::process::Command::new("sh");
+    let Ok(output) = shell.args(["-c", &ask]).env("OK_TOKEN", token).output() else { return };
+    if output.status.code() == Some(127) {
+        return eprintln!("SKIPPED: there is no curl here");
+    }
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "{\"decision\":true}");
+}
