@@ -127,7 +127,7 @@ impl Writer {
         };
         match outcome {
             Ok(reply) => Ok(Ok(reply)),
-            Err(Halt::Job(stop)) => Ok(Err(stop.under(self.world.stamp.seq, &self.world.stamped))),
+            Err(Halt::Job(stop)) => Ok(Err(stop.under(self.world.stands()))),
             Err(Halt::Transaction(fault)) => Err(fault),
         }
     }

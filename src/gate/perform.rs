@@ -26,7 +26,7 @@ use super::writer::Work;
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Presented};
 use crate::types::egress::Egress;
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Code, Refusal, Stands, Stop};
 use crate::types::time::{Clock, Monotone, Time};
 
 /// One call, ready to be decided.
@@ -92,9 +92,9 @@ impl Gate {
         self.clock.wall()
     }
 
-    /// The version of the policies in force. It never goes back.
-    pub fn policy_version(&self) -> i64 {
-        self.world.load().stamp.seq
+    /// Where what is decided now stands. The version never goes back.
+    pub fn stands(&self) -> Stands {
+        self.world.load().stands()
     }
 
     /// Whether there is anywhere outside that something may have to be sent to.
@@ -178,15 +178,12 @@ impl Gate {
             drop(read);
             Ok((caller, act, value))
         });
-        prepared.await.map_err(|stop: Stop| {
-            let world = self.world.load();
-            stop.under(world.stamp.seq, &world.stamped)
-        })
+        prepared.await.map_err(|stop: Stop| stop.under(self.stands()))
     }
 
     fn ask(&self, caller: Caller, entry: &'static Entry, query: Box<dyn Ask>, value: Value) -> Result<Asked, Stop> {
         let world = self.world.load();
-        self.ask_in(&world, caller, entry, query, value).map_err(|stop| stop.under(world.stamp.seq, &world.stamped))
+        self.ask_in(&world, caller, entry, query, value).map_err(|stop| stop.under(world.stands()))
     }
 
     fn ask_in(

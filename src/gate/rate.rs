@@ -57,7 +57,8 @@ fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
 }
 
 fn over(world: &World, message: String, seconds: u64) -> Refusal {
-    Refusal { retry_after: Some(seconds), policy: Some(world.stamp.seq), ..Refusal::new(Code::RateLimited, message) }
+    let stands = Some(Box::new(world.stands()));
+    Refusal { retry_after: Some(seconds), stands, ..Refusal::new(Code::RateLimited, message) }
 }
 
 /// Counts an entry that a refusal is about to lead to. All who come without a token share one count.

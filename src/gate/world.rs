@@ -36,7 +36,7 @@ use crate::types::decision::Recording;
 use crate::types::delegation::Terms;
 use crate::types::egress::Egress;
 use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
+use crate::types::refusal::{Fault, Stands};
 use crate::types::time::Time;
 
 /// An actor with its Cedar entity.
@@ -107,6 +107,11 @@ pub(super) struct Ground {
 }
 
 impl World {
+    /// Where what is decided now stands.
+    pub(super) fn stands(&self) -> Stands {
+        Stands { policy: self.stamp.seq, audit: Arc::clone(&self.stamped) }
+    }
+
     /// Nobody is there yet.
     pub(super) fn empty(ground: Ground, head: Head) -> World {
         let Ground { policy, version, instance, dev_auth, workshop, resources, rates, vault, egress, writes } = ground;

@@ -129,10 +129,10 @@ fn not_older(face: &Face, parts: &Parts) -> Result<(), Refusal> {
     let Some(value) = parts.headers.get("ok-min-policy") else { return Ok(()) };
     let least: Option<i64> = value.to_str().ok().and_then(|text| text.parse().ok());
     let least = least.ok_or_else(|| Refusal::bad_request("ok-min-policy: must be the number of a policy version"))?;
-    let now = face.gate.policy_version();
-    if now < least {
-        let message = format!("version {least} of the policies is not in force here; version {now} is");
-        return Err(Refusal { policy: Some(now), ..Refusal::conflict(message) });
+    let stands = face.gate.stands();
+    if stands.policy < least {
+        let message = format!("version {least} of the policies is not in force here; version {} is", stands.policy);
+        return Err(Refusal { stands: Some(Box::new(stands)), ..Refusal::conflict(message) });
     }
     Ok(())
 }

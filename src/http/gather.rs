@@ -142,8 +142,8 @@ fn straight(face: &Face, said: &Said, body: &Bytes) -> Option<Prepared> {
 fn input(face: &Face, said: Said, body: Option<Bytes>) -> Result<Value, Failed> {
     let route = &face.entry.spec.route;
     let mut fields = said.query;
-    // Who has nothing to say need not say it in JSON.
-    let is_silent = |body: &Bytes| body.is_empty() && said.is_bare && !face.needs_body;
+    // Who has nothing to say need not say it in JSON, whatever their client says that it is.
+    let is_silent = |body: &Bytes| body.is_empty() && (said.is_bare || said.is_json) && !face.needs_body;
     if let Some(body) = body.filter(|body| !is_silent(body)) {
         match parsed(said.is_json, &body).map_err(|failed| malformed(face, failed))? {
             // What a standard may add some day is passed over.

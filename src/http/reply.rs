@@ -85,11 +85,9 @@ pub(super) fn refusal(refusal: &Refusal) -> Response {
     if let Some(seconds) = refusal.retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if let Some(policy) = refusal.policy {
-        response.headers_mut().insert(POLICY, HeaderValue::from(policy));
-    }
-    if let Some(audit) = &refusal.audit {
-        set(response.headers_mut(), AUDIT, audit);
+    if let Some(stands) = &refusal.stands {
+        response.headers_mut().insert(POLICY, HeaderValue::from(stands.policy));
+        set(response.headers_mut(), AUDIT, &stands.audit);
     }
     if let Some(decision) = refusal.decision {
         response.headers_mut().insert(DECISION, HeaderValue::from(decision));

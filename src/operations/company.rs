@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::blueprint;
 use super::joining::{Known, NewActor, joined};
@@ -16,7 +16,7 @@ use crate::types::actor::{ActorKind, Role};
 use crate::types::decision::Recording;
 use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::scope::{Reach, Scopes};
 use crate::types::time::DAY;
 
@@ -29,8 +29,15 @@ pub static COMPANY: Resource = Resource {
     facts: &[],
     staged: Staged::Directory,
     find: |id, _| Ok((id == "company").then_some(Target::Company)),
-    state: |_, read| Ok(json!({ "version": read.company()?.version })),
+    state,
 };
+
+/// What was asked about the company is another thing once its settings are, or where its policies come from.
+fn state(_: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
+    let source = read.policy_source()?;
+    let source = source.map(|one| json!({ "url": one.url, "ref": one.r#ref, "path": one.path, "auto": one.auto }));
+    Ok(json!({ "version": read.company()?.version, "policy_source": source }))
+}
 
 pub const ALL: &[Entry] =
     &[Entry::query::<Read>(), Entry::change::<Replace>(), Entry::change::<Update>(), Entry::change::<Init>()];

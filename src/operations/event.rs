@@ -113,7 +113,7 @@ fn shown(mut logged: Logged) -> EventRecord {
         }
     };
     let Logged { seq, at, actor, decision, on_behalf_of, policy, policies, .. } = logged;
-    let policy = (policy.seq > 0).then(|| PolicyVersion { version: policy.seq, hash: policy.hash });
+    let policy = (policy.seq > 0).then_some(PolicyVersion { version: policy.seq, hash: policy.hash });
     EventRecord { seq, at, actor, on_behalf_of, decision, policy, policies: Some(policies), event }
 }
 

@@ -201,23 +201,7 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
         | Event::ChangePromoted { .. }
         | Event::ChangeRejected { .. }
         | Event::CanaryAborted { .. } => change(conn, at, by, event),
-        Event::GlassBroken { id, reason, told, .. } => {
-            let title = format!("{by} goes on without approval: {reason}");
-            told.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
-        }
-        Event::GlassUsed { id, holder, operation, target, skipped, .. } => {
-            let title = format!("{holder} did {operation} of {target} without your approval");
-            let uses: i64 = conn
-                .prepare_cached("SELECT uses FROM glass WHERE id = ?")?
-                .query_row([id.as_str()], |row| row.get(0))?;
-            let which = format!("{id}.{}", uses + 1);
-            skipped.iter().try_for_each(|actor| add_as(conn, at, actor, ItemKind::Alert, (id.as_str(), &which), &title))
-        }
-        Event::GlassReviewed { id, holder, verdict, .. } => {
-            resolve(conn, at, id.as_str())?;
-            let title = format!("your going on without approval was {verdict}");
-            add(conn, at, holder, ItemKind::Decision, id.as_str(), &title)
-        }
+        Event::GlassBroken { .. } | Event::GlassUsed { .. } | Event::GlassReviewed { .. } => glass(conn, at, by, event),
         // The first time counts.
         Event::InboxItemRead { item } => conn
             .prepare_cached("UPDATE inbox SET read_at = ? WHERE id = ? AND read_at IS NULL")?
@@ -246,6 +230,30 @@ fn subject(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite
             answers.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, &scope.to_string(), &title))
         }
         Event::KillSwitch { scope, engaged: false, .. } => resolve(conn, at, &scope.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Who is told that somebody goes on without approval, of each use, and what the reviewer said.
+fn glass(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
+    match event {
+        Event::GlassBroken { id, reason, told, .. } => {
+            let title = format!("{by} goes on without approval: {reason}");
+            told.iter().try_for_each(|actor| add(conn, at, actor, ItemKind::Alert, id.as_str(), &title))
+        }
+        Event::GlassUsed { id, holder, operation, target, skipped, .. } => {
+            let title = format!("{holder} did {operation} of {target} without your approval");
+            let uses: i64 = conn
+                .prepare_cached("SELECT uses FROM glass WHERE id = ?")?
+                .query_row([id.as_str()], |row| row.get(0))?;
+            let which = format!("{id}.{}", uses + 1);
+            skipped.iter().try_for_each(|actor| add_as(conn, at, actor, ItemKind::Alert, (id.as_str(), &which), &title))
+        }
+        Event::GlassReviewed { id, holder, verdict, .. } => {
+            resolve(conn, at, id.as_str())?;
+            let title = format!("your going on without approval was {verdict}");
+            add(conn, at, holder, ItemKind::Decision, id.as_str(), &title)
+        }
         _ => Ok(()),
     }
 }

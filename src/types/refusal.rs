@@ -18,10 +18,17 @@ pub struct Refusal {
     pub retry_after: Option<u64>,
     /// The number of the event that records it, where there is one.
     pub decision: Option<i64>,
-    /// The version of the policies that it was decided under, where it came so far.
-    pub policy: Option<i64>,
-    /// The log in which it stands, as every answer names it.
-    pub audit: Option<Arc<str>>,
+    /// Where it stands, if it came so far that it was decided.
+    pub stands: Option<Box<Stands>>,
+}
+
+/// Where a decision stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stands {
+    /// The version of the policies that it was made under.
+    pub policy: i64,
+    /// The log, as every answer names it.
+    pub audit: Arc<str>,
 }
 
 macro_rules! codes {
@@ -71,8 +78,7 @@ impl Refusal {
             approval: None,
             retry_after: None,
             decision: None,
-            policy: None,
-            audit: None,
+            stands: None,
         }
     }
 
@@ -142,20 +148,23 @@ impl Stop {
     #[must_use]
     pub fn standing_in(self, audit: &Arc<str>) -> Stop {
         match self {
-            Stop::Refused(refusal) if refusal.policy.is_some() => {
-                Stop::Refused(Box::new(Refusal { audit: Some(Arc::clone(audit)), ..*refusal }))
+            Stop::Refused(mut refusal) => {
+                if let Some(stands) = &mut refusal.stands {
+                    stands.audit = Arc::clone(audit);
+                }
+                Stop::Refused(refusal)
             }
-            other => other,
+            failed @ Stop::Failed(_) => failed,
         }
     }
 
     /// Notes under which version of the policies it was decided, and in which log it stands.
     #[must_use]
-    pub fn under(self, policy: i64, audit: &Arc<str>) -> Stop {
+    pub fn under(self, stands: Stands) -> Stop {
         match self {
             Stop::Refused(refusal) => {
-                let audit = Some(Arc::clone(audit));
-                Stop::Refused(Box::new(Refusal { policy: Some(policy), audit, ..*refusal }))
+                let stands = Some(Box::new(stands));
+                Stop::Refused(Box::new(Refusal { stands, ..*refusal }))
             }
             failed @ Stop::Failed(_) => failed,
         }

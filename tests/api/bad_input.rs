@@ -243,3 +243,10 @@ async fn numbers_beyond_their_type_are_refused() {
         assert_eq!(test.get(&format!("/actors?{query}"), &test.admin).await.status, 400, "{query}");
     }
 }
+
+#[tokio::test]
+async fn an_empty_body_says_nothing_whatever_media_type_a_client_sends_with_it() {
+    let test = Test::new().await;
+    let send = async |media: &str| test.raw("POST", "/tick", &[("content-type", media)], "").await.status.as_u16();
+    assert_eq!((send("application/json").await, send("text/plain").await), (200, 415));
+}

@@ -392,3 +392,31 @@ async fn whoever_may_review_learns_of_what_a_pipeline_proposes() {
     step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
     assert!(alerts(&abe).await.is_empty());
 }
+
+#[tokio::test]
+async fn an_approved_source_does_not_overwrite_what_was_set_since() {
+    let test = Test::with_policies(waits_for_an_admin("policy.source")).await;
+    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+    let source = |name: &str| json!({ "kind": "repo", "url": format!("https://git.example.org/{name}") });
+    let ask = async |name: &str| {
+        let asked = test.call("PUT", "/policy/source", &test.admin, Some(source(name))).await;
+        assert_eq!(asked.status, 202, "{}", asked.text());
+        asked.json()["approval"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (ask("first").await, ask("second").await);
+    let decide = async |id: &str| {
+        test.post(&format!("/approvals/{id}"), &abe, json!({ "decision": "approve" })).await.json()["status"].clone()
+    };
+    assert_eq!((decide(&second).await, decide(&first).await), (json!("used"), json!("stale")));
+    assert_eq!(test.get("/policy", &abe).await.json()["source"]["url"], "https://git.example.org/second");
+}
+
+/// The default policies, and one that makes an operation wait.
+fn waits_for_an_admin(operation: &str) -> Bundle {
+    let rule = format!(
+        "@id(\"waits\")\n@reason(\"it takes a second admin\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"{operation}\",\n  resource\n)\nunless {{ context.approvals.contains(Ok::ApprovalKind::\"admin\") }};\n"
+    );
+    let mut bundle = Bundle::built_in();
+    bundle.files.insert("waits.cedar".into(), rule);
+    bundle
+}
