@@ -124,7 +124,8 @@ async fn where_nothing_has_to_be_said_no_body_is_needed() {
     assert_eq!(test.raw("POST", "/tick", &[], "{}").await.status, 415);
     assert_eq!(test.raw("POST", "/tick", &[("content-type", "text/plain")], "").await.status, 415);
     let json = [("content-type", "application/json")];
-    assert_eq!(test.raw("POST", "/tick", &json, "").await.status, 400);
+    assert_eq!(test.raw("POST", "/tick", &json, "").await.status, 200, "whatever a client library sends along");
+    assert_eq!(test.raw("POST", "/actors", &json, "").await.status, 400);
 }
 
 #[tokio::test]
@@ -242,11 +243,4 @@ async fn numbers_beyond_their_type_are_refused() {
     for query in ["limit=99999999999999999999", "limit=4294967297", "limit=0x10", "limit=1.0", "limit="] {
         assert_eq!(test.get(&format!("/actors?{query}"), &test.admin).await.status, 400, "{query}");
     }
-}
-
-#[tokio::test]
-async fn an_empty_body_says_nothing_whatever_media_type_a_client_sends_with_it() {
-    let test = Test::new().await;
-    let send = async |media: &str| test.raw("POST", "/tick", &[("content-type", media)], "").await.status.as_u16();
-    assert_eq!((send("application/json").await, send("text/plain").await), (200, 415));
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::harness::Test;
 
 /// The default policies and one that says no to `GET /api/inbox`.
-fn stricter(id: &str) -> BTreeMap<String, String> {
+pub fn stricter(id: &str) -> BTreeMap<String, String> {
     let mut files = Bundle::built_in().files;
     files.insert(
         "extra.cedar".into(),
@@ -22,13 +22,13 @@ fn stricter(id: &str) -> BTreeMap<String, String> {
     files
 }
 
-async fn propose(test: &Test, token: &str, files: &BTreeMap<String, String>) -> Value {
+pub async fn propose(test: &Test, token: &str, files: &BTreeMap<String, String>) -> Value {
     let answer = test.post("/policy/proposals", token, json!({ "files": files, "reason": "a test" })).await;
     assert_eq!(answer.status, 201, "{}", answer.text());
     answer.json()
 }
 
-async fn step(test: &Test, token: &str, change: &Value, step: &str, body: Value) -> crate::harness::Answer {
+pub async fn step(test: &Test, token: &str, change: &Value, step: &str, body: Value) -> crate::harness::Answer {
     test.post(&format!("/changes/{}/{step}", change["id"].as_str().unwrap()), token, body).await
 }
 
@@ -320,103 +320,4 @@ async fn one_author_has_no_more_than_20_open_proposals() {
     let reject = format!("/changes/{}/reject", again.json()["id"].as_str().unwrap());
     assert_eq!(test.post(&reject, &test.admin, json!({ "reason": "not now" })).await.status, 200);
     assert_eq!(propose(&test.admin, 20).await.status, 201);
-}
-
-#[tokio::test]
-async fn a_request_ends_with_what_it_is_about_and_says_why() {
-    let test = Test::new().await;
-    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
-    let asked = async |id: &str| {
-        let change = propose(&test, &test.admin, &stricter(id)).await;
-        step(&test, &test.admin, &change, "evals", json!({})).await;
-        let waits = step(&test, &test.admin, &change, "promote", json!({})).await;
-        (change, waits.json()["approval"].as_str().unwrap().to_owned())
-    };
-    let stale = async |approval: &str| {
-        let shown = test.get(&format!("/approvals/{approval}"), &abe).await.json();
-        assert_eq!(shown["status"], "stale", "{shown}");
-        shown["stale"].as_str().unwrap().to_owned()
-    };
-    let open = async |token: &str| -> Vec<String> {
-        let items = test.get("/inbox", token).await.json();
-        items.as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
-    };
-    // Rejected: its author learns why, and nobody is asked about it any more.
-    let (rejected, approval) = asked("one").await;
-    assert_eq!(open(&abe).await.len(), 1);
-    step(&test, &abe, &rejected, "reject", json!({ "reason": "not this quarter" })).await;
-    let id = rejected["id"].as_str().unwrap();
-    assert_eq!(stale(&approval).await, format!("{id} was rejected"));
-    assert!(open(&abe).await.is_empty());
-    let mine = open(&test.admin).await;
-    assert!(mine.contains(&format!("your change {id} was rejected: not this quarter")), "{mine:?}");
-    assert!(mine.iter().any(|title| title.contains(&format!("is stale ({id} was rejected)"))), "{mine:?}");
-    // Reviewed and promoted meanwhile; and of two that were asked for, the other one is superseded.
-    let ((first, other), (second, same)) = (asked("two").await, asked("three").await);
-    step(&test, &abe, &second, "review", json!({ "verdict": "approve" })).await;
-    assert_eq!(step(&test, &test.admin, &second, "promote", json!({})).await.json()["state"], "promoted");
-    let id = second["id"].as_str().unwrap();
-    assert_eq!(stale(&same).await, format!("{id} came into force otherwise"));
-    assert_eq!(stale(&other).await, format!("{id} came into force first"));
-    let shown = test.get(&format!("/changes/{}/diff", first["id"].as_str().unwrap()), &abe).await.json();
-    assert_eq!(shown["change"]["state"], "superseded");
-    assert!(test.verdict().ok);
-}
-
-#[tokio::test]
-async fn a_request_about_somebody_ends_when_they_leave() {
-    let test = Test::new().await;
-    let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
-    test.add("team:ops", "team", json!({ "lead": "lea" })).await;
-    test.add("max", "person", json!({ "team": "team:ops" })).await;
-    let asked = test.post("/actors/max/offboard", &lea, json!({ "reason": "left" })).await;
-    let approval = asked.json()["approval"].as_str().unwrap().to_owned();
-    assert_eq!(test.post("/actors/max/offboard", &test.admin, json!({})).await.status, 200);
-    let shown = test.get(&format!("/approvals/{approval}"), &test.admin).await.json();
-    assert_eq!((&shown["status"], &shown["stale"]), (&json!("stale"), &json!("max was offboarded")), "{shown}");
-}
-
-#[tokio::test]
-async fn whoever_may_review_learns_of_what_a_pipeline_proposes() {
-    let test = Test::new().await;
-    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
-    let mia = test.add("mia", "person", json!({})).await;
-    let alerts = async |token: &str| -> Vec<String> {
-        let items = test.get("/inbox", token).await.json();
-        items.as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
-    };
-    let new = json!({ "files": stricter("closed"), "reason": "from git", "commit": "4f2a" });
-    let change = test.post("/policy/proposals", &test.admin, new).await.json();
-    assert_eq!(alerts(&abe).await, ["ana proposes policies (from git): waits for a review"]);
-    assert!(alerts(&mia).await.is_empty() && alerts(&test.admin).await.is_empty());
-    step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
-    assert!(alerts(&abe).await.is_empty());
-}
-
-#[tokio::test]
-async fn an_approved_source_does_not_overwrite_what_was_set_since() {
-    let test = Test::with_policies(waits_for_an_admin("policy.source")).await;
-    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
-    let source = |name: &str| json!({ "kind": "repo", "url": format!("https://git.example.org/{name}") });
-    let ask = async |name: &str| {
-        let asked = test.call("PUT", "/policy/source", &test.admin, Some(source(name))).await;
-        assert_eq!(asked.status, 202, "{}", asked.text());
-        asked.json()["approval"].as_str().unwrap().to_owned()
-    };
-    let (first, second) = (ask("first").await, ask("second").await);
-    let decide = async |id: &str| {
-        test.post(&format!("/approvals/{id}"), &abe, json!({ "decision": "approve" })).await.json()["status"].clone()
-    };
-    assert_eq!((decide(&second).await, decide(&first).await), (json!("used"), json!("stale")));
-    assert_eq!(test.get("/policy", &abe).await.json()["source"]["url"], "https://git.example.org/second");
-}
-
-/// The default policies, and one that makes an operation wait.
-fn waits_for_an_admin(operation: &str) -> Bundle {
-    let rule = format!(
-        "@id(\"waits\")\n@reason(\"it takes a second admin\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"{operation}\",\n  resource\n)\nunless {{ context.approvals.contains(Ok::ApprovalKind::\"admin\") }};\n"
-    );
-    let mut bundle = Bundle::built_in();
-    bundle.files.insert("waits.cedar".into(), rule);
-    bundle
 }

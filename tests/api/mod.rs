@@ -12,6 +12,7 @@ mod company;
 mod deciding;
 mod delegated;
 mod delegations;
+mod endings;
 mod events;
 mod explain;
 mod explain_changes;
