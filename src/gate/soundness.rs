@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::open::SCHEMAS;
 use super::refold::Difference;
+use crate::log::append::MOST_OWNERS;
 use crate::log::read;
 use crate::log::record::GateNote;
 use crate::store::{idem, shape};
@@ -17,8 +18,6 @@ use crate::types::time::Time;
 
 /// Problems of the file's pages and indexes that are told.
 const MOST: u32 = 100;
-/// No server was ever started so often.
-const MANY_STARTS: i64 = 1 << 40;
 /// The first entry: the company began.
 const FIRST: i64 = 1;
 
@@ -68,7 +67,7 @@ fn head(conn: &Connection) -> Result<Option<Difference>, Fault> {
     let (size, ts, epoch): (i64, i64, i64) =
         conn.query_row("SELECT size, ts, epoch FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let newest = if size > 0 { read::one(conn, size)?.at.0 } else { ts };
-    Ok(match (ts == newest, (1..MANY_STARTS).contains(&epoch)) {
+    Ok(match (ts == newest, (1..=MOST_OWNERS).contains(&epoch)) {
         (false, _) => Some(told("log_head", "ts", "is not the time of the newest entry")),
         (true, false) => Some(told("log_head", "epoch", "is no number of a server's start")),
         (true, true) => None,

@@ -16,6 +16,8 @@ pub const SCHEMA: &str = include_str!("schema.sql");
 /// A checkpoint is published at least this often while the log grows.
 const PUBLISH_MS: i64 = SECOND;
 const PUBLISH_EVENTS: u64 = 256;
+/// More owners than a state file can have had.
+pub const MOST_OWNERS: i64 = 1 << 40;
 
 /// The log's newest state, as sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,9 +99,12 @@ impl Tail {
         self.epoch
     }
 
-    /// Makes this process the owner: a writer with an older epoch is fenced off from now on.
+    /// Makes this process the owner: a writer with an older epoch is fenced off from now on. A number that no owner can have
+    /// had is a fault: the next owner could not be told from it.
     pub fn take_over(&mut self, conn: &Connection) -> Result<(), Fault> {
-        self.epoch = self.epoch.saturating_add(1);
+        let next = self.epoch.checked_add(1).filter(|next| (1..=MOST_OWNERS).contains(next));
+        let broken = || Fault::Broken(format!("{} is no number of an owner of the state file", self.epoch));
+        self.epoch = next.ok_or_else(broken)?;
         self.write_head(conn)?;
         Ok(())
     }

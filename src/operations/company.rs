@@ -223,6 +223,13 @@ pub struct OtherSettings {
 }
 
 impl OtherSettings {
+    fn says_nothing(&self) -> bool {
+        let OtherSettings { name, timezone, locale, hours, retention_days, approvals, decisions, .. } = self;
+        let texts = [name, timezone, locale].iter().all(|text| text.is_none());
+        let others = hours.is_none() && retention_days.is_none() && approvals.is_none() && decisions.is_none();
+        texts && others && self.budget_cents_month.is_none() && !self.no_budget
+    }
+
     fn on(self, before: Settings) -> Settings {
         Settings {
             name: self.name.unwrap_or(before.name),
@@ -258,6 +265,9 @@ impl Change for Update {
     }
 
     fn run(_: Permit<Self>, input: OtherSettings, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
+        if input.says_nothing() {
+            return Err(Refusal::invalid(vec!["say what is to be otherwise: a setting, or no_budget".into()]).into());
+        }
         if input.no_budget && input.budget_cents_month.is_some() {
             return Err(Refusal::field("no_budget", "name a budget or none, not both").into());
         }

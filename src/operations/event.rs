@@ -216,7 +216,9 @@ impl Query for List {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
+    fn run(_: Permit<Self>, mut input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
+        // Whoever may not be seen did nothing, as nobody did.
+        input.actor = input.actor.map(|id| if read.hides(&id) { String::new() } else { id });
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;

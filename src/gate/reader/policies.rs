@@ -137,6 +137,7 @@ impl Reader<'_> {
             .text("state", change.state.name())
             .flag("reviewed", change.is_reviewed())
             .number("peers", self.peers_of(&change.author))
+            .number("admins", u32::try_from(self.people(Role::Admin).count()).unwrap_or(u32::MAX))
             .actors("behalf", change.behalf.iter().cloned())
             .actors("approvers", self.deciders_about(&change.id))
             .maybe("issuer", change.issuer.as_ref())

@@ -99,8 +99,9 @@ pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Sto
 pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
     let Proposal { bundle, reason, base_version, commit, rolls_back } = proposal.clone();
     note("reason", &reason, 1)?;
-    if commit.as_ref().is_some_and(|commit| commit.is_empty() || commit.len() > 100) {
-        return Err(Refusal::field("commit", "must have 1 to 100 characters").into());
+    let is_hash = |commit: &String| (4..=64).contains(&commit.len()) && commit.bytes().all(|b| b.is_ascii_hexdigit());
+    if commit.as_ref().is_some_and(|commit| !is_hash(commit)) {
+        return Err(Refusal::field("commit", "must be a commit's hash: 4 to 64 hexadecimal digits").into());
     }
     compiled(&bundle, draft.read())?;
     let applied = draft.read().applied()?;

@@ -32,7 +32,7 @@ pub struct NewPolicies {
     pub reason: String,
     /// The version that it was made from; the one in force unless given.
     pub base_version: Option<i64>,
-    /// The commit that it comes from; at most 100 characters.
+    /// The hash of the commit that it comes from: 4 to 64 hexadecimal digits.
     pub commit: Option<String>,
 }
 

@@ -205,8 +205,8 @@ pub(super) fn issue(
     let expires_at = draft.now().plus_ms(valid_ms);
     // Whoever could have kept the caller's token could keep this one too.
     let caller = draft.read().caller();
-    let another = Some(caller.actor()).filter(|actor| *actor != holder && *actor != ActorId::system());
-    let issuer = another.or_else(|| caller.issuer.clone()).filter(|issuer| *issuer != holder);
+    let another = || Some(caller.actor()).filter(|actor| *actor != ActorId::system());
+    let issuer = caller.issuer.clone().or_else(another).filter(|issuer| *issuer != holder);
     draft.record(Event::TokenIssued {
         id: id.clone(),
         holder: holder.clone(),
