@@ -17,7 +17,7 @@ pub const SCHEMA: &str = include_str!("schema.sql");
 const PUBLISH_MS: i64 = SECOND;
 const PUBLISH_EVENTS: u64 = 256;
 /// More owners than a state file can have had.
-pub const MOST_OWNERS: i64 = 1 << 40;
+const MOST_OWNERS: i64 = 1 << 40;
 
 /// The log's newest state, as sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Tail {
     prev: Hash,
     ts: Time,
     epoch: i64,
+    /// The signature under it.
+    owner: [u8; 64],
     published: (u64, Time),
 }
 
@@ -50,6 +52,7 @@ impl Tail {
             prev: [0; 32],
             ts: now,
             epoch: 0,
+            owner: [0; 64],
             published: (0, now),
         };
         tail.take_over(conn)?;
@@ -59,9 +62,11 @@ impl Tail {
     /// Picks up a log where it was left. Refuses one whose head this key did not sign or whose tree does not lead to it.
     pub fn resume(conn: &Connection, signer: Signer) -> Result<Tail, Fault> {
         let head = head(conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
-        let epoch = conn.query_row("SELECT epoch FROM log_head", [], |row| row.get(0))?;
+        let (epoch, owner): (i64, Vec<u8>) =
+            conn.query_row("SELECT epoch, owner FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let tree = resume_tree(conn, head.size)?;
-        if tree.root() != head.root || signer.sign(head.size, &head.root) != head.note {
+        let is_signed = signer.sign(head.size, &head.root) == head.note && signer.sign_owner(epoch)[..] == owner[..];
+        if tree.root() != head.root || !is_signed {
             let message = "the log does not lead to its signed head, or the audit key is another one; \
                            run `ok audit verify`, nothing was changed";
             return Err(Fault::Broken(message.into()));
@@ -79,7 +84,8 @@ impl Tail {
             .optional()?
             .unwrap_or((0, head.ts));
         let unindexed = Unindexed::resume(conn, head.size)?;
-        Ok(Tail { signer, tree, unindexed, prev, ts: head.ts, epoch, published })
+        let owner = signer.sign_owner(epoch);
+        Ok(Tail { signer, tree, unindexed, prev, ts: head.ts, epoch, owner, published })
     }
 
     pub fn origin(&self) -> &str {
@@ -105,6 +111,7 @@ impl Tail {
         let next = self.epoch.checked_add(1).filter(|next| (1..=MOST_OWNERS).contains(next));
         let broken = || Fault::Broken(format!("{} is no number of an owner of the state file", self.epoch));
         self.epoch = next.ok_or_else(broken)?;
+        self.owner = self.signer.sign_owner(self.epoch);
         self.write_head(conn)?;
         Ok(())
     }
@@ -185,9 +192,9 @@ impl Tail {
             vkey: self.signer.vkey(),
         };
         conn.prepare_cached(
-            "INSERT OR REPLACE INTO log_head (id, origin, vkey, size, root, ts, note, epoch) VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO log_head (id, origin, vkey, size, root, ts, note, epoch, owner) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
-        .execute(params![head.origin, head.vkey, head.size as i64, head.root, head.ts.0, head.note, self.epoch])?;
+        .execute(params![head.origin, head.vkey, head.size as i64, head.root, head.ts.0, head.note, self.epoch, self.owner])?;
         Ok(head)
     }
 }
