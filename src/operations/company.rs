@@ -19,6 +19,7 @@ use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::{Reach, Scopes};
 use crate::types::time::DAY;
+use crate::types::visible::{NO_NAME, is_name};
 
 /// The company itself: what has no narrower thing to be about.
 pub static COMPANY: Resource = Resource {
@@ -106,7 +107,7 @@ impl Settings {
         };
         let language = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let time = |text: &str| text.len() == 5 && text.parse::<jiff::civil::Time>().is_ok();
-        check((1..=100).contains(&self.name.chars().count()), "name: must have 1 to 100 characters");
+        check(is_name(&self.name), NO_NAME);
         check(
             jiff::tz::TimeZone::get(&self.timezone).is_ok(),
             "timezone: must be an IANA time zone, such as Europe/Berlin",

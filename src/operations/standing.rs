@@ -13,6 +13,7 @@ use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::visible::{NO_NAME, is_name};
 
 pub const ALL: &[Entry] = &[Entry::change::<Update>()];
 
@@ -92,7 +93,6 @@ impl NewStanding {
         let changes = self.role.is_some() || self.team.is_some() || self.no_team || self.name.is_some() || leads;
         let above = self.team.as_ref().and_then(|team| read.card(team).map(|card| (team, card.teams())));
         let is_loop = above.is_some_and(|(team, above)| *team == before.id || above.contains(&before.id));
-        let length = self.name.as_ref().map(|name| name.chars().count());
         let rules = [
             (changes, "say what is to be otherwise: role, team, name or lead"),
             (
@@ -102,7 +102,7 @@ impl NewStanding {
             (is(&self.team, ActorKind::Team), "team: there is no such team"),
             (!is_loop, "team: a team is not below itself"),
             (self.team.is_none() || !self.no_team, "no_team: name a team or none, not both"),
-            (length.is_none_or(|length| (1..=100).contains(&length)), "name: must have 1 to 100 characters"),
+            (self.name.as_ref().is_none_or(|name| is_name(name)), NO_NAME),
             (is(&self.lead, ActorKind::Person), "lead: there is no such person"),
             (!leads || is_team, "lead: only a team has a lead"),
             (self.lead.is_none() || !self.no_lead, "no_lead: name a lead or none, not both"),

@@ -46,11 +46,21 @@ async fn every_bad_setting_is_named_at_once() {
     assert_eq!(
         answer.json()["problems"],
         json!([
-            "name: must have 1 to 100 characters",
+            "name: must have 1 to 100 characters, not only blanks, and none that steers a terminal",
             "timezone: must be an IANA time zone, such as Europe/Berlin",
             "hours.from: must be HH:MM",
         ])
     );
+    assert_eq!(test.get("/company", &test.admin).await.json()["version"], 1);
+}
+
+#[tokio::test]
+async fn a_change_of_no_setting_is_none() {
+    let test = Test::new().await;
+    for nothing in [json!({}), json!({ "version": 1 }), json!({ "name": null })] {
+        let answer = test.call("PATCH", "/company", &test.admin, Some(nothing)).await;
+        assert_eq!(answer.error(), "422 invalid say what is to be otherwise: a setting, or no_budget");
+    }
     assert_eq!(test.get("/company", &test.admin).await.json()["version"], 1);
 }
 
