@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use ok::store::event::Event;
 use ok::types::canonical;
-use ok::types::event::Event;
 use serde_json::Value;
 
 /// Each recorded event, with the ids that its entry names.
@@ -19,10 +19,10 @@ fn recorded() -> impl Iterator<Item = (Vec<String>, &'static str)> {
 fn an_event_of_a_log_reads_and_writes_as_it_stands_there() {
     let mut types = BTreeSet::new();
     for (refs, text) in recorded() {
-        let event: Event = serde_json::from_value(serde_json::from_str::<Value>(text).unwrap()).unwrap();
+        let event = Event::read(serde_json::from_str::<Value>(text).unwrap()).unwrap();
         assert_eq!(String::from_utf8(canonical::to_vec(&event).unwrap()).unwrap(), text);
         assert_eq!(event.subjects(), refs, "{text}");
-        types.insert(event.kind().name());
+        types.insert(event.kind().name);
     }
     assert_eq!(types.len(), 59, "a type of event is gone");
 }

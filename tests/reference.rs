@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ok::gate::Entry;
 use ok::gate::operation::{Effect, Media, Spec};
-use ok::types::event::EventKind;
+use ok::store::event::EventKind;
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
 
@@ -94,7 +94,7 @@ fn row(entry: &Entry) -> String {
         notes(spec),
         scope(spec.scope),
         list(spec.about.iter().map(|noun| noun.name)),
-        list(spec.events.iter().map(|kind| kind.name())),
+        list(spec.events.iter().map(|kind| kind.name)),
         spec.route.status,
     )
 }
@@ -144,20 +144,24 @@ fn events() -> String {
          \"event\": {{\"type\": …, …}}}}`.\n\n| Type | What it says | Fields | Kept in the log, not shown | Recorded by | Content can be erased |\n\
          |---|---|---|---|---|---|\n"
     );
-    for kind in EventKind::ALL {
-        let fields = kind.fields().iter().copied().filter(|field| Some(*field) != kind.hidden());
+    for kind in EventKind::all() {
+        let fields = kind
+            .fields
+            .iter()
+            .map(|field| field.trim_start_matches("r#"))
+            .filter(|field| Some(*field) != kind.content.hidden);
         let by =
-            ok::operations::ALL.iter().filter(|entry| entry.spec.events.contains(kind)).map(|entry| entry.spec.name);
+            ok::operations::ALL.iter().filter(|entry| entry.spec.events.contains(&kind)).map(|entry| entry.spec.name);
         let by: Vec<&str> = by.collect();
         writeln!(
             text,
             "| `{}` | {} | {} | {} | {} | {} |",
-            kind.name(),
-            kind.doc().trim(),
+            kind.name,
+            kind.doc.trim(),
             list(fields),
-            list(kind.hidden()),
+            list(kind.content.hidden),
             if by.is_empty() { "the gate itself".into() } else { list(by) },
-            if kind.is_forgettable() { "yes" } else { "no" },
+            if kind.content.erasable { "yes" } else { "no" },
         )
         .unwrap();
     }

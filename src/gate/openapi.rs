@@ -81,7 +81,7 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         "summary": spec.doc,
         "tags": [spec.name.split('.').next()],
         "x-scope": reach(spec.scope),
-        "x-events": spec.events.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
+        "x-events": spec.events.iter().map(|kind| kind.name).collect::<Vec<_>>(),
         "parameters": parameters,
         "responses": responses(spec, output),
     });

@@ -15,7 +15,7 @@ pub use super::route::{Media, Method, Route};
 use super::sentence;
 use super::target::Target;
 use super::veil;
-use crate::types::event::{Event, EventKind};
+use crate::store::event::{Event, EventKind};
 use crate::types::refusal::{Fault, Stop};
 use crate::types::scope::Reach;
 
@@ -192,7 +192,7 @@ impl<O: Decide> Ask for Deciding<O> {
     fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop> {
         let (output, events) = O::run(Permit::mint(grant), self.0, read)?;
         if let Some(event) = events.iter().find(|event| !O::SPEC.events.contains(&event.kind())) {
-            let message = format!("{} does not declare the event {}", O::SPEC.name, event.kind().name());
+            let message = format!("{} does not declare the event {}", O::SPEC.name, event.kind().name);
             return Err(Fault::Broken(message).into());
         }
         Ok(Done { body: body(&O::SPEC, &output, read)?, next: None, events })

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::open::SCHEMAS;
+use super::record::GateNote;
 use super::refold::Difference;
 use crate::log::checkpoint::owner;
 use crate::log::read;
-use crate::log::record::GateNote;
 use crate::log::verify::note::VerifierKey;
 use crate::store::{idem, shape};
 use crate::types::refusal::Fault;

@@ -132,17 +132,16 @@ impl Tail {
     pub fn append(&mut self, conn: &Connection, entry: &Entry, now: Time, salt: [u8; 32]) -> Result<i64, Fault> {
         let seq = self.size() as i64 + 1;
         self.ts = self.ts.max(now);
-        let refs = entry.event.subjects();
         let place = Place { origin: self.signer.origin(), seq, prev: self.prev, ts: self.ts, salt };
-        let sealed = record::seal(entry, &refs, &place)?;
+        let leaf = record::leaf(entry, &place)?;
         conn.prepare_cached("INSERT INTO log_entry (seq, leaf, salt, body) VALUES (?, ?, ?, ?)")?.execute(params![
             seq,
-            sealed.leaf,
+            leaf,
             salt,
-            sealed.payload
+            entry.payload
         ])?;
-        self.unindexed.push(seq, entry.event.kind().name(), entry.actor.as_str(), &refs);
-        self.prev = leaf_hash(&sealed.leaf);
+        self.unindexed.push(seq, entry.kind, entry.actor.as_str(), &entry.refs);
+        self.prev = leaf_hash(&leaf);
         let full = self.tree.push(self.prev);
         if !full.is_empty() {
             self.unindexed.write(conn)?;

@@ -11,10 +11,14 @@ use super::{Nothing, given};
 use crate::gate::{
     Change, Draft, Entry, Permit, Query, Reader, Resource, Route, Spec, Staged, Target, get, patch, put,
 };
+use crate::store::actors::events::{ActorAdded, ActorHired};
+use crate::store::blueprints::events::BlueprintInstalled;
 use crate::store::company::Company;
+use crate::store::company::events::CompanyUpdated;
+use crate::store::policies::events::PolicyApplied;
+use crate::store::tokens::events::TokenIssued;
 use crate::types::actor::{ActorKind, Role};
 use crate::types::decision::Recording;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::{Reach, Scopes};
@@ -182,7 +186,7 @@ impl Change for Replace {
         scope: Reach::Full,
         route: put("/company"),
         about: &[&COMPANY],
-        events: &[EventKind::CompanyUpdated],
+        events: &[CompanyUpdated::KIND],
     };
     const SAYS: &'static str = "replaces the company's settings";
     type Input = NewSettings;
@@ -255,7 +259,7 @@ impl Change for Update {
         scope: Reach::Full,
         route: patch("/company"),
         about: &[&COMPANY],
-        events: &[EventKind::CompanyUpdated],
+        events: &[CompanyUpdated::KIND],
     };
     const SAYS: &'static str = "changes the company's settings";
     type Input = OtherSettings;
@@ -293,7 +297,7 @@ fn changed(
         return Err(Refusal::conflict(format!("version: the settings are at version {current} by now")).into());
     }
     let version = current + 1;
-    draft.record(Event::CompanyUpdated { version, settings: serde_json::to_value(&settings)? })?;
+    draft.record(CompanyUpdated { version, settings: serde_json::to_value(&settings)? })?;
     Ok(CompanyAnswer { settings, version })
 }
 
@@ -326,12 +330,12 @@ impl Change for Init {
         route: Route::LOCAL.by_server().secret("token"),
         about: &[&COMPANY],
         events: &[
-            EventKind::ActorAdded,
-            EventKind::TokenIssued,
-            EventKind::ActorHired,
-            EventKind::CompanyUpdated,
-            EventKind::PolicyApplied,
-            EventKind::BlueprintInstalled,
+            ActorAdded::KIND,
+            TokenIssued::KIND,
+            ActorHired::KIND,
+            CompanyUpdated::KIND,
+            PolicyApplied::KIND,
+            BlueprintInstalled::KIND,
         ],
     };
     const SAYS: &'static str = "founds the company";

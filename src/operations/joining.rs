@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::gate::{Reader, Target};
+use crate::store::actors::events::ActorAdded;
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::visible::{NO_NAME, is_name};
 
@@ -123,8 +123,8 @@ impl NewActor {
 }
 
 /// The event by which somebody joins.
-pub fn joined(actor: &Actor) -> Event {
-    Event::ActorAdded {
+pub fn joined(actor: &Actor) -> ActorAdded {
+    ActorAdded {
         id: actor.id.clone(),
         kind: actor.kind,
         name: actor.name.clone(),

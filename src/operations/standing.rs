@@ -7,9 +7,10 @@ use super::given;
 use super::joining::Known;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
 use crate::operations::actor::{ACTOR, TEAM};
+use crate::store::actors::events::{ActorRenamed, LeadChanged, RoleChanged, TeamChanged};
 use crate::store::actors::{Actor, Status};
+use crate::store::event::Event;
 use crate::types::actor::{ActorKind, Role};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -55,7 +56,7 @@ impl Change for Update {
         scope: Reach::Full,
         route: patch("/actors/{id}"),
         about: &[&ACTOR, &TEAM],
-        events: &[EventKind::RoleChanged, EventKind::TeamChanged, EventKind::ActorRenamed, EventKind::LeadChanged],
+        events: &[RoleChanged::KIND, TeamChanged::KIND, ActorRenamed::KIND, LeadChanged::KIND],
     };
     const SAYS: &'static str =
         "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}";
@@ -129,14 +130,17 @@ impl NewStanding {
 /// What became otherwise; nothing where all is as before.
 fn events(before: &Actor, after: &Actor) -> Vec<Event> {
     let id = || after.id.clone();
-    let role = (before.role != after.role).then(|| Event::RoleChanged { id: id(), from: before.role, to: after.role });
+    let role = (before.role != after.role).then(|| RoleChanged { id: id(), from: before.role, to: after.role });
     let team = (before.team != after.team).then(|| {
         let (from, to) = (before.team.clone(), after.team.clone());
-        Event::TeamChanged { id: id(), from, to }
+        TeamChanged { id: id(), from, to }
     });
-    let name = (before.name != after.name).then(|| Event::ActorRenamed { id: id(), name: after.name.clone() });
-    let lead = (before.lead != after.lead).then(|| Event::LeadChanged { id: id(), lead: after.lead.clone() });
-    [role, team, name, lead].into_iter().flatten().collect()
+    let name = (before.name != after.name).then(|| ActorRenamed { id: id(), name: after.name.clone() });
+    let lead = (before.lead != after.lead).then(|| LeadChanged { id: id(), lead: after.lead.clone() });
+    [role.map(Event::from), team.map(Event::from), name.map(Event::from), lead.map(Event::from)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// With an actor as it is to be, somebody must be left who can release kill switches, and enough who can approve.

@@ -12,7 +12,6 @@ pub mod delegation;
 pub mod effort;
 pub mod egress;
 pub mod entropy;
-pub mod event;
 pub mod glass;
 pub mod id;
 pub mod impact;

@@ -12,8 +12,8 @@ use crate::operations::company::COMPANY;
 use crate::policy::bundle::problems;
 use crate::policy::{Bundle, Finding, Snapshot};
 use crate::store::changes;
+use crate::store::changes::events::ChangeProposed;
 use crate::types::change::{ChangeState, ChangeTarget};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
@@ -63,7 +63,7 @@ impl Change for Propose {
         scope: Reach::Scopes(&[Scope::Changes]),
         route: post("/changes").created().slow().large(),
         about: &[&COMPANY],
-        events: &[EventKind::ChangeProposed],
+        events: &[ChangeProposed::KIND],
     };
     const SAYS: &'static str = "proposes a change of the target {target}";
     type Input = NewChange;
@@ -124,7 +124,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     }
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     let issuer = draft.read().caller().issuer.clone();
-    draft.record(Event::ChangeProposed {
+    draft.record(ChangeProposed {
         id: id.clone(),
         target: ChangeTarget::Policy,
         base_version,

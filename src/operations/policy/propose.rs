@@ -12,8 +12,9 @@ use crate::operations::change::{
 };
 use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
+use crate::store::changes::events::{ChangePromoted, ChangeProposed, EvalsRun};
+use crate::store::policies::events::PolicyApplied;
 use crate::types::change::SourceKind;
-use crate::types::event::EventKind;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 
@@ -46,7 +47,7 @@ impl Change for Propose {
         scope: Reach::Scopes(&[Scope::Policy]),
         route: post("/policy/proposals").created().slow().large(),
         about: &[&COMPANY],
-        events: &[EventKind::ChangeProposed, EventKind::EvalsRun, EventKind::ChangePromoted, EventKind::PolicyApplied],
+        events: &[ChangeProposed::KIND, EvalsRun::KIND, ChangePromoted::KIND, PolicyApplied::KIND],
     };
     const SAYS: &'static str =
         "proposes policies[ of the commit {commit}][, those of version {version}][, a rule from {from_approvals}]";

@@ -1,0 +1,190 @@
+//! What happens to a change on its way.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+
+use super::{COLUMNS, get};
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::{inbox, parsed, to_json};
+use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
+use crate::types::id::{ActorId, Id};
+use crate::types::impact::{TrialTerms, Trialled};
+
+const CHANGE: Table = Table { name: "change", key: "id" };
+const REVIEW: Table = Table { name: "change_review", key: "seq" };
+
+events! {
+    /// Somebody proposed a change.
+    ChangeProposed = "change_proposed" {
+        id: Id, target: ChangeTarget, base_version: i64, hash: String, reason: String, commit: Option<String>,
+        rolls_back: Option<i64>, files: BTreeMap<String, String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on_behalf_of: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
+    } about [id] => {
+        content: Content::SHOWN.hiding("files"), tables: &[CHANGE], memory: Memory::Nothing,
+        fold: Some(proposed),
+        notify: Notify::AndShow(|event, moment| inbox::mention(moment, &event.id, &event.reason)),
+        news: None,
+    }
+    /// Somebody else reviewed a change.
+    ChangeReviewed = "change_reviewed" {
+        id: Id, author: ActorId, verdict: ReviewVerdict, note: String,
+    } about [id, author] => {
+        content: Content::SHOWN, tables: &[CHANGE, REVIEW], memory: Memory::Nothing,
+        fold: Some(reviewed),
+        notify: Notify::AndShow(|event, moment| inbox::mention(moment, &event.id, &event.note)),
+        news: None,
+    }
+    /// A change was put to its tests.
+    EvalsRun = "evals_run" {
+        id: Id, author: ActorId, hash: String, cases: Vec<EvalCase>,
+    } about [id, author] => {
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
+        fold: Some(tested), notify: Notify::Nobody, news: None,
+    }
+    /// A change is tried beside what is in force; no answer is changed by it.
+    CanaryStarted = "canary_started" {
+        id: Id, author: ActorId, terms: TrialTerms,
+    } about [id, author] => {
+        content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        fold: Some(started), notify: Notify::Nobody, news: None,
+    }
+    /// What a trial has shown so far.
+    CanaryMeasured = "canary_measured" {
+        id: Id, author: ActorId, trialled: Trialled,
+    } about [id, author] => {
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
+        fold: Some(measured), notify: Notify::Nobody, news: None,
+    }
+    /// A trial ended by itself: too many decisions would have come out otherwise.
+    CanaryAborted = "canary_aborted" {
+        id: Id, author: ActorId, reason: String, trialled: Trialled,
+    } about [id, author] => {
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Trial,
+        fold: Some(aborted), notify: Notify::Nobody, news: None,
+    }
+    /// A change came into force.
+    ChangePromoted = "change_promoted" {
+        id: Id, author: ActorId, version: i64,
+    } about [id, author] => {
+        content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        fold: Some(promoted), notify: Notify::Nobody, news: None,
+    }
+    /// A change was rejected, or taken back by its author.
+    ChangeRejected = "change_rejected" {
+        id: Id, author: ActorId, reason: String, withdrawn: bool,
+    } about [id, author] => {
+        content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        fold: Some(rejected),
+        notify: Notify::AndShow(|event, moment| inbox::mention(moment, &event.id, &event.reason)),
+        news: None,
+    }
+}
+
+fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = format!(
+        "INSERT INTO change ({COLUMNS}, files) \
+         VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?, ?)"
+    );
+    moment.conn.prepare_cached(&sql)?.execute(params![
+        event.id.as_str(),
+        event.target.name(),
+        event.base_version,
+        event.hash,
+        event.reason,
+        event.commit,
+        event.rolls_back,
+        moment.by.as_str(),
+        moment.at.0,
+        moment.at.0,
+        to_json(&event.on_behalf_of)?,
+        event.issuer.as_ref().map(ActorId::as_str),
+        to_json(&event.files)?
+    ])?;
+    Ok(Touched::Nothing)
+}
+
+/// A change under trial stays there; before, its state follows what the reviewers say.
+fn reviewed(event: &ChangeReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let ChangeReviewed { id, verdict, note, .. } = event;
+    moment
+        .conn
+        .prepare_cached("INSERT INTO change_review (change, by, verdict, note, at) VALUES (?, ?, ?, ?, ?)")?
+        .execute(params![id.as_str(), moment.by.as_str(), verdict.name(), note, moment.at.0])?;
+    if let Some(change) = get(moment.conn, id.as_str())?.filter(|change| change.state != ChangeState::Canary) {
+        let state = if change.is_reviewed() { ChangeState::Approved } else { ChangeState::InReview };
+        became(moment, id, state)?;
+    }
+    Ok(Touched::Nothing)
+}
+
+fn tested(event: &EvalsRun, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE change SET evals = ?, updated_at = ? WHERE id = ?";
+    let row = params![to_json(&event.cases)?, moment.at.0, event.id.as_str()];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    Ok(Touched::Nothing)
+}
+
+fn started(event: &CanaryStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE change SET terms = ?, trialled = ? WHERE id = ?";
+    let row = params![to_json(&event.terms)?, to_json(&Trialled::default())?, event.id.as_str()];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    became(moment, &event.id, ChangeState::Canary)?;
+    Ok(Touched::Trial)
+}
+
+fn measured(event: &CanaryMeasured, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    has_shown(moment.conn, &event.id, &event.trialled)?;
+    Ok(Touched::Nothing)
+}
+
+fn aborted(event: &CanaryAborted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    has_shown(moment.conn, &event.id, &event.trialled)?;
+    became(moment, &event.id, ChangeState::InReview)?;
+    Ok(Touched::Trial)
+}
+
+fn has_shown(conn: &Connection, id: &Id, trialled: &Trialled) -> rusqlite::Result<()> {
+    let sql = "UPDATE change SET trialled = ? WHERE id = ?";
+    conn.prepare_cached(sql)?.execute(params![to_json(trialled)?, id.as_str()])?;
+    Ok(())
+}
+
+fn rejected(event: &ChangeRejected, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let state = if event.withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
+    became(moment, &event.id, state)?;
+    Ok(Touched::Trial)
+}
+
+fn promoted(event: &ChangePromoted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let (conn, id) = (moment.conn, event.id.as_str());
+    became(moment, &event.id, ChangeState::Promoted)?;
+    conn.prepare_cached("UPDATE change SET version = ? WHERE id = ?")?.execute(params![event.version, id])?;
+    let (target, back): (ChangeTarget, Option<i64>) = conn
+        .prepare_cached("SELECT target, rolls_back FROM change WHERE id = ?")?
+        .query_row([id], |row| Ok((parsed(row, 0)?, row.get(1)?)))?;
+    // What was based on the version before can no longer come into force.
+    conn.prepare_cached(
+        "UPDATE change SET state = 'superseded', updated_at = ?1 \
+         WHERE target = ?2 AND id != ?3 AND state IN ('proposed', 'in_review', 'approved', 'canary')",
+    )?
+    .execute(params![moment.at.0, target.name(), id])?;
+    if let Some(back) = back {
+        conn.prepare_cached(
+            "UPDATE change SET state = 'rolled_back', updated_at = ?1 \
+             WHERE target = ?2 AND state = 'promoted' AND version > ?3 AND id != ?4",
+        )?
+        .execute(params![moment.at.0, target.name(), back, id])?;
+    }
+    Ok(Touched::Trial)
+}
+
+fn became(moment: &Moment<'_>, id: &Id, state: ChangeState) -> rusqlite::Result<()> {
+    let sql = "UPDATE change SET state = ?, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![state.name(), moment.at.0, id.as_str()])?;
+    Ok(())
+}
