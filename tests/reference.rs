@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use ok::gate::Entry;
-use ok::gate::operation::{Effect, Media, Spec};
+use ok::gate::operation::{Answer, Effect, Spec};
 use ok::store::event::EventKind;
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
@@ -65,20 +65,20 @@ fn scope(reach: Reach) -> String {
 }
 
 fn route(spec: &Spec) -> String {
-    if spec.route.local {
+    if !spec.route.is_served() {
         return "command line only".into();
     }
     format!("`{} {}`", spec.route.method.name(), spec.route.address())
 }
 
 fn notes(spec: &Spec) -> String {
-    let media = match spec.route.media {
-        Media::Json => None,
-        Media::Text => Some("plain text"),
-        Media::Events => Some("server-sent events"),
+    let media = match spec.route.answer {
+        Answer::Json | Answer::Secret(_) => None,
+        Answer::Text => Some("plain text"),
+        Answer::Events => Some("server-sent events"),
     };
-    let open = spec.route.open.then_some("no token");
-    let secret = spec.route.secret.map(|_| "a secret, shown once");
+    let open = spec.route.is_open().then_some("no token");
+    let secret = spec.route.once().map(|_| "a secret, shown once");
     let notes: Vec<&str> = [media, open, secret].into_iter().flatten().collect();
     if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) }
 }
@@ -195,7 +195,7 @@ fn when(code: Code) -> &'static str {
         Code::AgentTokenScope => "an outside agent's token reaches the gateway alone, whatever the policies say",
         Code::TokenScope => "the token's scopes do not reach the route",
         Code::NotFound => "it does not exist, or the caller may not see it; the two read the same",
-        Code::Conflict => "it is in the wrong state",
+        Code::Conflict => "it is in the wrong state, or at another version than the one that the change was made from",
         Code::LastApprover => "too few people would be left to give an approval",
         Code::NotOwner => {
             "it is somebody else's: only its author may do it with this token or at all, or who gave or got it"

@@ -184,7 +184,7 @@ impl Change for Replace {
         name: "company.replace",
         doc: "Replace all the company's settings.",
         scope: Reach::Full,
-        route: put("/company"),
+        route: put("/company").made_from("version"),
         about: &[&COMPANY],
         events: &[CompanyUpdated::KIND],
     };
@@ -257,7 +257,7 @@ impl Change for Update {
         name: "company.update",
         doc: "Change some of the company's settings.",
         scope: Reach::Full,
-        route: patch("/company"),
+        route: patch("/company").made_from("version"),
         about: &[&COMPANY],
         events: &[CompanyUpdated::KIND],
     };

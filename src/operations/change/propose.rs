@@ -61,7 +61,7 @@ impl Change for Propose {
         name: "change.propose",
         doc: "Propose a change. Nothing comes into force by it.",
         scope: Reach::Scopes(&[Scope::Changes]),
-        route: post("/changes").created().slow().large(),
+        route: post("/changes").created().slow().large().made_from("base_version"),
         about: &[&COMPANY],
         events: &[ChangeProposed::KIND],
     };

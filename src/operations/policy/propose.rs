@@ -45,7 +45,7 @@ impl Change for Propose {
         name: "policy.propose",
         doc: "Propose policies, an earlier version of them, or the rule behind approvals. It comes into force at once only where the source says `auto`, and the policy permits it.",
         scope: Reach::Scopes(&[Scope::Policy]),
-        route: post("/policy/proposals").created().slow().large(),
+        route: post("/policy/proposals").created().slow().large().made_from("base_version"),
         about: &[&COMPANY],
         events: &[ChangeProposed::KIND, EvalsRun::KIND, ChangePromoted::KIND, PolicyApplied::KIND],
     };
