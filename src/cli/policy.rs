@@ -1,12 +1,12 @@
 //! `ok policy`: asking the gate why, checking policies before they serve, and bringing them into force.
 
 mod apply;
+pub mod break_glass;
 pub mod check;
 pub mod compared;
 mod diff;
 mod explain;
 mod export;
-pub mod glass;
 pub mod human;
 pub mod lock;
 pub mod machine;
@@ -48,7 +48,7 @@ pub enum Command {
     List(export::List),
     Drift(export::Drift),
     Source(export::Source),
-    BreakGlass(glass::BreakGlass),
+    BreakGlass(break_glass::BreakGlass),
 }
 
 /// The bundle in a folder. What in it nothing reads is told.

@@ -22,9 +22,9 @@ use crate::log::append::Head;
 use crate::log::record::PolicyStamp;
 use crate::policy::{Bundle, Closed, Record, Snapshot};
 use crate::store::actors::{self, Actor, Status};
+use crate::store::break_glass::{self, Glass};
 use crate::store::company::{self, Instance};
 use crate::store::delegations;
-use crate::store::glass::{self, Glass};
 use crate::store::kills::{self, Kill};
 use crate::store::memory::Touched;
 use crate::store::policies;
@@ -179,7 +179,7 @@ impl World {
         world.touch(conn, &Touched::Kills)?;
         world.touch(conn, &Touched::Policy)?;
         world.touch(conn, &Touched::Trial)?;
-        world.touch(conn, &Touched::Glass)?;
+        world.touch(conn, &Touched::BreakGlass)?;
         world.touch(conn, &Touched::Company)?;
         world.touch(conn, &Touched::Webhooks)?;
         Ok(world)
@@ -191,7 +191,7 @@ impl World {
             Touched::Nothing => {}
             Touched::Policy => self.be_governed(conn)?,
             Touched::Company => self.recording = company::recording(conn)?,
-            Touched::Glass => self.glass = Arc::new(glass::unreviewed(conn)?),
+            Touched::BreakGlass => self.glass = Arc::new(break_glass::unreviewed(conn)?),
             Touched::Webhooks => self.webhooks = Arc::new(webhooks::enabled(conn)?),
             Touched::Trial => self.trial = trial::of(conn, &self.workshop, self.trial.take())?,
             Touched::Actor(id) => {

@@ -13,7 +13,7 @@ pub enum Memory {
     Company,
     Trial,
     Delegations,
-    Glass,
+    BreakGlass,
     Webhooks,
 }
 
@@ -21,7 +21,7 @@ impl Memory {
     /// Whether decisions read it, beside the policies: then the past is folded with it.
     pub const fn is_directory(self) -> bool {
         match self {
-            Memory::Actors | Memory::Kills | Memory::Delegations | Memory::Glass => true,
+            Memory::Actors | Memory::Kills | Memory::Delegations | Memory::BreakGlass => true,
             // What a token was limited to, and the settings, are kept with each question; a trial decides nothing.
             Memory::Nothing | Memory::Tokens | Memory::Policy | Memory::Company | Memory::Trial | Memory::Webhooks => {
                 false
@@ -45,7 +45,7 @@ pub enum Touched {
     /// These delegations.
     Delegations(Vec<String>),
     /// Break-glass grants.
-    Glass,
+    BreakGlass,
     /// The places outside that are told of some things.
     Webhooks,
 }
@@ -61,7 +61,7 @@ impl Touched {
             Touched::Company => Memory::Company,
             Touched::Trial => Memory::Trial,
             Touched::Delegations(_) => Memory::Delegations,
-            Touched::Glass => Memory::Glass,
+            Touched::BreakGlass => Memory::BreakGlass,
             Touched::Webhooks => Memory::Webhooks,
         }
     }

@@ -5,13 +5,13 @@ pub mod actors;
 pub mod approvals;
 pub mod backup;
 pub mod blueprints;
+pub mod break_glass;
 pub mod changes;
 pub mod company;
 pub mod context;
 pub mod decisions;
 pub mod delegations;
 pub mod event;
-pub mod glass;
 pub mod idem;
 pub mod inbox;
 pub mod kills;
@@ -34,7 +34,7 @@ pub const EVENTS: &[&[event::EventKind]] = &[
     kills::events::ALL,
     decisions::events::ALL,
     approvals::events::ALL,
-    glass::events::ALL,
+    break_glass::events::ALL,
     delegations::events::ALL,
     webhooks::events::ALL,
     outbox::events::ALL,

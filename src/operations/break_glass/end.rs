@@ -3,8 +3,8 @@
 use super::BREAK_GLASS;
 use super::{OneGrant, ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
-use crate::store::glass::Glass;
-use crate::store::glass::events::GlassEnded;
+use crate::store::break_glass::Glass;
+use crate::store::break_glass::events::GlassEnded;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use super::BREAK_GLASS;
 use super::{ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::glass::events::GlassReviewed;
-use crate::store::glass::{Glass, GlassReview};
-use crate::types::glass::GlassVerdict;
+use crate::store::break_glass::events::GlassReviewed;
+use crate::store::break_glass::{Glass, GlassReview};
+use crate::types::break_glass::GlassVerdict;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 

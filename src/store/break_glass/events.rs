@@ -5,7 +5,7 @@ use rusqlite::params;
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::{inbox, to_json};
-use crate::types::glass::GlassVerdict;
+use crate::types::break_glass::GlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::operations::Operations;
@@ -20,7 +20,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
     } about [id] => {
-        content: Content::SHOWN, tables: &[GLASS], memory: Memory::Glass,
+        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
         fold: Some(broken), notify: Notify::AndShow(notify_reviewers), news: None,
     }
     /// A call went on because of it; whoever would have approved is told.
@@ -28,21 +28,21 @@ events! {
         id: Id, holder: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kinds: Vec<String>, skipped: Vec<ActorId>,
     } about [id, holder] => {
-        content: Content::SHOWN, tables: &[GLASS], memory: Memory::Glass,
+        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
         fold: Some(used), notify: Notify::AndShow(notify_skipped), news: None,
     }
     /// A break-glass grant ended before its time.
     GlassEnded = "glass_ended" {
         id: Id, holder: ActorId,
     } about [id, holder] => {
-        content: Content::SHOWN, tables: &[GLASS], memory: Memory::Glass,
+        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
         fold: Some(ended), notify: Notify::Nobody, news: None,
     }
     /// Somebody else said whether it was justified; its holder may have another.
     GlassReviewed = "glass_reviewed" {
         id: Id, holder: ActorId, verdict: GlassVerdict, note: String,
     } about [id, holder] => {
-        content: Content::SHOWN, tables: &[GLASS], memory: Memory::Glass,
+        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
         fold: Some(reviewed), notify: Notify::AndShow(notify_holder), news: None,
     }
 }
@@ -59,18 +59,18 @@ fn broken(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<Touched>
         event.expires_at.0,
         event.issuer.as_ref().map(ActorId::as_str)
     ])?;
-    Ok(Touched::Glass)
+    Ok(Touched::BreakGlass)
 }
 
 fn used(event: &GlassUsed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     moment.conn.prepare_cached("UPDATE glass SET uses = uses + 1 WHERE id = ?")?.execute([event.id.as_str()])?;
-    Ok(Touched::Glass)
+    Ok(Touched::BreakGlass)
 }
 
 fn ended(event: &GlassEnded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE glass SET expires_at = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
-    Ok(Touched::Glass)
+    Ok(Touched::BreakGlass)
 }
 
 fn reviewed(event: &GlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -78,7 +78,7 @@ fn reviewed(event: &GlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touc
     let sql = "UPDATE glass SET reviewer = ?, verdict = ?, note = ?, reviewed_at = ? WHERE id = ?";
     let row = params![moment.by.as_str(), verdict.name(), note, moment.at.0, id.as_str()];
     moment.conn.prepare_cached(sql)?.execute(row)?;
-    Ok(Touched::Glass)
+    Ok(Touched::BreakGlass)
 }
 
 fn notify_reviewers(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<()> {

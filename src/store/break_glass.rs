@@ -5,7 +5,7 @@ pub mod events;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{Position, json, parsed, parsed_or_null};
-use crate::types::glass::GlassVerdict;
+use crate::types::break_glass::GlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::time::Time;
