@@ -170,6 +170,16 @@ fn a_query_declares_no_event_and_a_change_some() {
 }
 
 #[test]
+fn what_changes_a_record_with_a_version_says_which_one_it_was_made_from() {
+    for entry in ok::operations::ALL.iter().filter(|entry| entry.effect == Does::Change) {
+        let made_from = entry.spec.route.made_from;
+        assert!(made_from.is_some() || !entry.is_versioned(), "{} lacks `.made_from(…)`", entry.spec.name);
+        let fields = entry.input_schema().to_value()["properties"].clone();
+        assert!(made_from.is_none_or(|field| !fields[field].is_null()), "{} has no such field", entry.spec.name);
+    }
+}
+
+#[test]
 fn each_operation_is_an_action_and_each_action_an_operation() {
     let (schema, _) = Schema::from_cedarschema_str(&ok::gate::schema::schema(&ok::operations::ALL)).unwrap();
     let names: BTreeSet<String> = ok::operations::ALL.iter().map(|entry| entry.spec.name.to_owned()).collect();
