@@ -20,12 +20,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use ok::gate::open::{Company, open};
-use ok::log::record::{Asked, By, Decision, Entry, GateNote};
+use ok::gate::record::{Asked, By, Entry, GateNote};
+use ok::log::record::Decision;
 use ok::policy::Bundle;
+use ok::store::actors::events::TrustChanged;
+use ok::store::decisions::events::Denied;
 use ok::store::open::{Mode, connect};
 use ok::types::actor::Trust;
 use ok::types::caller::Credential;
-use ok::types::event::Event;
 use ok::types::id::ActorId;
 use ok::types::target::{Target, Thing};
 use serde_json::{Value, json};
@@ -120,7 +122,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
             (format!("p{person}"), "token.narrow", token.into(), Decision::Deny)
         }
     };
-    entry.event = Event::Denied {
+    entry.event = Denied {
         operation: operation.into(),
         target: target.id(),
         reason: "no policy permits it".into(),
@@ -128,11 +130,12 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         count: None,
         first_at: None,
         last_at: None,
-    };
+    }
+    .into();
     if seq.is_multiple_of(1_000) && !new {
         let agent = id(&format!("a{}", other % AGENTS));
         entry.event =
-            Event::TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() };
+            TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() }.into();
     }
     let (by, scopes) = (By::Actor, Default::default());
     let asked =

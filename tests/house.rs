@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cedar_policy::{ActionConstraint, Effect, PolicySet, Schema};
 use ok::gate::operation::Effect as Does;
 use ok::policy::Bundle;
-use ok::types::event::EventKind;
+use ok::store::event::EventKind;
 
 fn root(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
@@ -115,7 +115,8 @@ fn an_operation_reaches_the_world_through_the_gate_alone() {
 #[test]
 fn what_comes_from_outside_is_read_by_one_reader() {
     // They read what this program itself has just written.
-    let own = ["src/cli/call.rs", "src/cli/socket.rs", "src/engine/call.rs", "src/http/stream.rs"];
+    let own =
+        ["src/cli/call.rs", "src/cli/socket.rs", "src/engine/call.rs", "src/http/stream.rs", "src/http/version.rs"];
     for (name, text) in files("src", "rs") {
         let room = name.strip_prefix("src/").unwrap().split(['/', '.']).next().unwrap();
         // The others read what stands in the log and the tables.
@@ -154,7 +155,7 @@ fn names_and_routes_are_unique() {
     for entry in ok::operations::ALL.iter() {
         assert!(names.insert(entry.spec.name), "{} is declared twice", entry.spec.name);
         let route = (entry.spec.route.method, entry.spec.route.address());
-        assert!(entry.spec.route.local || routes.insert(route.clone()), "two operations at {route:?}");
+        assert!(!entry.spec.route.is_served() || routes.insert(route.clone()), "two operations at {route:?}");
         assert!(!entry.spec.doc.is_empty() && entry.spec.doc.ends_with('.'), "{} has no sentence", entry.spec.name);
     }
 }
@@ -165,6 +166,16 @@ fn a_query_declares_no_event_and_a_change_some() {
         // Read marks are a person's own, and no event.
         let records = !entry.spec.events.is_empty() || entry.spec.name == "inbox.read";
         assert_eq!(records, entry.effect != Does::Query, "{}", entry.spec.name);
+    }
+}
+
+#[test]
+fn what_changes_a_record_with_a_version_says_which_one_it_was_made_from() {
+    for entry in ok::operations::ALL.iter().filter(|entry| entry.effect == Does::Change) {
+        let made_from = entry.spec.route.made_from;
+        assert!(made_from.is_some() || !entry.is_versioned(), "{} lacks `.made_from(…)`", entry.spec.name);
+        let fields = entry.input_schema().to_value()["properties"].clone();
+        assert!(made_from.is_none_or(|field| !fields[field].is_null()), "{} has no such field", entry.spec.name);
     }
 }
 
@@ -213,30 +224,38 @@ fn a_policy_has_an_id_and_one_that_refuses_a_reason() {
     assert!(ids.len() > 10);
 }
 
-/// What a company begins with; refusals, waits, what went on without waiting and what is to be told outside are recorded by
-/// the gate itself.
-const BY_THE_GATE: &[EventKind] = &[
-    EventKind::CompanyCreated,
-    EventKind::Denied,
-    EventKind::ArgumentsKept,
-    EventKind::ApprovalRequested,
-    EventKind::ArgumentsKept,
-    EventKind::GlassUsed,
-    EventKind::DeliveryIntended,
-];
+/// The name of an event's type in the code: `token_issued` is `TokenIssued`.
+fn type_of(kind: EventKind) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    kind.name.split('_').map(capital).collect()
+}
+
+/// What no operation declares, the gate itself records: refusals, waits, what is to be told outside.
+#[test]
+fn an_event_has_somebody_who_records_it() {
+    let declared: Vec<EventKind> = ok::operations::ALL.iter().flat_map(|entry| entry.spec.events).copied().collect();
+    let gate = files("src/gate", "rs").into_values().collect::<String>();
+    let operations = files("src/operations", "rs").into_values().collect::<String>();
+    for kind in EventKind::all() {
+        let made = format!("{} {{", type_of(kind));
+        assert!(gate.contains(&made) || declared.contains(&kind), "{} is declared by no operation", kind.name);
+        assert!(gate.contains(&made) || operations.contains(&made), "nothing records {}", kind.name);
+    }
+}
 
 #[test]
-fn an_event_has_somebody_who_records_it_and_a_fold() {
-    let declared: BTreeSet<EventKind> =
-        ok::operations::ALL.iter().flat_map(|entry| entry.spec.events).copied().collect();
-    let sources = files("src/operations", "rs").into_values().collect::<String>();
-    let fold = std::fs::read_to_string(root("src/store/fold.rs")).unwrap();
-    for kind in EventKind::ALL {
-        let variant = format!("{kind:?}");
-        let known = declared.contains(kind) != BY_THE_GATE.contains(kind);
-        assert!(known, "{variant} must be declared by an operation or recorded by the gate, not both");
-        let made = BY_THE_GATE.contains(kind) || sources.contains(&format!("Event::{variant} {{"));
-        assert!(made, "{variant} is declared, and no operation makes it");
-        assert!(fold.contains(&format!("Event::{variant} {{")), "the fold does not name {variant}");
+fn every_noun_s_events_are_gathered_and_named_once() {
+    let list = code(&std::fs::read_to_string(root("src/store/mod.rs")).unwrap());
+    let mut declared = 0;
+    for (name, text) in files("src/store", "rs").into_iter().filter(|(name, _)| name.ends_with("/events.rs")) {
+        let noun = name.split('/').rev().nth(1).unwrap();
+        assert!(list.contains(&format!("{noun}::events::ALL,")), "{name} is not named in store::EVENTS");
+        declared += text.matches("} about [").count();
+    }
+    let names: BTreeSet<&str> = EventKind::all().map(|kind| kind.name).collect();
+    assert_eq!((names.len(), EventKind::all().count()), (declared, declared), "two events have one name");
+    for kind in EventKind::all() {
+        let hidden = kind.content.hidden;
+        assert!(hidden.is_none_or(|field| kind.fields.contains(&field)), "{} hides a field that it lacks", kind.name);
     }
 }

@@ -17,5 +17,6 @@ mod harness;
 mod house;
 mod policy;
 mod property;
+mod recorded;
 mod reference;
 mod wire;

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use ok::gate::Entry;
-use ok::gate::operation::{Effect, Media, Spec};
-use ok::types::event::EventKind;
+use ok::gate::operation::{Answer, Effect, Spec};
+use ok::store::event::EventKind;
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
 
@@ -65,20 +65,20 @@ fn scope(reach: Reach) -> String {
 }
 
 fn route(spec: &Spec) -> String {
-    if spec.route.local {
+    if !spec.route.is_served() {
         return "command line only".into();
     }
     format!("`{} {}`", spec.route.method.name(), spec.route.address())
 }
 
 fn notes(spec: &Spec) -> String {
-    let media = match spec.route.media {
-        Media::Json => None,
-        Media::Text => Some("plain text"),
-        Media::Events => Some("server-sent events"),
+    let media = match spec.route.answer {
+        Answer::Json | Answer::Secret(_) => None,
+        Answer::Text => Some("plain text"),
+        Answer::Events => Some("server-sent events"),
     };
-    let open = spec.route.open.then_some("no token");
-    let secret = spec.route.secret.map(|_| "a secret, shown once");
+    let open = spec.route.is_open().then_some("no token");
+    let secret = spec.route.once().map(|_| "a secret, shown once");
     let notes: Vec<&str> = [media, open, secret].into_iter().flatten().collect();
     if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) }
 }
@@ -94,7 +94,7 @@ fn row(entry: &Entry) -> String {
         notes(spec),
         scope(spec.scope),
         list(spec.about.iter().map(|noun| noun.name)),
-        list(spec.events.iter().map(|kind| kind.name())),
+        list(spec.events.iter().map(|kind| kind.name)),
         spec.route.status,
     )
 }
@@ -144,20 +144,24 @@ fn events() -> String {
          \"event\": {{\"type\": …, …}}}}`.\n\n| Type | What it says | Fields | Kept in the log, not shown | Recorded by | Content can be erased |\n\
          |---|---|---|---|---|---|\n"
     );
-    for kind in EventKind::ALL {
-        let fields = kind.fields().iter().copied().filter(|field| Some(*field) != kind.hidden());
+    for kind in EventKind::all() {
+        let fields = kind
+            .fields
+            .iter()
+            .map(|field| field.trim_start_matches("r#"))
+            .filter(|field| Some(*field) != kind.content.hidden);
         let by =
-            ok::operations::ALL.iter().filter(|entry| entry.spec.events.contains(kind)).map(|entry| entry.spec.name);
+            ok::operations::ALL.iter().filter(|entry| entry.spec.events.contains(&kind)).map(|entry| entry.spec.name);
         let by: Vec<&str> = by.collect();
         writeln!(
             text,
             "| `{}` | {} | {} | {} | {} | {} |",
-            kind.name(),
-            kind.doc().trim(),
+            kind.name,
+            kind.doc.trim(),
             list(fields),
-            list(kind.hidden()),
+            list(kind.content.hidden),
             if by.is_empty() { "the gate itself".into() } else { list(by) },
-            if kind.is_forgettable() { "yes" } else { "no" },
+            if kind.content.erasable { "yes" } else { "no" },
         )
         .unwrap();
     }
@@ -191,7 +195,7 @@ fn when(code: Code) -> &'static str {
         Code::AgentTokenScope => "an outside agent's token reaches the gateway alone, whatever the policies say",
         Code::TokenScope => "the token's scopes do not reach the route",
         Code::NotFound => "it does not exist, or the caller may not see it; the two read the same",
-        Code::Conflict => "it is in the wrong state",
+        Code::Conflict => "it is in the wrong state, or at another version than the one that the change was made from",
         Code::LastApprover => "too few people would be left to give an approval",
         Code::NotOwner => {
             "it is somebody else's: only its author may do it with this token or at all, or who gave or got it"

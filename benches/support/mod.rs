@@ -8,14 +8,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ok::gate::open::{Company, Options, open};
+use ok::gate::record::{Asked, By, Entry as LogEntry, GateNote};
 use ok::gate::{Entry, Gate, Request};
 use ok::log::append::Tail;
 use ok::log::checkpoint::Signer;
-use ok::log::record::{Asked, By, Decision, Entry as LogEntry, GateNote, PolicyStamp};
+use ok::log::record::{Decision, PolicyStamp};
 use ok::policy::Bundle;
+use ok::store::decisions::events::Denied;
 use ok::types::caller::{Caller, Channel, Credential, Presented};
 use ok::types::entropy::SystemEntropy;
-use ok::types::event::Event;
 use ok::types::target::Target;
 use ok::types::time::{SystemClock, Time};
 use rusqlite::Connection;
@@ -136,7 +137,7 @@ impl Log {
         });
         let entry = LogEntry {
             actor: "ana".parse().unwrap(),
-            event: Event::Denied {
+            event: Denied {
                 operation: "tick".into(),
                 target: "company".into(),
                 reason: "admins only".into(),
@@ -144,7 +145,8 @@ impl Log {
                 count: None,
                 first_at: None,
                 last_at: None,
-            },
+            }
+            .into(),
             decision: Decision::Deny,
             policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
             idem: None,
@@ -177,7 +179,7 @@ impl Log {
             self.salt = Sha256::digest(self.salt).into();
             self.appended += 1;
             let now = Time(self.begun.0 + self.appended / 20);
-            self.tail.append(conn, &self.entry, now, self.salt).unwrap();
+            self.tail.append(conn, &self.entry.for_log().unwrap(), now, self.salt).unwrap();
         }
         self.tail.seal(conn, self.tail.ts()).unwrap();
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gate::operation::Media;
+use crate::gate::operation;
 use crate::gate::{Gate, Request};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
@@ -75,16 +75,16 @@ async fn attempt(gate: &Arc<Gate>, ask: Ask) -> Result<Answer, Stop> {
     let entry = gate.entry(&ask.op).ok_or_else(unknown)?;
     let credential = match &ask.actor {
         Some(name) => Credential::Holder(actor(name)?),
-        None if entry.spec.route.local => Credential::Server,
+        None if !entry.spec.route.is_served() => Credential::Server,
         None => Credential::Nothing,
     };
     let presented = Presented { credential, channel: Channel::Cli, address: None, under: ask.under };
     let caller = gate.admit(&presented, &entry.spec)?;
     let call = entry.prepare(ask.input).map_err(|bad| Refusal::field("input", bad))?;
     let reply = gate.perform(Request { caller, call, idem: None }).await?;
-    let body = match entry.spec.route.media {
-        Media::Text => Value::String(String::from_utf8_lossy(&reply.body).into_owned()),
-        Media::Json | Media::Events => serde_json::from_slice(&reply.body)?,
+    let body = match entry.spec.route.answer {
+        operation::Answer::Text => Value::String(String::from_utf8_lossy(&reply.body).into_owned()),
+        _ => serde_json::from_slice(&reply.body)?,
     };
     Ok(Answer { status: reply.status, body, next: reply.next, error: None })
 }

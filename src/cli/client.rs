@@ -247,7 +247,7 @@ async fn pages(
 ) -> Result<Vec<Value>, Failure> {
     let mut rows = Vec::new();
     // Under `/v1`, pages are smaller.
-    let listed = operations::ALL.iter().any(|entry| entry.spec.name == op && entry.spec.route.root);
+    let listed = operations::ALL.iter().any(|entry| entry.spec.name == op && !entry.spec.route.is_in_api());
     let (usual, most) = if listed { (MAX_LISTED, MAX_LISTED) } else { (DEFAULT_LIMIT, MAX_LIMIT) };
     loop {
         let missing = limit.map_or(usual, |limit| limit.saturating_sub(rows.len() as u32).min(most));

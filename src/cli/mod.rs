@@ -122,7 +122,7 @@ enum Command {
     #[command(subcommand)]
     Delegation(delegation::Delegation),
     #[command(subcommand)]
-    BreakGlass(policy::glass::Grants),
+    BreakGlass(policy::break_glass::Grants),
     #[command(subcommand)]
     Subscription(subscription::Subscription),
     Tick(tick::Tick),

@@ -1,13 +1,13 @@
 //! `ok policy`: asking the gate why, checking policies before they serve, and bringing them into force.
 
 mod apply;
+pub mod break_glass;
 pub mod check;
 pub mod compared;
 mod diff;
 mod explain;
 mod export;
 mod given;
-pub mod glass;
 pub mod human;
 pub mod lock;
 pub mod machine;
@@ -49,7 +49,7 @@ pub enum Command {
     List(export::List),
     Drift(export::Drift),
     Source(export::Source),
-    BreakGlass(glass::BreakGlass),
+    BreakGlass(break_glass::BreakGlass),
 }
 
 /// A folder of policies.

@@ -62,7 +62,7 @@ impl Remote {
         rest.retain(|_, value| !value.is_null());
         let broken = |_| Failure::new(format!("{} cannot be an address", self.base));
         let mut url = self.base.clone();
-        let below = if route.standard { None } else { Some("api") };
+        let below = route.is_in_api().then_some("api");
         let mut path = url.path_segments_mut().map_err(broken)?;
         path.pop_if_empty().extend(below).extend(segments(route.path, &mut rest));
         drop(path);

@@ -2,7 +2,7 @@
 
 use super::chain;
 use super::limiter::Limiter;
-use super::operation::Spec;
+use super::operation::{Auth, Spec};
 use super::world::World;
 use crate::store::actors::Status;
 use crate::types::caller::{Caller, Credential, Presented, Who};
@@ -20,14 +20,14 @@ pub(super) fn admit(
     now: Time,
 ) -> Result<Caller, Refusal> {
     let who = match &presented.credential {
-        _ if spec.route.open => Who::Visitor,
+        _ if spec.route.is_open() => Who::Visitor,
         Credential::Nothing => return Err(unauthorized("missing bearer token")),
         Credential::Header(header) => match bearer(world, header, now) {
             Ok(who) => who,
             Err(refusal) => return Err(failed(limiter, presented, refusal, now)),
         },
         Credential::Holder(actor) => Who::Holder(holder(world, actor)?),
-        Credential::Server if spec.route.by_server => Who::Server,
+        Credential::Server if spec.route.auth == Auth::Server => Who::Server,
         Credential::Server => return Err(unauthorized("the server itself does not do this")),
     };
     // Nobody in particular acts in nobody's name.

@@ -14,13 +14,14 @@ use serde::Deserialize;
 use self::evaluated::Evaluated;
 use super::likeness::{self, Names};
 use super::operation::{Effect, Entry};
+use super::record::{self, By};
 use super::rule::{Asker, Call, sight_for};
 use super::world::World;
 use crate::log::read::Decided;
-use crate::log::record::{self, By};
+use crate::log::record::Decision as Logged;
 use crate::policy::diff::{Answer, Decision, Moved, Outcome, Sample, Sides, Tally, compare, moved};
+use crate::store::decisions::events::AccessDecided;
 use crate::types::caller::{Caller, Who};
-use crate::types::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::token::TokenHash;
 
@@ -130,7 +131,7 @@ impl<'a> Worker<'a> {
                 self.tally.skip(why, times);
             }
             // That the program may ask is one decision, what it is answered another.
-            if entry.kind == EventKind::AccessDecided.name()
+            if entry.kind == AccessDecided::KIND.name
                 && entry.payload.is_some()
                 && let Err(why) = self.evaluated(entry)
             {
@@ -265,9 +266,9 @@ fn who(asked: &record::Asked, actor: ActorId) -> Who {
 /// What the log says that a decision came to. A query that would need approval was refused.
 fn recorded(entry: &Decided, outcome: &Outcome, plan: &Plan) -> Decision {
     match entry.decision {
-        record::Decision::Allow | record::Decision::System => Decision::Allow,
-        record::Decision::NeedsApproval => Decision::NeedsApproval,
-        record::Decision::Deny => {
+        Logged::Allow | Logged::System => Decision::Allow,
+        Logged::NeedsApproval => Decision::NeedsApproval,
+        Logged::Deny => {
             let refused = plan.query && outcome.before.decision == Decision::NeedsApproval;
             if refused { Decision::NeedsApproval } else { Decision::Deny }
         }

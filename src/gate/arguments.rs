@@ -65,7 +65,9 @@ impl Arguments {
         let required = names(&schema, "required");
         for (name, field) in properties(&schema) {
             match shape(field) {
-                _ if entry.spec.route.standard => arguments.left_out.push((name.clone(), "it is another program's")),
+                _ if entry.spec.route.is_standard() => {
+                    arguments.left_out.push((name.clone(), "it is another program's"))
+                }
                 Err(why) => arguments.left_out.push((name.clone(), why)),
                 Ok(shape) => arguments.fields.push(Field {
                     name: name.clone(),

@@ -10,19 +10,23 @@ use super::operation::{Act, Call, Entry, Spec};
 use super::perform::{self, Idem, Reply, reply};
 use super::permit::Grant;
 use super::reader::Reader;
+use super::record::{self, GateNote};
 use super::replay::{self, Keyed};
 use super::target::Target;
 use super::writer::{Work, Writer};
 use super::{admit, chain, ends, hold, outbox, pool, rule};
-use crate::log::record::{self, Decision, GateNote};
+use crate::log::record::Decision;
 use crate::log::{append, read};
 use crate::policy::Ruling;
 use crate::store::approvals;
-use crate::store::fold::{Touched, fold};
+use crate::store::approvals::events::{ApprovalCancelled, ApprovalUsed};
+use crate::store::break_glass::events::GlassUsed;
+use crate::store::context::events::ContextForgotten;
+use crate::store::event::{Event, Moment};
 use crate::store::idem::{self, Kept};
+use crate::store::memory::Touched;
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
-use crate::types::event::Event;
 use crate::types::id::{Id, Kind};
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -73,7 +77,7 @@ struct Broken {
     caller: Caller,
     ruling: Ruling,
     gate: GateNote,
-    used: Event,
+    used: GlassUsed,
 }
 
 /// What everything that one call records has in common.
@@ -209,10 +213,10 @@ impl Writer {
         if let Some(open) = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved) {
             let granted = rule::Asker::of(&self.world, caller, call, now).ask(spec.name, &open.kinds);
             if granted.is_allowed() {
-                let used = Event::ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
+                let used = ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
                 let gate = note(&self.world, entry, caller, (target, input), &open.kinds, &granted);
                 let record = Record::allowed(caller, gate, idem, now);
-                return self.effect(&record, spec, act, &granted, vec![used]);
+                return self.effect(&record, spec, act, &granted, vec![used.into()]);
             }
         }
         if broken.is_none() {
@@ -222,8 +226,8 @@ impl Writer {
         if let Some(Broken { caller, ruling, gate, used }) = broken {
             // What goes on now need not wait any longer.
             let requester = caller.actor();
-            let over = pending.map(|open| Event::ApprovalCancelled { id: Id::stored(&open.id), requester });
-            let uses = [used].into_iter().chain(over).collect();
+            let over = pending.map(|open| ApprovalCancelled { id: Id::stored(&open.id), requester });
+            let uses = [Event::from(used)].into_iter().chain(over.map(Event::from)).collect();
             return self.effect(&Record::allowed(&caller, gate, idem, now), spec, act, &ruling, uses);
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
@@ -254,7 +258,7 @@ impl Writer {
         if !ruling.is_allowed() {
             return None;
         }
-        let used = Event::GlassUsed {
+        let used = GlassUsed {
             id: glass.id.clone(),
             holder: caller.actor(),
             operation: operation.to_owned(),
@@ -364,7 +368,7 @@ impl Writer {
         let at = now.max(self.tail.ts());
         let mut moves = false;
         for entry in entries {
-            let touched = fold(&self.conn, at, &entry.actor, &entry.event)?;
+            let touched = entry.event.fold(&Moment { conn: &self.conn, at, by: &entry.actor })?;
             self.world.touch(&self.conn, &touched)?;
             moves |= !matches!(touched, Touched::Nothing);
         }
@@ -372,10 +376,10 @@ impl Writer {
     }
 
     pub(super) fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {
-        self.tail.append(&self.conn, entry, now, self.entropy.bytes32())?;
-        if let Event::ContextForgotten { events, .. } = &entry.event {
+        self.tail.append(&self.conn, &entry.for_log()?, now, self.entropy.bytes32())?;
+        if let Some(forgotten) = entry.event.get::<ContextForgotten>() {
             self.erased = true;
-            events.iter().try_for_each(|seq| self.erase(*seq))?;
+            forgotten.events.iter().try_for_each(|seq| self.erase(*seq))?;
         }
         Ok(())
     }

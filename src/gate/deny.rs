@@ -8,15 +8,17 @@ use super::note::note;
 use super::operation::Entry;
 use super::perform::{Reply, denial};
 use super::rate;
+use super::record;
 use super::repeats::Key;
 use super::replay::{self, Keyed};
 use super::target::Target;
 use super::writer::Writer;
-use crate::log::record::{self, Decision};
+use crate::log::record::Decision;
 use crate::policy::Ruling;
+use crate::store::decisions::events::Denied;
+use crate::store::event::Event;
 use crate::store::idem::Kept;
 use crate::types::caller::Caller;
-use crate::types::event::Event;
 use crate::types::refusal::{Fault, Refusal};
 use crate::types::time::Time;
 
@@ -44,7 +46,7 @@ impl Writer {
         };
         let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
         let (count, first_at, last_at) = (None, None, None);
-        let event = Event::Denied { operation, target: target.id(), reason, fault, count, first_at, last_at };
+        let event = Denied { operation, target: target.id(), reason, fault, count, first_at, last_at };
         let mut gate = note(&self.world, entry, caller, (target, input.unwrap_or(&Value::Null)), &[], ruling);
         if input.is_none() {
             // A question that cannot be asked again.
@@ -52,7 +54,7 @@ impl Writer {
         }
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         let refusal = denial(spec, ruling);
-        let decision = self.record_once(event, &record, replay::refused(idem, spec, &refusal))?;
+        let decision = self.record_once(event.into(), &record, replay::refused(idem, spec, &refusal))?;
         Ok(Refusal { decision, ..refusal }.into())
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::operation::{Entry, Spec};
 use super::reader::Reader;
-use crate::log::record::GateNote;
+use super::record::GateNote;
+use crate::store::event::Event;
 use crate::types::caller::Caller;
 use crate::types::entropy::Entropy;
-use crate::types::event::Event;
 use crate::types::id::{Id, Kind};
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
@@ -60,9 +60,14 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds an event. One that the operation does not declare is a fault: the reference would be wrong.
-    pub fn record(&mut self, event: Event) -> Result<(), Fault> {
-        if !self.spec.events.contains(&event.kind()) {
-            let message = format!("{} does not declare the event {}", self.spec.name, event.kind().name());
+    pub fn record(&mut self, event: impl Into<Event>) -> Result<(), Fault> {
+        self.add(event.into())
+    }
+
+    fn add(&mut self, event: Event) -> Result<(), Fault> {
+        let kind = event.kind();
+        if !self.spec.events.contains(&kind) {
+            let message = format!("{} does not declare the event {}", self.spec.name, kind.name);
             return Err(Fault::Broken(message));
         }
         self.events.push(Drafted { event, behalf: None });

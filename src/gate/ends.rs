@@ -7,9 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use crate::log::record::{Decision, Entry};
+use super::record::Entry;
+use crate::log::record::Decision;
+use crate::store::actors::events::ActorOffboarded;
+use crate::store::approvals::events::{
+    ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale, ApprovalUsed,
+};
+use crate::store::changes::events::{ChangePromoted, ChangeRejected};
+use crate::store::delegations::events::{DelegationExpired, DelegationRevoked};
+use crate::store::event::Event;
+use crate::store::tokens::events::{TokenExpired, TokenRevoked};
+use crate::store::webhooks::events::WebhookDeleted;
 use crate::store::{approvals, changes};
-use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
@@ -29,7 +38,7 @@ pub(super) fn requests(conn: &Connection, entries: &[Entry], now: Time) -> Resul
     // A thing may end twice over, as a change that is superseded: its requests end once.
     let stale: BTreeMap<String, _> = stale.into_iter().map(|of| (of.0.id.clone(), of)).collect();
     let event = |(open, reason, entry): (approvals::Approval, String, &Entry)| {
-        let event = Event::ApprovalStale { id: Id::stored(&open.id), requester: open.actor, reason };
+        let event = ApprovalStale { id: Id::stored(&open.id), requester: open.actor, reason }.into();
         Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() }
     };
     Ok(stale.into_values().map(event).collect())
@@ -37,36 +46,36 @@ pub(super) fn requests(conn: &Connection, entries: &[Entry], now: Time) -> Resul
 
 /// The request that an event decides, uses or ends.
 fn decides(event: &Event) -> Option<String> {
-    match event {
-        Event::ApprovalDecided { id, .. }
-        | Event::ApprovalUsed { id, .. }
-        | Event::ApprovalStale { id, .. }
-        | Event::ApprovalCancelled { id, .. }
-        | Event::ApprovalExpired { id } => Some(id.to_string()),
-        _ => None,
-    }
+    let decided = event.get::<ApprovalDecided>().map(|event| &event.id);
+    let used = || event.get::<ApprovalUsed>().map(|event| &event.id);
+    let stale = || event.get::<ApprovalStale>().map(|event| &event.id);
+    let cancelled = || event.get::<ApprovalCancelled>().map(|event| &event.id);
+    let expired = || event.get::<ApprovalExpired>().map(|event| &event.id);
+    decided.or_else(used).or_else(stale).or_else(cancelled).or_else(expired).map(Id::to_string)
 }
 
 /// What an event puts an end to, and why nobody need be asked about it any more.
 fn ended(conn: &Connection, event: &Event) -> Result<Vec<(String, String)>, Fault> {
     let one = |id: &dyn std::fmt::Display, why: &str| Ok(vec![(id.to_string(), format!("{id} {why}"))]);
-    match event {
-        Event::ChangePromoted { id, version, .. } => {
-            let mut all = vec![(id.to_string(), format!("{id} came into force otherwise"))];
-            let superseded = changes::open_before(conn, *version)?.into_iter().filter(|other| other != id.as_str());
-            all.extend(superseded.map(|other| {
-                let why = format!("{id} came into force first");
-                (other, why)
-            }));
-            Ok(all)
-        }
-        Event::ChangeRejected { id, withdrawn: true, .. } => one(id, "was taken back"),
-        Event::ChangeRejected { id, .. } => one(id, "was rejected"),
-        Event::ActorOffboarded { id, .. } => one(id, "was offboarded"),
-        Event::TokenRevoked { id, .. } => one(id, "was revoked"),
-        Event::TokenExpired { id, .. } | Event::DelegationExpired { id, .. } => one(id, "has expired"),
-        Event::DelegationRevoked { id, .. } => one(id, "was revoked"),
-        Event::WebhookDeleted { id, .. } => one(id, "was removed"),
-        _ => Ok(Vec::new()),
+    if let Some(ChangePromoted { id, version, .. }) = event.get() {
+        let mut all = vec![(id.to_string(), format!("{id} came into force otherwise"))];
+        let superseded = changes::open_before(conn, *version)?.into_iter().filter(|other| other != id.as_str());
+        all.extend(superseded.map(|other| (other, format!("{id} came into force first"))));
+        return Ok(all);
     }
+    if let Some(ChangeRejected { id, withdrawn, .. }) = event.get() {
+        return one(id, if *withdrawn { "was taken back" } else { "was rejected" });
+    }
+    if let Some(ActorOffboarded { id, .. }) = event.get() {
+        return one(id, "was offboarded");
+    }
+    let revoked = event.get::<TokenRevoked>().map(|event| &event.id);
+    if let Some(id) = revoked.or_else(|| event.get::<DelegationRevoked>().map(|event| &event.id)) {
+        return one(id, "was revoked");
+    }
+    let expired = event.get::<TokenExpired>().map(|event| &event.id);
+    if let Some(id) = expired.or_else(|| event.get::<DelegationExpired>().map(|event| &event.id)) {
+        return one(id, "has expired");
+    }
+    event.get::<WebhookDeleted>().map_or_else(|| Ok(Vec::new()), |event| one(&event.id, "was removed"))
 }

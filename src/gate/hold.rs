@@ -10,9 +10,10 @@ use super::operation::Entry;
 use super::target::Target;
 use crate::policy::Ruling;
 use crate::store::approvals;
+use crate::store::approvals::events::{ApprovalRequested, ArgumentsKept};
+use crate::store::event::Event;
 use crate::types::caller::{Caller, Channel};
 use crate::types::canonical;
-use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -95,8 +96,9 @@ pub(super) fn park(
     };
     let (input, erasable) = asked.entry.arguments().parted(asked.input);
     let (requester, summary) = (asked.caller.actor(), asked.entry.summary(asked.input));
-    let kept = Event::ArgumentsKept { id: id.clone(), requester, arguments: erasable };
-    let requested = Event::ApprovalRequested {
+    let keeps = !erasable.is_empty();
+    let kept = ArgumentsKept { id: id.clone(), requester, arguments: erasable };
+    let requested = ApprovalRequested {
         id,
         operation: asked.entry.spec.name.to_owned(),
         target: asked.target.id(),
@@ -113,6 +115,6 @@ pub(super) fn park(
         on_behalf_of: asked.behalf.to_vec(),
         issuer: asked.caller.issuer.clone(),
     };
-    let keeps = !matches!(&kept, Event::ArgumentsKept { arguments, .. } if arguments.is_empty());
-    Ok([requested].into_iter().chain(keeps.then_some(kept)).collect())
+    let kept = keeps.then(|| Event::from(kept));
+    Ok([Event::from(requested)].into_iter().chain(kept).collect())
 }

@@ -8,14 +8,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, scope};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::again::{Batch, Book, Worker};
 use super::operation::Entry;
-use super::past::{DIRECTORY, Past, event_of};
+use super::past::{Past, directory, event_of};
 use super::reader::Reader;
 use crate::log::read::{self, Decided, Filter, Order};
 use crate::policy::diff::{Sides, Tally};
-use crate::types::event::Event;
+use crate::store::event::Event;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -90,7 +91,8 @@ impl Walk {
     /// Takes time for the directory's events until then, not for all.
     fn begin(read: &Reader<'_>, since: i64) -> Result<Walk, Fault> {
         let mut past = Past::begin(read.world())?;
-        let filter = Filter { kinds: DIRECTORY.to_vec(), ..Filter::default() };
+        let kinds = directory().map(|kind| kind.name).collect();
+        let filter = Filter { kinds, ..Filter::default() };
         read.scan(Order::After(0), &filter, &mut |logged| {
             if logged.seq > since {
                 return Ok(ControlFlow::Break(()));
@@ -111,12 +113,12 @@ impl Walk {
 
     fn go(mut self, read: &Reader<'_>, last: i64, queues: &[SyncSender<Batch>]) -> Result<(), Fault> {
         let since = self.since;
+        let moving: Vec<&str> = directory().map(|kind| kind.name).collect();
         read::decided(read.conn()?, since, last, &mut |entry| {
             if self.kept_from == i64::MAX && keeps(&entry) {
                 self.kept_from = entry.seq;
             }
-            let moves = DIRECTORY.iter().any(|kind| kind.name() == entry.kind);
-            let moved = if moves { Some(directory_event(&entry)?) } else { None };
+            let moved = if moving.contains(&entry.kind.as_str()) { Some(directory_event(&entry)?) } else { None };
             self.gathered.push(entry);
             if moved.is_some() || self.gathered.len() >= BATCH {
                 self.send(queues)?;
@@ -142,13 +144,13 @@ impl Walk {
 
 #[derive(Deserialize)]
 struct Told {
-    event: Event,
+    event: Value,
 }
 
 fn directory_event(entry: &Decided) -> Result<(Time, ActorId, Event), Fault> {
     let payload = entry.payload.as_deref().ok_or_else(|| Fault::Broken(format!("event {} is erased", entry.seq)))?;
     let actor = entry.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", entry.seq)))?;
-    Ok((entry.at, actor, serde_json::from_slice::<Told>(payload)?.event))
+    Ok((entry.at, actor, Event::read(serde_json::from_slice::<Told>(payload)?.event)?))
 }
 
 /// Whether an entry holds the question behind it.

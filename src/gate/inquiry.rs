@@ -1,7 +1,7 @@
 //! A question about the gate's answer to somebody's call, put by somebody who may or may not see what the answer rests on.
 //! The company that answers can be that of an earlier moment; what the asker may see is decided now.
 
-mod glass;
+mod break_glass;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::time::Time;
 
-pub use glass::Glass;
+pub use break_glass::Glass;
 
 /// One of those on whose behalf a call would be made, and what they gave.
 pub struct Link {

@@ -24,7 +24,7 @@ const LISTS: (u32, u32) = (6, 4);
 const APPROVALS: (u32, u32) = (3, 2);
 const LONG: (u32, u32) = (4, 3);
 /// What is read from so many bytes takes a further place: it compiles to many times its size.
-const HEAVY: usize = 512 << 10;
+const HEAVY: usize = 256 << 10;
 /// How long work may take for whoever asks over HTTP, and for whoever holds the state file.
 const DEADLINE: Duration = Duration::from_secs(60);
 const HOLDERS_DEADLINE: Duration = Duration::from_secs(600);

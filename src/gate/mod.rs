@@ -38,6 +38,7 @@ pub mod pool;
 pub mod queue;
 pub mod rate;
 pub mod reader;
+pub mod record;
 pub mod redeem;
 pub mod refold;
 mod repeats;

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::chain;
 use super::operation::Entry;
+use super::record::{self, Asked, By, GateNote};
 use super::target::Target;
 use super::world::World;
-use crate::log::record::{self, Asked, By, GateNote};
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Who};
 

@@ -24,6 +24,7 @@ use super::lock::{self, Holder, Lock, Tried};
 use super::operation::Entry;
 use super::perform::Gate;
 use super::queue::{self, Queue};
+use super::record::{Entry as Recorded, GateNote};
 use super::repeats::Repeats;
 use super::resource::Resources;
 use super::room::Room;
@@ -34,16 +35,17 @@ use super::world::{Ground, World};
 use super::writer::Writer;
 use crate::log::append::{self, Tail};
 use crate::log::checkpoint::Signer;
-use crate::log::record::{Decision, Entry as LogEntry, GateNote, PolicyStamp};
+use crate::log::record::{Decision, PolicyStamp};
 use crate::policy::{Bundle, Finding, Snapshot};
+use crate::store::company::events::CompanyCreated;
 use crate::store::company::{self, Instance};
-use crate::store::fold::fold;
+use crate::store::event::{Event, Moment};
 use crate::store::open::{self as file, Mode, OpenError};
 use crate::store::policies;
+use crate::store::policies::events::PolicyApplied;
 use crate::types::effort;
 use crate::types::egress::Egress;
 use crate::types::entropy::Entropy;
-use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 use crate::types::time::{Clock, Monotone, SECOND, Time};
@@ -327,8 +329,8 @@ fn create(
     let stamp = PolicyStamp { hash: String::new(), seq: 0 };
     // The key itself stays in its table: whoever edits it there is found out.
     let seal = hex::encode(Sha256::digest(instance.sealing));
-    let created = Event::CompanyCreated { name: "Company".into(), seal };
-    log_by_system(&tx, &mut tail, created, stamp.clone(), options, now)?;
+    let created = CompanyCreated { name: "Company".into(), seal };
+    log_by_system(&tx, &mut tail, created.into(), stamp.clone(), options, now)?;
     log_by_system(&tx, &mut tail, applied(1, &options.policies), stamp, options, now)?;
     tail.seal(&tx, now)?;
     tx.commit()?;
@@ -368,13 +370,13 @@ fn resume(
 const BUILT_IN: &str = "built-in";
 
 fn applied(version: i64, bundle: &Bundle) -> Event {
-    Event::PolicyApplied {
+    Event::from(PolicyApplied {
         version,
         hash: bundle.hash().to_string(),
         source: BUILT_IN.into(),
         change: None,
         files: bundle.files.clone(),
-    }
+    })
 }
 
 fn log_by_system(
@@ -386,9 +388,9 @@ fn log_by_system(
     now: Time,
 ) -> Result<(), CannotOpen> {
     let actor = ActorId::system();
-    fold(conn, now, &actor, &event)?;
+    event.fold(&Moment { conn, at: now, by: &actor })?;
     let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), ..GateNote::default() };
-    let entry = LogEntry { actor, event, decision: Decision::System, policy, idem: None, gate };
-    tail.append(conn, &entry, now, options.entropy.bytes32())?;
+    let entry = Recorded { actor, event, decision: Decision::System, policy, idem: None, gate };
+    tail.append(conn, &entry.for_log()?, now, options.entropy.bytes32())?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::operation::{Effect, Entry, Media, Method, Spec};
+use super::operation::{Answer, Effect, Entry, Method, Spec};
 use crate::types::refusal::Code;
 use crate::types::scope::{Reach, Scope};
 
@@ -17,7 +17,7 @@ pub fn document(entries: &[Entry]) -> Value {
     });
     let mut generator = settings.into_generator();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| !entry.spec.route.local) {
+    for entry in entries.iter().filter(|entry| entry.spec.route.is_served()) {
         let input = (entry.input)(&mut generator).to_value();
         let output = (entry.output)(&mut generator).to_value();
         let path = entry.spec.route.address();
@@ -75,21 +75,22 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         .map(|(name, schema)| parameter(name, schema, in_path(name), required.iter().any(|one| one == name)))
         .chain(idempotency(entry))
         .chain(delegation(&entry.spec))
+        .chain(if_match(&entry.spec))
         .collect();
     let mut value = json!({
         "operationId": spec.name,
         "summary": spec.doc,
         "tags": [spec.name.split('.').next()],
         "x-scope": reach(spec.scope),
-        "x-events": spec.events.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
+        "x-events": spec.events.iter().map(|kind| kind.name).collect::<Vec<_>>(),
         "parameters": parameters,
-        "responses": responses(spec, output),
+        "responses": responses(entry, output),
     });
-    if spec.route.open {
+    if spec.route.is_open() {
         put(&mut value, "security", json!([]));
     }
     if !in_query && properties.keys().any(|name| !in_path(name)) {
-        let schema = body_schema(input, reference, &in_path);
+        let schema = body_schema(spec, input, reference);
         put(
             &mut value,
             "requestBody",
@@ -99,21 +100,18 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
     value
 }
 
-/// The input without what stands in the path.
-fn body_schema(input: &Value, reference: &Value, in_path: &dyn Fn(&str) -> bool) -> Value {
+/// The input without what stands in the path; what `If-Match` may say need not stand in it.
+fn body_schema(spec: &Spec, input: &Value, reference: &Value) -> Value {
+    let in_path = |name: &str| spec.route.has_in_path(name);
+    let is_elsewhere = |name: &str| in_path(name) || spec.route.made_from == Some(name);
     let mut schema = input.clone();
-    let names =
-        input.get("properties").and_then(Value::as_object).map(|fields| fields.keys().cloned().collect::<Vec<_>>());
-    if !names.unwrap_or_default().iter().any(|name| in_path(name)) {
-        return reference.clone();
-    }
     if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         fields.retain(|name, _| !in_path(name));
     }
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
-        required.retain(|name| !name.as_str().is_some_and(in_path));
+        required.retain(|name| !name.as_str().is_some_and(is_elsewhere));
     }
-    schema
+    if schema == *input { reference.clone() } else { schema }
 }
 
 fn parameter(name: &str, schema: &Value, in_path: bool, required: bool) -> Value {
@@ -146,11 +144,21 @@ fn idempotency(entry: &Entry) -> Option<Value> {
 }
 
 fn delegation(spec: &Spec) -> Option<Value> {
-    (!spec.route.open).then(|| {
+    (!spec.route.is_open()).then(|| {
         json!({
             "name": "ok-delegation", "in": "header", "required": false,
             "description": "The id of a delegation to act under, on behalf of whoever gave it.",
             "schema": { "type": "string" },
+        })
+    })
+}
+
+fn if_match(spec: &Spec) -> Option<Value> {
+    spec.route.made_from.map(|field| {
+        json!({
+            "name": "If-Match", "in": "header", "required": false,
+            "description": format!("The version that the change was made from, as `ETag` has it: in place of `{field}`."),
+            "schema": { "type": "string", "pattern": "^(\\*|\"?[0-9]+\"?)$" },
         })
     })
 }
@@ -162,13 +170,18 @@ fn reach(reach: Reach) -> Vec<&'static str> {
     }
 }
 
-fn responses(spec: &Spec, output: &Value) -> Value {
-    let content = match spec.route.media {
-        Media::Json => json!({ "application/json": { "schema": output } }),
-        Media::Text => json!({ "text/plain": { "schema": { "type": "string" } } }),
-        Media::Events => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
+fn responses(entry: &Entry, output: &Value) -> Value {
+    let spec = &entry.spec;
+    let content = match spec.route.answer {
+        Answer::Json | Answer::Secret(_) => json!({ "application/json": { "schema": output } }),
+        Answer::Text => json!({ "text/plain": { "schema": { "type": "string" } } }),
+        Answer::Events => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
     };
     let mut done = json!({ "description": "Done", "content": content });
+    if entry.is_versioned() {
+        let text = "The record's version in quotes, for `If-Match`.";
+        put(&mut done, "headers", json!({ "ETag": { "description": text, "schema": { "type": "string" } } }));
+    }
     if output.get("type").is_some_and(|kind| kind == "array") {
         put(
             &mut done,
@@ -181,7 +194,7 @@ fn responses(spec: &Spec, output: &Value) -> Value {
     let error = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } });
     let mut responses = json!({ spec.route.status.to_string(): done });
     put(&mut responses, "400", error("`bad_request`: a bad value in path, query or body"));
-    if !spec.route.open {
+    if !spec.route.is_open() {
         put(&mut responses, "401", error("`unauthorized`: no token, or a bad one"));
         put(&mut responses, "403", error("`denied` by policy, or `token_scope`: out of the token's reach"));
         put(&mut responses, "404", error("`not_found`: it does not exist, or the caller may not see it"));
@@ -190,7 +203,7 @@ fn responses(spec: &Spec, output: &Value) -> Value {
     }
     if !spec.events.is_empty() {
         put(&mut responses, "202", error("`needs_approval`: it waits for people"));
-        put(&mut responses, "409", error("`conflict`: it is in the wrong state"));
+        put(&mut responses, "409", error("`conflict`: it is in the wrong state, or at another version"));
         put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
     }
     responses

@@ -11,11 +11,11 @@ use super::input::{BadInput, parse, straight};
 use super::permit::{Grant, Permit};
 use super::reader::Reader;
 use super::resource::Resource;
-pub use super::route::{Media, Method, Route};
+pub use super::route::{Answer, Auth, Body, Method, Route};
 use super::sentence;
 use super::target::Target;
 use super::veil;
-use crate::types::event::{Event, EventKind};
+use crate::store::event::{Event, EventKind};
 use crate::types::refusal::{Fault, Stop};
 use crate::types::scope::Reach;
 
@@ -155,7 +155,7 @@ struct Acting<O: Change>(O::Input);
 
 /// An answer as its reader may see it.
 fn body<T: Serialize + JsonSchema>(spec: &Spec, output: &T, read: &Reader<'_>) -> Result<Vec<u8>, Stop> {
-    if spec.route.media == Media::Text
+    if spec.route.answer == Answer::Text
         && let Value::String(text) = serde_json::to_value(output)?
     {
         return Ok(text.into_bytes());
@@ -192,7 +192,7 @@ impl<O: Decide> Ask for Deciding<O> {
     fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop> {
         let (output, events) = O::run(Permit::mint(grant), self.0, read)?;
         if let Some(event) = events.iter().find(|event| !O::SPEC.events.contains(&event.kind())) {
-            let message = format!("{} does not declare the event {}", O::SPEC.name, event.kind().name());
+            let message = format!("{} does not declare the event {}", O::SPEC.name, event.kind().name);
             return Err(Fault::Broken(message).into());
         }
         Ok(Done { body: body(&O::SPEC, &output, read)?, next: None, events })
@@ -281,11 +281,20 @@ impl Entry {
 
     /// The input's schema on its own, for reading parameters by their types.
     pub fn input_schema(&self) -> Schema {
-        let mut generator = schemars::generate::SchemaSettings::draft2020_12()
-            .with(|settings| settings.inline_subschemas = true)
-            .into_generator();
-        (self.input)(&mut generator)
+        inline(self.input)
     }
+
+    /// Whether it answers with a record that has a version.
+    pub fn is_versioned(&self) -> bool {
+        let schema = inline(self.output).to_value();
+        schema.pointer("/properties/version/type").is_some_and(|kind| kind == "integer")
+    }
+}
+
+/// A schema on its own.
+fn inline(schema: fn(&mut SchemaGenerator) -> Schema) -> Schema {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    schema(&mut settings.with(|settings| settings.inline_subschemas = true).into_generator())
 }
 
 impl Prepared {

@@ -6,37 +6,24 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::record::Entry;
 use super::rule;
-use super::target::{Target, Thing};
+use super::target::Target;
 use super::world::World;
-use crate::log::record::{Decision, Entry};
+use crate::log::record::Decision;
+use crate::store::event::Teller;
+use crate::store::outbox::News;
+use crate::store::outbox::events::DeliveryIntended;
 use crate::store::webhooks::Webhook;
 use crate::types::actor::ActorKind;
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::canonical;
 use crate::types::entropy::Entropy;
-use crate::types::event::Event;
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
-use crate::types::webhook::{TEST, Topic};
-
-/// Most characters of a summary.
-const SUMMARY: usize = 500;
-
-/// One thing that can be told.
-struct News {
-    topic: &'static str,
-    /// Who brought it about.
-    by: ActorId,
-    /// The one subscription that it is for; all of its topic if none.
-    only: Option<String>,
-    /// What its owner must be allowed to read.
-    about: Option<(&'static str, Target)>,
-    data: Value,
-}
 
 fn holder(actor: &ActorId) -> Caller {
     Caller::new(Who::Holder(actor.clone()), Channel::Tick)
@@ -52,20 +39,20 @@ pub(super) fn intents(world: &World, entries: &[Entry], entropy: &dyn Entropy, n
     let calm = World { kills: Arc::default(), ..world.clone() };
     for entry in entries {
         let Some(news) = news(world, entry) else { continue };
-        for webhook in world.webhooks.iter().filter(|webhook| wants(&calm, webhook, &news, now)) {
+        for webhook in world.webhooks.iter().filter(|webhook| wants(&calm, webhook, (&news, &entry.actor), now)) {
             let id = Id::new(Kind::Message, now.0, entropy.bits128());
             let body = json!({ "type": news.topic, "timestamp": now, "data": news.data });
             let body = String::from_utf8_lossy(&canonical::to_vec(&body)?).into_owned();
             let (owner, topic) = (webhook.owner.clone(), news.topic.to_owned());
-            let event = Event::DeliveryIntended { id, webhook: Id::stored(&webhook.id), owner, topic, body };
+            let event = DeliveryIntended { id, webhook: Id::stored(&webhook.id), owner, topic, body };
             let actor = ActorId::system();
-            intents.push(Entry { actor, event, decision: Decision::System, ..entry.clone() });
+            intents.push(Entry { actor, event: event.into(), decision: Decision::System, ..entry.clone() });
         }
     }
     Ok(intents)
 }
 
-fn wants(world: &World, webhook: &Webhook, news: &News, now: Time) -> bool {
+fn wants(world: &World, webhook: &Webhook, (news, by): (&News, &ActorId), now: Time) -> bool {
     match &news.only {
         Some(only) => return webhook.id == *only,
         None if !webhook.topics.iter().any(|topic| topic.name() == news.topic) => return false,
@@ -73,41 +60,12 @@ fn wants(world: &World, webhook: &Webhook, news: &News, now: Time) -> bool {
     }
     let owner = holder(&webhook.owner);
     let sees = |(sight, target): &(&str, Target)| rule::Asker::new(world, &owner, target, now).sees(sight);
-    (webhook.agents.is_empty() || webhook.agents.contains(&news.by)) && news.about.as_ref().is_none_or(sees)
+    (webhook.agents.is_empty() || webhook.agents.contains(by)) && news.about.as_ref().is_none_or(sees)
 }
 
-/// What an entry is as news, if it is any. No arguments of the call, and nothing that is secret.
+/// What an entry is as news, if it is any.
 fn news(world: &World, entry: &Entry) -> Option<News> {
-    match &entry.event {
-        Event::ApprovalRequested {
-            id, operation, target, reason, expires_at, approvers, on_behalf_of, issuer, ..
-        } => {
-            let by = entry.actor.clone();
-            let person = world.card(&by).is_none_or(|card| card.actor.kind == ActorKind::Person);
-            let about = Thing::new("Approval", id.as_str())
-                .actor("requester", &by)
-                .text("operation", operation)
-                .actors("approvers", approvers.iter().cloned())
-                .actors("behalf", on_behalf_of.iter().cloned())
-                .maybe("issuer", issuer.as_ref());
-            let summary: String =
-                format!("{by} asks for {operation} of {target}: {reason}").chars().take(SUMMARY).collect();
-            let data = json!({
-                "approval_id": id,
-                "run_id": null,
-                "action": operation,
-                "summary": summary,
-                "expires_at": expires_at,
-                "user_id": person.then_some(&by),
-                "agent_id": (!person).then_some(&by),
-            });
-            let about = Some(("approval.read", about.into()));
-            Some(News { topic: Topic::GatePending.name(), by, only: None, about, data })
-        }
-        Event::WebhookTested { id, .. } => {
-            let data = json!({ "webhook_id": id });
-            Some(News { topic: TEST, by: entry.actor.clone(), only: Some(id.to_string()), about: None, data })
-        }
-        _ => None,
-    }
+    let by = &entry.actor;
+    let is_person = world.card(by).is_none_or(|card| card.actor.kind == ActorKind::Person);
+    entry.event.news(&Teller { by, is_person })
 }

@@ -8,31 +8,16 @@ use rusqlite::Connection;
 use super::world::World;
 use crate::log::read::{self, Filter, Logged, Order};
 use crate::policy::Bundle;
-use crate::store::fold::fold;
-use crate::types::event::{Event, EventKind};
+use crate::store::event::{Event, EventKind, Moment};
+use crate::store::policies::events::PolicyApplied;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
 
 /// The events that change what a decision reads, beside the policies.
-pub const DIRECTORY: &[EventKind] = &[
-    EventKind::ActorAdded,
-    EventKind::TrustChanged,
-    EventKind::RoleChanged,
-    EventKind::TeamChanged,
-    EventKind::ActorOffboarded,
-    EventKind::OwnerChanged,
-    EventKind::LeadChanged,
-    EventKind::KillSwitch,
-    EventKind::DelegationGranted,
-    EventKind::DelegationRevoked,
-    EventKind::DelegationExpired,
-    EventKind::BudgetReserved,
-    EventKind::BudgetSettled,
-];
-
-/// The events that say which break-glass grants there are. What was asked under one is recorded with the question.
-const GLASS: &[EventKind] = &[EventKind::GlassBroken, EventKind::GlassEnded, EventKind::GlassReviewed];
+pub(super) fn directory() -> impl Iterator<Item = EventKind> {
+    EventKind::all().filter(|kind| kind.memory.is_directory())
+}
 
 /// The company at one moment that has gone by.
 pub struct AsOf {
@@ -69,8 +54,8 @@ impl Past {
 
     /// Goes on by one event; one that no decision reads changes nothing.
     pub(super) fn pass(&mut self, at: Time, actor: &ActorId, event: &Event) -> Result<(), Fault> {
-        if DIRECTORY.contains(&event.kind()) || GLASS.contains(&event.kind()) {
-            let touched = fold(&self.tables, at, actor, event)?;
+        if event.kind().memory.is_directory() {
+            let touched = event.fold(&Moment { conn: &self.tables, at, by: actor })?;
             self.world.touch(&self.tables, &touched)?;
         }
         Ok(())
@@ -82,15 +67,15 @@ impl Past {
 pub(super) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
     let mut past = Past::begin(now)?;
     let mut applied = None;
-    let kinds = DIRECTORY.iter().chain(GLASS).copied().chain([EventKind::PolicyApplied]).collect();
+    let kinds = directory().chain([PolicyApplied::KIND]).map(|kind| kind.name).collect();
     read::scan(conn, Order::After(0), &Filter { kinds, ..Filter::default() }, &mut |logged| {
         if logged.seq > seq {
             return Ok(ControlFlow::Break(()));
         }
         let (at, Some((actor, event))) = (logged.at, event_of(logged)?) else { return Ok(ControlFlow::Continue(())) };
-        match event {
-            Event::PolicyApplied { version, files, .. } => applied = Some((version, files)),
-            event => past.pass(at, &actor, &event)?,
+        match event.get::<PolicyApplied>() {
+            Some(PolicyApplied { version, files, .. }) => applied = Some((*version, files.clone())),
+            None => past.pass(at, &actor, &event)?,
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -110,7 +95,7 @@ pub(super) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop
 pub(super) fn event_of(logged: Logged) -> Result<Option<(ActorId, Event)>, Fault> {
     let Some(event) = logged.event else { return Ok(None) };
     let actor = logged.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", logged.seq)))?;
-    Ok(Some((actor, serde_json::from_value(event)?)))
+    Ok(Some((actor, Event::read(event)?)))
 }
 
 /// The last event that had happened by a time; 0 before the first. Times in the log never run back.

@@ -199,10 +199,10 @@ impl Gate {
         let read = Reader::pooled(&self.readers, world, &caller, now);
         let target = found(query.target(&read), world, &caller, spec, now)?;
         let call = rule::Call { operation: spec.name, target: &target, input: Some(&input) };
-        let decide = || match spec.route.local {
+        let decide = || match spec.route.is_served() {
             // What the server asks itself is no traffic that a candidate is tried on.
-            true => rule::decide_seen(world, &caller, call, now),
-            false => rule::decide_watched(world, &caller, call, now),
+            false => rule::decide_seen(world, &caller, call, now),
+            true => rule::decide_watched(world, &caller, call, now),
         };
         let ruling = memo::remembered(world, &caller, spec.name, &target, decide)?;
         if let Ruling::Allow { because } = ruling {

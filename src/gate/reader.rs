@@ -2,8 +2,8 @@
 //! its company when it is made, so no query has a company to forget.
 
 mod approvals;
+mod break_glass;
 mod delegations;
-mod glass;
 mod log;
 mod policies;
 mod sight;

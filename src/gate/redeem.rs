@@ -38,7 +38,7 @@ impl Draft<'_> {
     fn try_redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
         let unknown = || Refusal::conflict(format!("there is no operation {} any more", approval.operation));
         let entry = self.entry(&approval.operation).ok_or_else(unknown)?;
-        if entry.spec.route.secret.is_some() {
+        if entry.spec.route.once().is_some() {
             return Ok(Redeemed::AtNextCall);
         }
         if approval.erasable.is_none() {
@@ -71,6 +71,6 @@ impl Draft<'_> {
         let done = act.run(grant, &mut nested)?;
         let events = nested.into_outcome().events;
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
-        Ok(Redeemed::Done(serde_json::from_slice(&replay::without(&done.body, entry.spec.route.secret)?)?))
+        Ok(Redeemed::Done(serde_json::from_slice(&replay::without(&done.body, entry.spec.route.once())?)?))
     }
 }

@@ -1,6 +1,8 @@
 //! Whether the tables are what the log says. The log is tamper-evident, the tables are not: whoever edits them by hand
 //! changes what is allowed without leaving an entry. Folding the log again, apart, shows it.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use schemars::JsonSchema;
@@ -8,31 +10,13 @@ use serde::Serialize;
 
 use super::{past, soundness};
 use crate::log::{index, read};
-use crate::store::fold::fold;
+use crate::store::event::{EventKind, Moment, Table};
 use crate::types::refusal::Fault;
 
-/// The tables that are a fold of the log, with the columns that order their rows.
-const FOLDED: &[(&str, &str)] = &[
-    ("company", "id"),
-    ("policy", "version"),
-    ("policy_file", "path"),
-    ("policy_source", "id"),
-    ("change", "id"),
-    ("change_review", "seq"),
-    ("actor", "id"),
-    ("agent_definition", "actor"),
-    ("token", "id"),
-    ("kill", "scope"),
-    ("approval", "id"),
-    ("approval_decision", "approval || ' ' || by"),
-    ("approval_notice", "approval || ' ' || kind || ' ' || notice"),
-    ("glass", "id"),
-    ("delegation", "id"),
-    ("delegation_reservation", "id"),
-    ("webhook", "id"),
-    ("outbox", "id"),
-    ("inbox", "id"),
-];
+/// The tables that are a fold of the log: those that the events say they change.
+fn folded() -> BTreeSet<Table> {
+    EventKind::all().flat_map(|kind| kind.tables().collect::<Vec<_>>()).collect()
+}
 
 /// A row that the log does not account for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -54,10 +38,10 @@ pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
         let at = logged.at;
         // Erased contents fold nothing: only such may be erased.
         let Some((actor, event)) = past::event_of(logged)? else { continue };
-        fold(&fresh, at, &actor, &event)?;
+        event.fold(&Moment { conn: &fresh, at, by: &actor })?;
     }
     let mut differences = Vec::new();
-    for (table, key) in FOLDED {
+    for Table { name: table, key } in folded() {
         differences.extend(difference(table, &rows(conn, table, key)?, &rows(&fresh, table, key)?));
     }
     // Whoever edits the index hides events from those who look for them.
@@ -113,7 +97,7 @@ fn difference(table: &'static str, stored: &[Row], folded: &[Row]) -> Vec<Differ
 
 #[cfg(test)]
 mod tests {
-    use super::FOLDED;
+    use super::folded;
 
     /// What is no fold: what was made with the file and answers to be given again, which `soundness` looks at; and the
     /// log itself.
@@ -124,7 +108,7 @@ mod tests {
         let names =
             crate::store::SCHEMA.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split_whitespace().next());
         for name in names.filter(|name| !name.starts_with("log_")) {
-            let folded = FOLDED.iter().any(|(table, _)| *table == name);
+            let folded = folded().iter().any(|table| table.name == name);
             assert!(folded != OTHERS.contains(&name), "{name}");
         }
     }

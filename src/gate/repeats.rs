@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::rate;
+use super::record::Entry;
 use super::world::World;
-use crate::log::record::Entry;
+use crate::store::decisions::events::Denied;
 use crate::types::caller::{Caller, Who};
-use crate::types::event::Event;
 use crate::types::refusal::{Fault, Refusal};
 use crate::types::time::{SECOND, Time};
 
@@ -105,8 +105,9 @@ impl Repeated {
     /// The entry that tells how often, if there was anything to count.
     fn told(self) -> Option<Entry> {
         let Repeated { mut entry, count: counted, first, last, .. } = self;
-        if let Event::Denied { count, first_at, last_at, .. } = &mut entry.event {
-            (*count, *first_at, *last_at) = (Some(counted), Some(first), Some(last));
+        if let Some(denied) = entry.event.get::<Denied>() {
+            let (count, first_at, last_at) = (Some(counted), Some(first), Some(last));
+            entry.event = Denied { count, first_at, last_at, ..denied.clone() }.into();
         }
         (counted > 0).then_some(Entry { idem: None, ..entry })
     }

@@ -66,13 +66,13 @@ pub(super) fn answer(world: &World, caller: &Caller, kept: Kept, asked: &[u8; 32
 /// The answer to keep with the record of what was done.
 pub(super) fn done(idem: Option<Keyed>, spec: &Spec, body: &[u8]) -> Result<Option<Kept>, Fault> {
     let Some(Keyed { key, asked: request }) = idem else { return Ok(None) };
-    Ok(Some(Kept { key, request, status: spec.route.status, body: without(body, spec.route.secret)? }))
+    Ok(Some(Kept { key, request, status: spec.route.status, body: without(body, spec.route.once())? }))
 }
 
 /// The answer to keep with the record of a refusal or a wait.
 pub(super) fn refused(idem: Option<Keyed>, spec: &Spec, refusal: &Refusal) -> Option<Kept> {
     // What waits with a secret for an answer is carried out by a later call: that one is not answered from here.
-    let is_later = refusal.code == Code::NeedsApproval && spec.route.secret.is_some();
+    let is_later = refusal.code == Code::NeedsApproval && spec.route.once().is_some();
     let Keyed { key, asked: request } = idem.filter(|_| !is_later)?;
     Some(Kept { key, request, status: refusal.code.status(), body: refusal.body() })
 }

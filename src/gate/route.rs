@@ -12,10 +12,47 @@ pub enum Method {
     Delete,
 }
 
+/// Where an operation is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// Below `/api`.
+    Api,
+    /// Elsewhere: the path is the whole address.
+    Root,
+    /// At an address that a standard names, and as it has it: what is malformed is 400 in the error shape, and unknown
+    /// fields are passed over.
+    Standard,
+    /// Not over HTTP: for whoever holds the state file.
+    Local,
+}
+
+/// Who may come to it; what they may do is for the policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// Holders of a token.
+    Token,
+    /// Holders of a token, and the server itself, as `Ok::Server`.
+    Server,
+    /// Everybody: callers without a token are asked about as `Ok::Visitor`.
+    Visitor,
+}
+
+/// What a request carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    Usual,
+    /// May hold a whole bundle of policies.
+    Large,
+    /// None: the input's field `host` is the request's `Host`.
+    Host,
+}
+
 /// What an answer is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Media {
+pub enum Answer {
     Json,
+    /// JSON with a field that is shown once and stored nowhere.
+    Secret(&'static str),
     /// The output is a string, sent as it is.
     Text,
     /// The answer begins a stream of server-sent events.
@@ -37,30 +74,19 @@ pub enum Lane {
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub method: Method,
-    /// Below `/api`, unless `root`; `{name}` is a path parameter and a field of the input.
+    /// `{name}` is a path parameter and a field of the input.
     pub path: &'static str,
-    /// Not below `/api`: the path is the whole address.
-    pub root: bool,
-    /// As a standard has it: what is malformed is 400 in the error shape, and unknown fields are passed over.
-    pub standard: bool,
-    /// The input's field `host` is the request's `Host`.
-    pub host: bool,
+    pub surface: Surface,
+    pub auth: Auth,
+    pub body: Body,
+    pub answer: Answer,
     pub status: u16,
-    pub media: Media,
-    /// Callers without a token are asked about as `Ok::Visitor`.
-    pub open: bool,
-    /// The server itself may perform it, as `Ok::Server`.
-    pub by_server: bool,
-    /// Not served over HTTP: for whoever holds the state file.
-    pub local: bool,
     /// May take long: a query runs, and a change is prepared, where it delays nobody. Which queries do, `is_long` may tell.
     pub slow: Option<Lane>,
     /// It stops or revokes something: accepted also where the disk is nearly full.
     pub stops: bool,
-    /// Its body may hold a whole bundle of policies.
-    pub large: bool,
-    /// A field of the answer that is shown once and stored nowhere.
-    pub secret: Option<&'static str>,
+    /// The input's field for the version of the record that the change was made from; `If-Match` fills it.
+    pub made_from: Option<&'static str>,
     /// The code of a denial by policy.
     pub denied: Code,
 }
@@ -69,18 +95,14 @@ const fn route(method: Method, path: &'static str) -> Route {
     Route {
         method,
         path,
-        root: false,
-        standard: false,
-        host: false,
+        surface: Surface::Api,
+        auth: Auth::Token,
+        body: Body::Usual,
+        answer: Answer::Json,
         status: 200,
-        media: Media::Json,
-        open: false,
-        by_server: false,
-        local: false,
         slow: None,
         stops: false,
-        large: false,
-        secret: None,
+        made_from: None,
         denied: Code::Denied,
     }
 }
@@ -107,33 +129,56 @@ impl Route {
     }
     /// At an address that a standard names, from the root.
     pub const fn standard(self) -> Route {
-        Route { standard: true, ..self.from_root() }
+        Route { surface: Surface::Standard, ..self }
     }
     /// Whether a field of the input stands in the path.
     pub fn has_in_path(&self, name: &str) -> bool {
         self.path.contains(&format!("{{{name}}}"))
     }
     pub const fn from_root(self) -> Route {
-        Route { root: true, ..self }
+        Route { surface: Surface::Root, ..self }
     }
     pub const fn with_host(self) -> Route {
-        Route { host: true, ..self }
+        Route { body: Body::Host, ..self }
     }
     /// The whole path.
     pub fn address(&self) -> String {
-        format!("{}{}", if self.root { "" } else { "/api" }, self.path)
+        if self.is_in_api() { format!("/api{}", self.path) } else { self.path.to_owned() }
+    }
+    /// Whether its path is below `/api`.
+    pub fn is_in_api(&self) -> bool {
+        matches!(self.surface, Surface::Api | Surface::Local)
+    }
+    /// Whether it is served over HTTP.
+    pub fn is_served(&self) -> bool {
+        self.surface != Surface::Local
+    }
+    /// Whether it is as a standard has it.
+    pub fn is_standard(&self) -> bool {
+        self.surface == Surface::Standard
+    }
+    /// Whether callers need no token.
+    pub fn is_open(&self) -> bool {
+        self.auth == Auth::Visitor
+    }
+    /// The field of the answer that is shown once.
+    pub const fn once(&self) -> Option<&'static str> {
+        match self.answer {
+            Answer::Secret(field) => Some(field),
+            Answer::Json | Answer::Text | Answer::Events => None,
+        }
     }
     pub const fn open(self) -> Route {
-        Route { open: true, ..self }
+        Route { auth: Auth::Visitor, ..self }
     }
     pub const fn by_server(self) -> Route {
-        Route { by_server: true, ..self }
+        Route { auth: Auth::Server, ..self }
     }
     pub const fn stops(self) -> Route {
         Route { stops: true, ..self }
     }
     /// No address at all.
-    pub const LOCAL: Route = Route { local: true, ..post("") };
+    pub const LOCAL: Route = Route { surface: Surface::Local, ..post("") };
 
     pub const fn slow(self) -> Route {
         self.slow_among(Lane::Long)
@@ -146,19 +191,22 @@ impl Route {
         self.slow_among(Lane::Lists)
     }
     pub const fn large(self) -> Route {
-        Route { large: true, ..self }
+        Route { body: Body::Large, ..self }
     }
     pub const fn text(self) -> Route {
-        Route { media: Media::Text, ..self }
+        Route { answer: Answer::Text, ..self }
     }
     pub const fn stream(self) -> Route {
-        Route { media: Media::Events, ..self }
+        Route { answer: Answer::Events, ..self }
+    }
+    pub const fn secret(self, field: &'static str) -> Route {
+        Route { answer: Answer::Secret(field), ..self }
+    }
+    pub const fn made_from(self, field: &'static str) -> Route {
+        Route { made_from: Some(field), ..self }
     }
     pub const fn denied_as(self, denied: Code) -> Route {
         Route { denied, ..self }
-    }
-    pub const fn secret(self, field: &'static str) -> Route {
-        Route { secret: Some(field), ..self }
     }
 }
 

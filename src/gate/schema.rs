@@ -1,7 +1,7 @@
 //! The Cedar schema: the company as policies see it, and one action for each operation. It is generated, so a policy
 //! cannot name an operation that does not exist, nor an operation exist that no policy can name.
 
-use super::operation::{Effect, Entry};
+use super::operation::{Auth, Effect, Entry};
 use super::resource::{Resource, Resources};
 
 /// Where in it the nouns stand.
@@ -52,8 +52,8 @@ fn action(entry: &Entry) -> String {
     groups.extend(whole(spec.name).map(str::to_owned));
     let groups = format!("\"{}\"", groups.join("\", \""));
     let mut principals = vec!["Actor"];
-    principals.extend(spec.route.by_server.then_some("Server"));
-    principals.extend(spec.route.open.then_some("Visitor"));
+    principals.extend((spec.route.auth == Auth::Server).then_some("Server"));
+    principals.extend(spec.route.is_open().then_some("Visitor"));
     let resources: Vec<&str> = spec.about.iter().map(|noun| noun.name).collect();
     let context = match entry.arguments().cedar_type() {
         Some(input) => format!("{{\n      {}\n      input: {input},\n    }}", facts()),

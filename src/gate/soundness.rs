@@ -8,17 +8,17 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::open::SCHEMAS;
+use super::record::GateNote;
 use super::refold::Difference;
+use crate::log::checkpoint::owner;
 use crate::log::read;
-use crate::log::record::GateNote;
+use crate::log::verify::note::VerifierKey;
 use crate::store::{idem, shape};
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
 
 /// Problems of the file's pages and indexes that are told.
 const MOST: u32 = 100;
-/// No server was ever started so often.
-const MANY_STARTS: i64 = 1 << 40;
 /// The first entry: the company began.
 const FIRST: i64 = 1;
 
@@ -63,16 +63,21 @@ fn instance(conn: &Connection) -> Result<Option<Difference>, Fault> {
     Ok((!is_same).then(|| told("instance", "1", "holds another sealing key than the one that was made with the log")))
 }
 
-/// No event happens after the head was signed.
+/// No event happens after the head was signed, and no owner was there whom the log's key does not know.
 fn head(conn: &Connection) -> Result<Option<Difference>, Fault> {
-    let (size, ts, epoch): (i64, i64, i64) =
-        conn.query_row("SELECT size, ts, epoch FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let (size, ts): (i64, i64) =
+        conn.query_row("SELECT size, ts FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let newest = if size > 0 { read::one(conn, size)?.at.0 } else { ts };
-    Ok(match (ts == newest, (1..MANY_STARTS).contains(&epoch)) {
-        (false, _) => Some(told("log_head", "ts", "is not the time of the newest entry")),
-        (true, false) => Some(told("log_head", "epoch", "is no number of a server's start")),
-        (true, true) => None,
-    })
+    if ts != newest {
+        return Ok(Some(told("log_head", "ts", "is not the time of the newest entry")));
+    }
+    let (key, epoch, signature): (String, i64, Vec<u8>) =
+        conn.query_row("SELECT vkey, epoch, owner FROM log_head", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    let key = VerifierKey::parse(&key).map_err(|error| Fault::Broken(error.to_string()))?;
+    let is_signed = key.verify(owner(key.origin(), epoch).as_bytes(), &signature).is_ok();
+    Ok((!is_signed).then(|| told("log_head", "epoch", "is not signed with the log's key")))
 }
 
 /// An answer is kept with the record of what it answers, which holds its digest, for as long as it is given again. One too

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::arguments::{choices, is_null, is_only_null};
 use super::operation::Entry;
 use super::reader::Reader;
-use crate::types::event::Event;
+use crate::store::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::known::Known;
 
@@ -64,7 +64,16 @@ pub fn of_input(entry: &Entry) -> &'static Veil {
 
 /// The veil of an event.
 pub fn of_event() -> &'static Veil {
-    kept(("event", ""), || inline(|generator| generator.subschema_for::<Event>()))
+    kept(("event", ""), || json!({ "oneOf": EventKind::all().map(of_kind).collect::<Vec<_>>() }))
+}
+
+/// The schema of one type of event, told apart by its `type`.
+fn of_kind(kind: EventKind) -> Value {
+    let mut schema = inline(kind.schema);
+    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        fields.insert("type".into(), json!({ "const": kind.name }));
+    }
+    schema
 }
 
 fn kept(what: (&'static str, &'static str), schema: impl FnOnce() -> Value) -> &'static Veil {

@@ -22,11 +22,11 @@ use crate::log::append::Head;
 use crate::log::record::PolicyStamp;
 use crate::policy::{Bundle, Closed, Record, Snapshot};
 use crate::store::actors::{self, Actor, Status};
+use crate::store::break_glass::{self, Glass};
 use crate::store::company::{self, Instance};
 use crate::store::delegations;
-use crate::store::fold::Touched;
-use crate::store::glass::{self, Glass};
 use crate::store::kills::{self, Kill};
+use crate::store::memory::Touched;
 use crate::store::policies;
 use crate::store::tokens;
 use crate::store::webhooks::{self, Webhook};
@@ -184,7 +184,7 @@ impl World {
         world.touch(conn, &Touched::Kills)?;
         world.touch(conn, &Touched::Policy)?;
         world.touch(conn, &Touched::Trial)?;
-        world.touch(conn, &Touched::Glass)?;
+        world.touch(conn, &Touched::BreakGlass)?;
         world.touch(conn, &Touched::Company)?;
         world.touch(conn, &Touched::Webhooks)?;
         Ok(world)
@@ -196,7 +196,7 @@ impl World {
             Touched::Nothing => {}
             Touched::Policy => self.be_governed(conn)?,
             Touched::Company => self.recording = company::recording(conn)?,
-            Touched::Glass => self.glass = Arc::new(glass::unreviewed(conn)?),
+            Touched::BreakGlass => self.glass = Arc::new(break_glass::unreviewed(conn)?),
             Touched::Webhooks => self.webhooks = Arc::new(webhooks::enabled(conn)?),
             Touched::Trial => self.trial = trial::of(conn, &self.workshop, self.trial.take())?,
             Touched::Actor(id) => {
@@ -286,7 +286,8 @@ impl World {
     }
 
     /// The grant that lets a caller go on without the approvals that an operation needs: their own, and with all their
-    /// rights. It is no way to another grant, nor past its review.
+    /// rights. It is no way to another grant, nor past its review. Whoever else could have kept the caller's token broke no
+    /// glass, unless they could have done it with such a token.
     pub fn glass_for(&self, caller: &Caller, operation: &str, now: Time) -> Option<&Glass> {
         let holder = match &caller.who {
             // A grant is its holder's own: what others need approval for is still to be approved.
@@ -298,6 +299,7 @@ impl World {
         let grants = self.glass.iter().filter(|_| !operation.starts_with("break_glass."));
         grants.into_iter().find(|glass| {
             glass.holder == *holder
+                && caller.issuer.as_ref().is_none_or(|issuer| glass.issuer.as_ref() == Some(issuer))
                 && glass.is_active(now)
                 && self.policy.is_within(uid("Action", operation).as_ref(), &glass.operations)
         })

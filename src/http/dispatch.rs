@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::gather::{self, ParamKind, Rejected};
 use super::limits::Limits;
 use super::{reply, stream};
-use crate::gate::operation::{Effect, Media};
+use crate::gate::operation::{Answer, Body, Effect};
 use crate::gate::perform::Idem;
 use crate::gate::shares::Shares;
 use crate::gate::{Entry, Gate, Request as Asked};
@@ -31,6 +31,8 @@ pub(super) struct Face {
     pub params: BTreeMap<String, ParamKind>,
     /// Some field of a body has to be given.
     pub needs_body: bool,
+    /// It answers with a record that has a version.
+    pub is_versioned: bool,
     pub gate: Arc<Gate>,
     pub limits: Limits,
     /// The room for long bodies, of all routes together.
@@ -46,12 +48,15 @@ impl Face {
         stop: CancellationToken,
     ) -> Face {
         let (params, needs_body) = (gather::params(&entry.input_schema()), entry.needs_body());
-        Face { entry, params, needs_body, gate, limits, bodies, stop }
+        Face { entry, params, needs_body, is_versioned: entry.is_versioned(), gate, limits, bodies, stop }
     }
 
     /// The most bytes that a body may have.
     pub fn body_bytes(&self) -> usize {
-        if self.entry.spec.route.large { self.limits.large_body_bytes } else { self.limits.body_bytes }
+        match self.entry.spec.route.body {
+            Body::Large => self.limits.large_body_bytes,
+            Body::Usual | Body::Host => self.limits.body_bytes,
+        }
     }
 
     pub fn in_path(&self, name: &str) -> bool {
@@ -106,16 +111,16 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     let reply = face.gate.perform(Asked { caller, call, idem }).await?;
     match streaming {
         Some(filter) => Ok(stream::follow(&face, presented, filter, &reply)),
-        None => Ok(reply::done(face.entry, reply)),
+        None => Ok(reply::done(&face, reply)),
     }
 }
 
 fn presented(face: &Face, parts: &Parts) -> Presented {
     let header = parts.headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default().to_owned());
     // The stream's token may stand in the address, because browsers cannot send a header with an EventSource.
-    let in_address = || match face.entry.spec.route.media {
-        Media::Events => gather::query_value(parts, "token").map(|token| format!("Bearer {token}")),
-        Media::Json | Media::Text => None,
+    let in_address = || match face.entry.spec.route.answer {
+        Answer::Events => gather::query_value(parts, "token").map(|token| format!("Bearer {token}")),
+        Answer::Json | Answer::Secret(_) | Answer::Text => None,
     };
     let credential = header.or_else(in_address).map_or(Credential::Nothing, Credential::Header);
     let address = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());

@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 
 use super::body::{self, Taken};
 use super::dispatch::{Face, Failed};
-use crate::gate::operation::{Media, Method, Prepared};
+use super::version;
+use crate::gate::operation::{Answer, Body as Carries, Method, Prepared};
 use crate::gate::shares::Place;
 use crate::types::caller::Caller;
 use crate::types::json;
@@ -87,6 +88,8 @@ struct Said {
     /// It names no media type at all.
     is_bare: bool,
     host: Option<String>,
+    /// The version in `If-Match`.
+    version: Option<i64>,
 }
 
 /// What a request asks; a long body keeps its place.
@@ -103,6 +106,7 @@ pub(super) async fn call(
         params: params.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
         query: query(face, parts, in_query)?,
         is_json: is_json(parts),
+        version: version::wanted(face, parts)?,
         is_bare: !parts.headers.contains_key(CONTENT_TYPE),
         host: host.or_else(|| parts.uri.authority().map(|host| host.as_str())).map(str::to_owned),
     };
@@ -126,7 +130,7 @@ fn asked(face: &Face, said: Said, body: Option<Bytes>) -> Result<Asked, Failed> 
     }
     let bytes = body.as_ref().map_or(0, Bytes::len);
     let input = input(face, said, body)?;
-    let streaming = (face.entry.spec.route.media == Media::Events).then(|| input.clone());
+    let streaming = (face.entry.spec.route.answer == Answer::Events).then(|| input.clone());
     Ok(Asked { call: prepare(face, input)?.from_bytes(bytes), streaming })
 }
 
@@ -134,7 +138,8 @@ fn asked(face: &Face, said: Said, body: Option<Bytes>) -> Result<Asked, Failed> 
 fn straight(face: &Face, said: &Said, body: &Bytes) -> Option<Prepared> {
     let route = &face.entry.spec.route;
     let is_object = body.trim_ascii_start().first() == Some(&b'{');
-    let plain = route.standard && !route.host && !route.path.contains('{') && is_object && said.is_json;
+    let plain =
+        route.is_standard() && route.body != Carries::Host && !route.path.contains('{') && is_object && said.is_json;
     plain.then(|| face.entry.read(body)).flatten()
 }
 
@@ -147,14 +152,15 @@ fn input(face: &Face, said: Said, body: Option<Bytes>) -> Result<Value, Failed> 
     if let Some(body) = body.filter(|body| !is_silent(body)) {
         match parsed(said.is_json, &body).map_err(|failed| malformed(face, failed))? {
             // What a standard may add some day is passed over.
-            Value::Object(object) if route.standard => fields = object,
+            Value::Object(object) if route.is_standard() => fields = object,
             Value::Object(object) => fields = known(face, object)?,
             other => return Err(malformed(face, Failed::Rejected(not_an_object(&other)))),
         }
     }
-    if route.host {
+    if route.body == Carries::Host {
         fields.insert("host".to_owned(), said.host.into());
     }
+    version::fill(face, &mut fields, said.version)?;
     for (name, text) in said.params {
         // What cannot be an id names nothing.
         let kind = face.params.get(&name).copied().unwrap_or(ParamKind::Text);
@@ -167,7 +173,7 @@ fn input(face: &Face, said: Said, body: Option<Bytes>) -> Result<Value, Failed> 
 /// A standard knows one answer to whatever it cannot read.
 fn malformed(face: &Face, failed: Failed) -> Failed {
     match failed {
-        Failed::Rejected(Rejected(_, text)) if face.entry.spec.route.standard => Refusal::bad_request(text).into(),
+        Failed::Rejected(Rejected(_, text)) if face.entry.spec.route.is_standard() => Refusal::bad_request(text).into(),
         failed => failed,
     }
 }
@@ -208,7 +214,7 @@ fn prepare(face: &Face, value: Value) -> Result<Prepared, Failed> {
         let in_query = matches!(face.entry.spec.route.method, Method::Get | Method::Delete);
         match &bad.field {
             Some(field) if face.in_path(field) => Refusal::not_found().into(),
-            _ if in_query || face.entry.spec.route.standard => Refusal::bad_request(bad.to_string()).into(),
+            _ if in_query || face.entry.spec.route.is_standard() => Refusal::bad_request(bad.to_string()).into(),
             _ => {
                 let text = format!("Failed to deserialize the JSON body into the target type: {bad}");
                 Failed::Rejected(Rejected(StatusCode::UNPROCESSABLE_ENTITY, text))

@@ -13,6 +13,7 @@ mod rest;
 mod router;
 mod serve;
 mod stream;
+mod version;
 
 pub use limits::Limits;
 pub use router::router;

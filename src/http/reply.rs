@@ -11,8 +11,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::gate::Entry;
-use crate::gate::operation::Media;
+use super::dispatch::Face;
+use super::version;
+use crate::gate::operation::Answer;
 use crate::gate::perform::Reply;
 use crate::types::refusal::{Code, Refusal};
 
@@ -55,16 +56,22 @@ fn response(status: u16, media: &'static str, body: impl Into<Body>) -> Response
 }
 
 /// What the gate carried out.
-pub(super) fn done(entry: &Entry, reply: Reply) -> Response {
+pub(super) fn done(face: &Face, reply: Reply) -> Response {
+    let route = &face.entry.spec.route;
     // An answer that is given again may be a refusal, and those are JSON.
-    let media = match entry.spec.route.media {
-        Media::Text if reply.status < 400 => "text/plain; charset=utf-8",
+    let media = match route.answer {
+        Answer::Text if reply.status < 400 => "text/plain; charset=utf-8",
         _ => "application/json",
     };
+    let mut tags = HeaderMap::new();
+    if face.is_versioned && reply.status < 400 {
+        version::tag(&mut tags, &reply.body);
+    }
     let mut response = response(reply.status, media, reply.body);
     let headers = response.headers_mut();
+    headers.extend(tags);
     // Strangers learn nothing of the log.
-    if !entry.spec.route.open {
+    if !route.is_open() {
         set(headers, AUDIT, &reply.audit);
     }
     headers.insert(POLICY, HeaderValue::from(reply.policy));

@@ -23,9 +23,9 @@ use crate::types::refusal::{Code, Refusal};
 pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Router {
     let bodies = Arc::new(body::room(&limits));
     let mut paths: BTreeMap<(bool, &'static str), MethodRouter> = BTreeMap::new();
-    for entry in gate.entries().iter().filter(|entry| !entry.spec.route.local) {
+    for entry in gate.entries().iter().filter(|entry| entry.spec.route.is_served()) {
         let face = Arc::new(Face::new(entry, Arc::clone(&gate), (limits, Arc::clone(&bodies)), stop.clone()));
-        let at = (entry.spec.route.root, entry.spec.route.path);
+        let at = (!entry.spec.route.is_in_api(), entry.spec.route.path);
         let methods = paths.remove(&at).unwrap_or_default();
         paths.insert(
             at,

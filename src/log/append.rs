@@ -16,6 +16,8 @@ pub const SCHEMA: &str = include_str!("schema.sql");
 /// A checkpoint is published at least this often while the log grows.
 const PUBLISH_MS: i64 = SECOND;
 const PUBLISH_EVENTS: u64 = 256;
+/// More owners than a state file can have had.
+const MOST_OWNERS: i64 = 1 << 40;
 
 /// The log's newest state, as sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct Tail {
     prev: Hash,
     ts: Time,
     epoch: i64,
+    /// The signature under it.
+    owner: [u8; 64],
     published: (u64, Time),
 }
 
@@ -48,6 +52,7 @@ impl Tail {
             prev: [0; 32],
             ts: now,
             epoch: 0,
+            owner: [0; 64],
             published: (0, now),
         };
         tail.take_over(conn)?;
@@ -57,9 +62,11 @@ impl Tail {
     /// Picks up a log where it was left. Refuses one whose head this key did not sign or whose tree does not lead to it.
     pub fn resume(conn: &Connection, signer: Signer) -> Result<Tail, Fault> {
         let head = head(conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
-        let epoch = conn.query_row("SELECT epoch FROM log_head", [], |row| row.get(0))?;
+        let (epoch, owner): (i64, Vec<u8>) =
+            conn.query_row("SELECT epoch, owner FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let tree = resume_tree(conn, head.size)?;
-        if tree.root() != head.root || signer.sign(head.size, &head.root) != head.note {
+        let is_signed = signer.sign(head.size, &head.root) == head.note && signer.sign_owner(epoch)[..] == owner[..];
+        if tree.root() != head.root || !is_signed {
             let message = "the log does not lead to its signed head, or the audit key is another one; \
                            run `ok audit verify`, nothing was changed";
             return Err(Fault::Broken(message.into()));
@@ -77,7 +84,8 @@ impl Tail {
             .optional()?
             .unwrap_or((0, head.ts));
         let unindexed = Unindexed::resume(conn, head.size)?;
-        Ok(Tail { signer, tree, unindexed, prev, ts: head.ts, epoch, published })
+        let owner = signer.sign_owner(epoch);
+        Ok(Tail { signer, tree, unindexed, prev, ts: head.ts, epoch, owner, published })
     }
 
     pub fn origin(&self) -> &str {
@@ -97,9 +105,13 @@ impl Tail {
         self.epoch
     }
 
-    /// Makes this process the owner: a writer with an older epoch is fenced off from now on.
+    /// Makes this process the owner: a writer with an older epoch is fenced off from now on. A number that no owner can have
+    /// had is a fault: the next owner could not be told from it.
     pub fn take_over(&mut self, conn: &Connection) -> Result<(), Fault> {
-        self.epoch = self.epoch.saturating_add(1);
+        let next = self.epoch.checked_add(1).filter(|next| (1..=MOST_OWNERS).contains(next));
+        let broken = || Fault::Broken(format!("{} is no number of an owner of the state file", self.epoch));
+        self.epoch = next.ok_or_else(broken)?;
+        self.owner = self.signer.sign_owner(self.epoch);
         self.write_head(conn)?;
         Ok(())
     }
@@ -120,17 +132,16 @@ impl Tail {
     pub fn append(&mut self, conn: &Connection, entry: &Entry, now: Time, salt: [u8; 32]) -> Result<i64, Fault> {
         let seq = self.size() as i64 + 1;
         self.ts = self.ts.max(now);
-        let refs = entry.event.subjects();
         let place = Place { origin: self.signer.origin(), seq, prev: self.prev, ts: self.ts, salt };
-        let sealed = record::seal(entry, &refs, &place)?;
+        let leaf = record::leaf(entry, &place)?;
         conn.prepare_cached("INSERT INTO log_entry (seq, leaf, salt, body) VALUES (?, ?, ?, ?)")?.execute(params![
             seq,
-            sealed.leaf,
+            leaf,
             salt,
-            sealed.payload
+            entry.payload
         ])?;
-        self.unindexed.push(seq, entry.event.kind().name(), entry.actor.as_str(), &refs);
-        self.prev = leaf_hash(&sealed.leaf);
+        self.unindexed.push(seq, entry.kind, entry.actor.as_str(), &entry.refs);
+        self.prev = leaf_hash(&leaf);
         let full = self.tree.push(self.prev);
         if !full.is_empty() {
             self.unindexed.write(conn)?;
@@ -180,9 +191,9 @@ impl Tail {
             vkey: self.signer.vkey(),
         };
         conn.prepare_cached(
-            "INSERT OR REPLACE INTO log_head (id, origin, vkey, size, root, ts, note, epoch) VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO log_head (id, origin, vkey, size, root, ts, note, epoch, owner) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
-        .execute(params![head.origin, head.vkey, head.size as i64, head.root, head.ts.0, head.note, self.epoch])?;
+        .execute(params![head.origin, head.vkey, head.size as i64, head.root, head.ts.0, head.note, self.epoch, self.owner])?;
         Ok(head)
     }
 }

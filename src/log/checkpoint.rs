@@ -40,6 +40,11 @@ impl Signer {
         format!("{}+{}+{}", self.origin, hex::encode(self.key_id), BASE64.encode(public))
     }
 
+    /// The signature under the number of the state file's owner.
+    pub fn sign_owner(&self, epoch: i64) -> [u8; 64] {
+        self.key.sign(owner(&self.origin, epoch).as_bytes()).to_bytes()
+    }
+
     /// The signed checkpoint of a tree.
     pub fn sign(&self, size: u64, root: &Hash) -> String {
         let text = format!("{}\n{size}\n{}\n", self.origin, BASE64.encode(root));
@@ -47,4 +52,9 @@ impl Signer {
         signature.extend(self.key.sign(text.as_bytes()).to_bytes());
         format!("{text}\n— {} {}\n", self.origin, BASE64.encode(signature))
     }
+}
+
+/// What is signed of an owner: no checkpoint reads like it.
+pub fn owner(origin: &str, epoch: i64) -> String {
+    format!("{origin}\nowner {epoch}\n")
 }

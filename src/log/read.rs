@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::index;
 use super::record::{Decision, PolicyStamp};
 use crate::types::effort;
-use crate::types::event::EventKind;
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
 
@@ -20,7 +19,7 @@ use crate::types::time::Time;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Any of these types; empty means all.
-    pub kinds: Vec<EventKind>,
+    pub kinds: Vec<&'static str>,
     /// Done by this actor.
     pub actor: Option<String>,
     /// About each of these ids.
@@ -87,7 +86,7 @@ struct GateView {
 
 impl Filter {
     fn matches(&self, logged: &Logged) -> bool {
-        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.name() == logged.kind))
+        (self.kinds.is_empty() || self.kinds.iter().any(|kind| *kind == logged.kind))
             && self.actor.as_ref().is_none_or(|actor| *actor == logged.actor)
             && self.refs.iter().all(|id| logged.refs.contains(id))
     }
@@ -97,7 +96,7 @@ impl Filter {
         if let Some(id) = self.refs.first() {
             vec![index::key("ref", id)]
         } else if !self.kinds.is_empty() {
-            self.kinds.iter().map(|kind| index::key("type", kind.name())).collect()
+            self.kinds.iter().map(|kind| index::key("type", kind)).collect()
         } else {
             self.actor.iter().map(|actor| index::key("actor", actor)).collect()
         }

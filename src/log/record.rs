@@ -4,15 +4,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::types::canonical;
-use crate::types::event::Event;
-use crate::types::id::{ActorId, Id};
+use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
-use crate::types::scope::Scopes;
-use crate::types::target::Target;
 use crate::types::time::Time;
 
 /// tlog-tiles prefixes an entry with a 16-bit length.
@@ -35,69 +30,17 @@ pub struct PolicyStamp {
     pub seq: i64,
 }
 
-/// What is to be logged.
-#[derive(Clone, Debug)]
+/// What is to be logged: whatever it is, the log takes its kind, the ids that it refers to and its bytes.
 pub struct Entry {
     pub actor: ActorId,
-    pub event: Event,
+    pub kind: &'static str,
+    pub refs: Vec<String>,
+    /// Canonical JSON (RFC 8785).
+    pub payload: Vec<u8>,
     pub decision: Decision,
     pub policy: PolicyStamp,
     /// HMAC of the request's idempotency key.
     pub idem: Option<[u8; 32]>,
-    /// The operation and the policies that determined the decision.
-    pub gate: GateNote,
-}
-
-/// How the gate came to its decision, kept in the payload.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GateNote {
-    pub operation: String,
-    pub channel: String,
-    pub policies: Vec<String>,
-    /// All on whose behalf it was done, the nearest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub on_behalf_of: Vec<ActorId>,
-    /// SHA-256 of the answer that is kept for the request's idempotency key, hex; on the first event of the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
-    /// The question, on the first of the events that one decision leads to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
-}
-
-/// What was asked, as far as the entry's actor and the directory at that moment do not tell it: enough to ask again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
-    pub by: By,
-    /// What the token was limited to; empty for everything that its holder may do.
-    #[serde(default, skip_serializing_if = "Scopes::is_empty")]
-    pub scopes: Scopes,
-    /// Who issued the token, where that is not its holder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub issuer: Option<ActorId>,
-    pub target: Target,
-    /// What the operation was given, but for what can be erased. None where policies see nothing of it, and where it was too
-    /// large to be kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<Value>,
-    /// The kinds of approval that were given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub granted: Vec<String>,
-    /// The delegation that it was asked under.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub under: Option<Id>,
-    /// The break-glass grant because of which they counted as given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub glass: Option<Id>,
-}
-
-/// As whom a question was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum By {
-    Actor,
-    Visitor,
-    Server,
 }
 
 #[derive(Serialize)]
@@ -117,18 +60,6 @@ struct Leaf<'a> {
     v: u8,
 }
 
-#[derive(Serialize)]
-struct Payload<'a> {
-    event: &'a Event,
-    gate: &'a GateNote,
-}
-
-/// What is stored of one entry.
-pub struct Sealed {
-    pub leaf: Vec<u8>,
-    pub payload: Vec<u8>,
-}
-
 /// Where an entry stands in the log.
 pub struct Place<'a> {
     pub origin: &'a str,
@@ -138,28 +69,27 @@ pub struct Place<'a> {
     pub salt: [u8; 32],
 }
 
-/// Serialises an entry: the only time its bytes are made.
-pub fn seal(entry: &Entry, refs: &[String], place: &Place<'_>) -> Result<Sealed, Fault> {
-    let payload = canonical::to_vec(&Payload { event: &entry.event, gate: &entry.gate })?;
+/// The leaf of an entry: the only time its bytes are made.
+pub fn leaf(entry: &Entry, place: &Place<'_>) -> Result<Vec<u8>, Fault> {
     let leaf = Leaf {
         actor: entry.actor.as_str(),
-        c: BASE64.encode(commitment(&place.salt, &payload)),
+        c: BASE64.encode(commitment(&place.salt, &entry.payload)),
         decision: entry.decision,
         idem: entry.idem.map(|mac| BASE64.encode(mac)),
         origin: place.origin,
         policy: &entry.policy,
         prev: BASE64.encode(place.prev),
-        refs,
+        refs: &entry.refs,
         seq: place.seq,
         ts: place.ts.0,
-        r#type: entry.event.kind().name(),
+        r#type: entry.kind,
         v: 1,
     };
     let leaf = serde_json::to_vec(&leaf)?;
     if leaf.len() > MAX_LEAF {
         return Err(Fault::Broken(format!("an entry of {} bytes is over the log's {MAX_LEAF}", leaf.len())));
     }
-    Ok(Sealed { leaf, payload })
+    Ok(leaf)
 }
 
 fn commitment(salt: &[u8; 32], payload: &[u8]) -> [u8; 32] {

@@ -18,7 +18,8 @@ CREATE TABLE log_head (
   root   BLOB NOT NULL,
   ts     INTEGER NOT NULL,
   note   TEXT NOT NULL,
-  epoch  INTEGER NOT NULL
+  epoch  INTEGER NOT NULL, -- which owner of the file wrote last, counted from the first
+  owner  BLOB NOT NULL     -- the log's signature under that
 ) STRICT;
 CREATE TABLE log_checkpoint (
   size INTEGER PRIMARY KEY,

@@ -9,10 +9,10 @@ use super::joining::{Known, NewActor, joined, joining};
 use super::kill::stopping;
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, post};
 use crate::operations::company::COMPANY;
+use crate::store::actors::events::{ActorAdded, TrustChanged};
 use crate::store::actors::{self, Actor};
 use crate::types::actor::{ActorKind, KillScope, Trust};
 use crate::types::definition::AgentDefinition;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Fault, Refusal, Stop};
@@ -214,7 +214,7 @@ impl Change for Add {
         scope: Reach::Full,
         route: post("/actors").created(),
         about: &[&COMPANY, &TEAM],
-        events: &[EventKind::ActorAdded],
+        events: &[ActorAdded::KIND],
     };
     const SAYS: &'static str = "adds {id} as {role|kind}[ to {team}]";
     type Input = NewActor;
@@ -258,7 +258,7 @@ impl Change for SetTrust {
         scope: Reach::Full,
         route: post("/actors/{id}/trust"),
         about: ACTORS,
-        events: &[EventKind::TrustChanged],
+        events: &[TrustChanged::KIND],
     };
     const SAYS: &'static str = "sets the trust of {id} to {tier}";
     type Input = NewTrust;
@@ -277,7 +277,7 @@ impl Change for SetTrust {
             );
         }
         reason(&input.reason)?;
-        draft.record(Event::TrustChanged { id: input.id, from: actor.trust, to: input.tier, reason: input.reason })?;
+        draft.record(TrustChanged { id: input.id, from: actor.trust, to: input.tier, reason: input.reason })?;
         Ok(Actor { trust: input.tier, ..actor })
     }
 }

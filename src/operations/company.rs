@@ -11,14 +11,19 @@ use super::{Nothing, given};
 use crate::gate::{
     Change, Draft, Entry, Permit, Query, Reader, Resource, Route, Spec, Staged, Target, get, patch, put,
 };
+use crate::store::actors::events::{ActorAdded, ActorHired};
+use crate::store::blueprints::events::BlueprintInstalled;
 use crate::store::company::Company;
+use crate::store::company::events::CompanyUpdated;
+use crate::store::policies::events::PolicyApplied;
+use crate::store::tokens::events::TokenIssued;
 use crate::types::actor::{ActorKind, Role};
 use crate::types::decision::Recording;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::scope::{Reach, Scopes};
 use crate::types::time::DAY;
+use crate::types::visible::{NO_NAME, is_name};
 
 /// The company itself: what has no narrower thing to be about.
 pub static COMPANY: Resource = Resource {
@@ -113,7 +118,7 @@ impl Settings {
         };
         let language = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let time = |text: &str| text.len() == 5 && text.parse::<jiff::civil::Time>().is_ok();
-        check((1..=100).contains(&self.name.chars().count()), "name: must have 1 to 100 characters");
+        check(is_name(&self.name), NO_NAME);
         check(
             jiff::tz::TimeZone::get(&self.timezone).is_ok(),
             "timezone: must be an IANA time zone, such as Europe/Berlin",
@@ -186,9 +191,9 @@ impl Change for Replace {
         name: "company.replace",
         doc: "Replace all the company's settings.",
         scope: Reach::Full,
-        route: put("/company"),
+        route: put("/company").made_from("version"),
         about: &[&COMPANY],
-        events: &[EventKind::CompanyUpdated],
+        events: &[CompanyUpdated::KIND],
     };
     const SAYS: &'static str = "replaces the company's settings";
     type Input = NewSettings;
@@ -230,6 +235,13 @@ pub struct OtherSettings {
 }
 
 impl OtherSettings {
+    fn says_nothing(&self) -> bool {
+        let OtherSettings { name, timezone, locale, hours, retention_days, approvals, decisions, .. } = self;
+        let texts = [name, timezone, locale].iter().all(|text| text.is_none());
+        let others = hours.is_none() && retention_days.is_none() && approvals.is_none() && decisions.is_none();
+        texts && others && self.budget_cents_month.is_none() && !self.no_budget
+    }
+
     fn on(self, before: Settings) -> Settings {
         Settings {
             name: self.name.unwrap_or(before.name),
@@ -252,9 +264,9 @@ impl Change for Update {
         name: "company.update",
         doc: "Change some of the company's settings.",
         scope: Reach::Full,
-        route: patch("/company"),
+        route: patch("/company").made_from("version"),
         about: &[&COMPANY],
-        events: &[EventKind::CompanyUpdated],
+        events: &[CompanyUpdated::KIND],
     };
     const SAYS: &'static str = "changes the company's settings";
     type Input = OtherSettings;
@@ -265,6 +277,9 @@ impl Change for Update {
     }
 
     fn run(_: Permit<Self>, input: OtherSettings, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
+        if input.says_nothing() {
+            return Err(Refusal::invalid(vec!["say what is to be otherwise: a setting, or no_budget".into()]).into());
+        }
         if input.no_budget && input.budget_cents_month.is_some() {
             return Err(Refusal::field("no_budget", "name a budget or none, not both").into());
         }
@@ -289,7 +304,7 @@ fn changed(
         return Err(Refusal::conflict(format!("version: the settings are at version {current} by now")).into());
     }
     let version = current + 1;
-    draft.record(Event::CompanyUpdated { version, settings: serde_json::to_value(&settings)? })?;
+    draft.record(CompanyUpdated { version, settings: serde_json::to_value(&settings)? })?;
     Ok(CompanyAnswer { settings, version })
 }
 
@@ -322,12 +337,12 @@ impl Change for Init {
         route: Route::LOCAL.by_server().secret("token"),
         about: &[&COMPANY],
         events: &[
-            EventKind::ActorAdded,
-            EventKind::TokenIssued,
-            EventKind::ActorHired,
-            EventKind::CompanyUpdated,
-            EventKind::PolicyApplied,
-            EventKind::BlueprintInstalled,
+            ActorAdded::KIND,
+            TokenIssued::KIND,
+            ActorHired::KIND,
+            CompanyUpdated::KIND,
+            PolicyApplied::KIND,
+            BlueprintInstalled::KIND,
         ],
     };
     const SAYS: &'static str = "founds the company";

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
-use crate::types::event::{Event, EventKind};
+use crate::store::approvals::events::ArgumentsKept;
+use crate::store::context::events::ContextForgotten;
+use crate::store::event::EventKind;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -38,7 +40,7 @@ impl Change for Forget {
         scope: Reach::Full,
         route: post("/context/forget").stops(),
         about: &[&COMPANY],
-        events: &[EventKind::ContextForgotten],
+        events: &[ContextForgotten::KIND],
     };
     const SAYS: &'static str = "erases the content of the events {events}";
     type Input = Forgotten;
@@ -64,7 +66,7 @@ impl Change for Forget {
         }
         let forgotten = input.events.len() as u64;
         let approvals = approvals(&input.events, draft.read())?;
-        draft.record(Event::ContextForgotten { events: input.events, reason: input.reason, approvals })?;
+        draft.record(ContextForgotten { events: input.events, reason: input.reason, approvals })?;
         Ok(Count { forgotten })
     }
 }
@@ -73,7 +75,7 @@ impl Change for Forget {
 fn approvals(events: &[i64], read: &Reader<'_>) -> Result<Vec<Id>, Stop> {
     let mut approvals = Vec::new();
     for seq in events {
-        let kept = read.event(*seq)?.filter(|logged| logged.kind == EventKind::ArgumentsKept.name());
+        let kept = read.event(*seq)?.filter(|logged| logged.kind == ArgumentsKept::KIND.name);
         let id = kept.and_then(|logged| Some(logged.event?.get("id")?.as_str()?.to_owned()));
         approvals.extend(id.as_deref().map(Id::stored));
     }
@@ -82,7 +84,7 @@ fn approvals(events: &[i64], read: &Reader<'_>) -> Result<Vec<Id>, Stop> {
 
 fn problem(seq: i64, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let Some(logged) = read.event(seq)? else { return Ok(Some(format!("events: there is no event {seq}"))) };
-    let forgettable = EventKind::ALL.iter().any(|kind| kind.name() == logged.kind && kind.is_forgettable());
+    let forgettable = EventKind::named(&logged.kind).is_some_and(|kind| kind.content.erasable);
     Ok(match logged.event {
         None => Some(format!("events: the content of {seq} is erased already")),
         Some(_) if !forgettable => Some(format!("events: the state of the company rests on {seq} ({})", logged.kind)),

@@ -16,7 +16,7 @@ use crate::operations::audit::may_read_all;
 use crate::operations::change::uncounted;
 use crate::operations::company::COMPANY;
 use crate::operations::policy::{PolicyVersion, may_export};
-use crate::types::event::EventKind;
+use crate::store::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::page::PageQuery;
 use crate::types::refusal::{Fault, Refusal, Stop};
@@ -51,7 +51,7 @@ impl Which {
     fn filter(&self) -> Result<Filter, Refusal> {
         let kind = |name: &String| {
             let unknown = || Refusal::bad_request(format!("type: there is no event type `{name}`"));
-            EventKind::ALL.iter().copied().find(|kind| kind.name() == name).ok_or_else(unknown)
+            EventKind::named(name).map(|kind| kind.name).ok_or_else(unknown)
         };
         let refs = [&self.run, &self.thread, &self.task].into_iter().flatten().cloned().collect();
         Ok(Filter { kinds: self.r#type.iter().map(kind).collect::<Result<_, _>>()?, actor: self.actor.clone(), refs })
@@ -102,7 +102,7 @@ pub struct Events {
 
 /// An event as readers see it: without what the log alone needs.
 fn shown(mut logged: Logged) -> EventRecord {
-    let hidden = EventKind::ALL.iter().find(|kind| kind.name() == logged.kind).and_then(|kind| kind.hidden());
+    let hidden = EventKind::named(&logged.kind).and_then(|kind| kind.content.hidden);
     let event = match logged.event.take() {
         None => json!({ "type": logged.kind, "erased": true }),
         Some(mut event) => {
@@ -148,8 +148,8 @@ impl Sight<'_> {
 
 /// What the inbox tells of is about the caller, too: so an inbox can be kept up to date from the stream.
 fn tells(logged: &Logged, read: &Reader<'_>) -> Result<bool, Fault> {
-    let kind = EventKind::ALL.iter().find(|kind| kind.name() == logged.kind);
-    Ok(kind.is_some_and(|kind| kind.reaches_inboxes()) && read.inbox_tells(&logged.refs, logged.at)?)
+    let kind = EventKind::named(&logged.kind);
+    Ok(kind.is_some_and(|kind| kind.shows) && read.inbox_tells(&logged.refs, logged.at)?)
 }
 
 /// An event as the gate sees it for the caller of `read`.
@@ -224,7 +224,9 @@ impl Query for List {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
+    fn run(_: Permit<Self>, mut input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
+        // Whoever may not be seen did nothing, as nobody did.
+        input.actor = input.actor.map(|id| if read.hides(&id) { String::new() } else { id });
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
@@ -232,9 +234,7 @@ impl Query for List {
         for EventRecord { event, policies, .. } in &mut found.events {
             *policies = policies.take().filter(|_| exports);
             veil::of_event().apply(event, read);
-            if COUNTS.iter().any(|kind| event.get("type").is_some_and(|name| name == kind.name()))
-                && !may_read_all(read)
-            {
+            if counts(event) && !may_read_all(read) {
                 uncounted(event);
             }
         }
@@ -242,8 +242,11 @@ impl Query for List {
     }
 }
 
-/// Events that say how many decisions would come out otherwise.
-const COUNTS: [EventKind; 3] = [EventKind::EvalsRun, EventKind::CanaryMeasured, EventKind::CanaryAborted];
+/// Whether it says how many decisions would come out otherwise.
+fn counts(event: &Value) -> bool {
+    let name = event.get("type").and_then(Value::as_str).unwrap_or_default();
+    EventKind::named(name).is_some_and(|kind| kind.content.counts)
+}
 
 /// A way to read the log.
 type Each<'a> = &'a mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>;

@@ -11,10 +11,11 @@ use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::TEAM;
 use crate::operations::company::COMPANY;
 use crate::store::actors::Actor;
+use crate::store::actors::events::{ActorAdded, ActorHired};
+use crate::store::event::Event;
 use crate::types::actor::{ActorKind, Trust};
 use crate::types::caller::Who;
 use crate::types::definition::{AgentDefinition, Problems};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -50,7 +51,7 @@ impl Change for Hire {
         scope: Reach::Full,
         route: post("/actors/hire").created(),
         about: &[&COMPANY, &TEAM],
-        events: &[EventKind::ActorAdded, EventKind::ActorHired],
+        events: &[ActorAdded::KIND, ActorHired::KIND],
     };
     const SAYS: &'static str = "hires[ {definition.metadata.name} as] an agent by its definition";
     type Input = Hiring;
@@ -137,7 +138,7 @@ impl Hired {
     /// How it is recorded.
     pub fn events(&self) -> Result<[Event; 2], Stop> {
         let definition = serde_json::to_value(&self.definition)?;
-        Ok([joined(&self.actor), Event::ActorHired { id: self.actor.id.clone(), definition }])
+        Ok([joined(&self.actor).into(), ActorHired { id: self.actor.id.clone(), definition }.into()])
     }
 }
 

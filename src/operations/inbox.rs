@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, get, post};
 use crate::operations::actor::ACTOR;
+use crate::store::inbox::events::InboxItemRead;
 use crate::store::inbox::{self, Item};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -74,7 +74,7 @@ impl Change for Read {
         scope: Reach::Full,
         route: post("/inbox/{id}/read"),
         about: &[&ACTOR],
-        events: &[EventKind::InboxItemRead],
+        events: &[InboxItemRead::KIND],
     };
     const SAYS: &'static str = "marks {id} as read";
     type Input = OneItem;
@@ -89,7 +89,7 @@ impl Change for Read {
     fn run(permit: Permit<Self>, input: OneItem, draft: &mut Draft<'_>) -> Result<Item, Stop> {
         let item = draft.read().inbox_item(&input.id)?.ok_or_else(Refusal::not_found)?;
         if item.read_at.is_none() {
-            draft.record(Event::InboxItemRead { item: item.id.clone() })?;
+            draft.record(InboxItemRead { item: item.id.clone() })?;
         }
         Ok(Item { read_at: item.read_at.or(Some(permit.now())), ..item })
     }

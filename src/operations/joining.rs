@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::gate::{Reader, Target};
+use crate::store::actors::events::ActorAdded;
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::event::Event;
 use crate::types::id::ActorId;
+use crate::types::visible::{NO_NAME, is_name};
 
 /// The directory, and who joins it with the same operation.
 pub struct Known<'a> {
@@ -77,10 +78,7 @@ impl NewActor {
             !self.id.is_reserved(),
             "id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean something else",
         );
-        check(
-            self.name.as_ref().is_none_or(|name| (1..=100).contains(&name.chars().count())),
-            "name: must have 1 to 100 characters",
-        );
+        check(self.name.as_ref().is_none_or(|name| is_name(name)), NO_NAME);
         check(
             self.role.is_none_or(|role| role.is_for(self.kind)),
             "role: people have any role but those of agents, agents their own, teams none",
@@ -125,8 +123,8 @@ impl NewActor {
 }
 
 /// The event by which somebody joins.
-pub fn joined(actor: &Actor) -> Event {
-    Event::ActorAdded {
+pub fn joined(actor: &Actor) -> ActorAdded {
+    ActorAdded {
         id: actor.id.clone(),
         kind: actor.kind,
         name: actor.name.clone(),

@@ -14,8 +14,8 @@ use crate::gate::{
 use crate::operations::company::COMPANY;
 use crate::store::actors::Status;
 use crate::store::kills;
+use crate::store::kills::events::KillSwitch;
 use crate::types::actor::KillScope;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -91,7 +91,7 @@ impl Change for Kill {
         scope: Reach::Full,
         route: post("/kill").stops(),
         about: &[&KILL_SWITCH],
-        events: &[EventKind::KillSwitch],
+        events: &[KillSwitch::KIND],
     };
     const SAYS: &'static str = "{off?releases|engages} the kill switch {scope}";
     type Input = Switch;
@@ -111,7 +111,7 @@ impl Change for Kill {
         if !input.off {
             keeps_an_admin(&input.scope, draft.read())?;
         }
-        draft.record(Event::KillSwitch { scope: input.scope.clone(), engaged: !input.off, reason: input.reason })?;
+        draft.record(KillSwitch { scope: input.scope.clone(), engaged: !input.off, reason: input.reason })?;
         Ok(Switched { scope: input.scope, engaged: !input.off, by: permit.actor(), at: permit.now() })
     }
 }

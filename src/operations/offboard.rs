@@ -8,9 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::standing::stays_governed;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::{ACTOR, TEAM};
+use crate::store::actors::events::{ActorOffboarded, LeadChanged, OwnerChanged};
 use crate::store::actors::{Actor, Status};
+use crate::store::approvals::events::ApprovalCancelled;
+use crate::store::delegations::events::DelegationRevoked;
+use crate::store::event::Event;
+use crate::store::kills::events::KillSwitch;
+use crate::store::tokens::events::TokenRevoked;
+use crate::store::webhooks::events::{WebhookDisabled, WebhookHandedOn};
 use crate::types::actor::{ActorKind, KillScope};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -60,15 +66,15 @@ impl Change for Offboard {
         route: post("/actors/{id}/offboard").stops(),
         about: &[&ACTOR, &TEAM],
         events: &[
-            EventKind::ActorOffboarded,
-            EventKind::TokenRevoked,
-            EventKind::ApprovalCancelled,
-            EventKind::DelegationRevoked,
-            EventKind::OwnerChanged,
-            EventKind::LeadChanged,
-            EventKind::KillSwitch,
-            EventKind::WebhookHandedOn,
-            EventKind::WebhookDisabled,
+            ActorOffboarded::KIND,
+            TokenRevoked::KIND,
+            ApprovalCancelled::KIND,
+            DelegationRevoked::KIND,
+            OwnerChanged::KIND,
+            LeadChanged::KIND,
+            KillSwitch::KIND,
+            WebhookHandedOn::KIND,
+            WebhookDisabled::KIND,
         ],
     };
     const SAYS: &'static str = "offboards {id}[ and hands on to {successor}]";
@@ -91,19 +97,19 @@ impl Change for Offboard {
         let tokens = read.live_tokens_of(&actor.id)?;
         let requests = read.open_requests_of(&actor.id)?;
         for id in &tokens {
-            draft.record(Event::TokenRevoked { id: Id::stored(id), holder: actor.id.clone() })?;
+            draft.record(TokenRevoked { id: Id::stored(id), holder: actor.id.clone() })?;
         }
         for id in &requests {
-            draft.record(Event::ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;
+            draft.record(ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;
         }
         let delegations_revoked = super::delegation::end_all_of(&actor.id, draft)?;
         let teams = hand_on_teams(&actor, successor.as_ref(), draft)?;
         let (handed, stopped) = hand_on_agents(&actor, successor.as_ref(), draft)?;
         let webhooks = super::webhook::hand_on(&actor.id, successor.as_ref(), draft)?;
         let reason = input.reason;
-        draft.record(Event::ActorOffboarded { id: actor.id.clone(), reason, successor: successor.clone() })?;
+        draft.record(ActorOffboarded { id: actor.id.clone(), reason, successor: successor.clone() })?;
         if actor.lead.is_some() {
-            draft.record(Event::LeadChanged { id: actor.id, lead: None })?;
+            draft.record(LeadChanged { id: actor.id, lead: None })?;
         }
         Ok(Left {
             tokens_revoked: tokens.len() as u64,
@@ -153,7 +159,7 @@ fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft
     let led = |actor: &&Actor| actor.lead.as_ref() == Some(&leaving.id);
     let teams = sorted(draft.read().cards().map(|card| &card.actor).filter(led));
     for id in &teams {
-        draft.record(Event::LeadChanged { id: id.clone(), lead: successor.cloned() })?;
+        draft.record(LeadChanged { id: id.clone(), lead: successor.cloned() })?;
     }
     Ok(teams)
 }
@@ -167,14 +173,16 @@ fn hand_on_agents(
     let owned = |actor: &&Actor| actor.owner.as_ref() == Some(&leaving.id) && actor.status == Status::Active;
     let agents = sorted(draft.read().cards().map(|card| &card.actor).filter(owned));
     for id in &agents {
-        draft.record(match successor {
-            Some(owner) => Event::OwnerChanged { id: id.clone(), owner: owner.clone() },
-            None => Event::KillSwitch {
+        let event: Event = match successor {
+            Some(owner) => OwnerChanged { id: id.clone(), owner: owner.clone() }.into(),
+            None => KillSwitch {
                 scope: KillScope::Actor(id.clone()),
                 engaged: true,
                 reason: format!("{} left, and nobody answers for it", leaving.id),
-            },
-        })?;
+            }
+            .into(),
+        };
+        draft.record(event)?;
     }
     Ok(if successor.is_some() { (agents, Vec::new()) } else { (Vec::new(), agents) })
 }

@@ -7,12 +7,14 @@ use super::given;
 use super::joining::Known;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
 use crate::operations::actor::{ACTOR, TEAM};
+use crate::store::actors::events::{ActorRenamed, LeadChanged, RoleChanged, TeamChanged};
 use crate::store::actors::{Actor, Status};
+use crate::store::event::Event;
 use crate::types::actor::{ActorKind, Role};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::visible::{NO_NAME, is_name};
 
 pub const ALL: &[Entry] = &[Entry::change::<Update>()];
 
@@ -54,7 +56,7 @@ impl Change for Update {
         scope: Reach::Full,
         route: patch("/actors/{id}"),
         about: &[&ACTOR, &TEAM],
-        events: &[EventKind::RoleChanged, EventKind::TeamChanged, EventKind::ActorRenamed, EventKind::LeadChanged],
+        events: &[RoleChanged::KIND, TeamChanged::KIND, ActorRenamed::KIND, LeadChanged::KIND],
     };
     const SAYS: &'static str =
         "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}";
@@ -92,7 +94,6 @@ impl NewStanding {
         let changes = self.role.is_some() || self.team.is_some() || self.no_team || self.name.is_some() || leads;
         let above = self.team.as_ref().and_then(|team| read.card(team).map(|card| (team, card.teams())));
         let is_loop = above.is_some_and(|(team, above)| *team == before.id || above.contains(&before.id));
-        let length = self.name.as_ref().map(|name| name.chars().count());
         let rules = [
             (changes, "say what is to be otherwise: role, team, name or lead"),
             (
@@ -102,7 +103,7 @@ impl NewStanding {
             (is(&self.team, ActorKind::Team), "team: there is no such team"),
             (!is_loop, "team: a team is not below itself"),
             (self.team.is_none() || !self.no_team, "no_team: name a team or none, not both"),
-            (length.is_none_or(|length| (1..=100).contains(&length)), "name: must have 1 to 100 characters"),
+            (self.name.as_ref().is_none_or(|name| is_name(name)), NO_NAME),
             (is(&self.lead, ActorKind::Person), "lead: there is no such person"),
             (!leads || is_team, "lead: only a team has a lead"),
             (self.lead.is_none() || !self.no_lead, "no_lead: name a lead or none, not both"),
@@ -129,14 +130,17 @@ impl NewStanding {
 /// What became otherwise; nothing where all is as before.
 fn events(before: &Actor, after: &Actor) -> Vec<Event> {
     let id = || after.id.clone();
-    let role = (before.role != after.role).then(|| Event::RoleChanged { id: id(), from: before.role, to: after.role });
+    let role = (before.role != after.role).then(|| RoleChanged { id: id(), from: before.role, to: after.role });
     let team = (before.team != after.team).then(|| {
         let (from, to) = (before.team.clone(), after.team.clone());
-        Event::TeamChanged { id: id(), from, to }
+        TeamChanged { id: id(), from, to }
     });
-    let name = (before.name != after.name).then(|| Event::ActorRenamed { id: id(), name: after.name.clone() });
-    let lead = (before.lead != after.lead).then(|| Event::LeadChanged { id: id(), lead: after.lead.clone() });
-    [role, team, name, lead].into_iter().flatten().collect()
+    let name = (before.name != after.name).then(|| ActorRenamed { id: id(), name: after.name.clone() });
+    let lead = (before.lead != after.lead).then(|| LeadChanged { id: id(), lead: after.lead.clone() });
+    [role.map(Event::from), team.map(Event::from), name.map(Event::from), lead.map(Event::from)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// With an actor as it is to be, somebody must be left who can release kill switches, and enough who can approve.

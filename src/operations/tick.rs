@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
+use crate::store::approvals::events::{ApprovalEscalated, ApprovalExpired, ApprovalReminded};
+use crate::store::changes::events::{CanaryAborted, CanaryMeasured};
 use crate::store::delegations::Delegation;
-use crate::types::event::{Event, EventKind};
+use crate::store::delegations::events::DelegationExpired;
+use crate::store::tokens::events::TokenExpired;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -49,13 +52,13 @@ impl Change for Tick {
         route: post("/tick").by_server(),
         about: &[&COMPANY],
         events: &[
-            EventKind::TokenExpired,
-            EventKind::ApprovalExpired,
-            EventKind::DelegationExpired,
-            EventKind::ApprovalReminded,
-            EventKind::ApprovalEscalated,
-            EventKind::CanaryMeasured,
-            EventKind::CanaryAborted,
+            TokenExpired::KIND,
+            ApprovalExpired::KIND,
+            DelegationExpired::KIND,
+            ApprovalReminded::KIND,
+            ApprovalEscalated::KIND,
+            CanaryMeasured::KIND,
+            CanaryAborted::KIND,
         ],
     };
     const SAYS: &'static str = "advances the clock[ to {now}]";
@@ -78,24 +81,21 @@ impl Change for Tick {
         let more = [tokens.len(), approvals.len(), delegations.len(), notices.len()].contains(&MOST);
         let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
         for token in tokens {
-            draft.record(Event::TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
+            draft.record(TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
             expired.push(token.id);
         }
         for id in approvals {
-            draft.record(Event::ApprovalExpired { id: Id::stored(&id) })?;
+            draft.record(ApprovalExpired { id: Id::stored(&id) })?;
             expired.push(id);
         }
         for Delegation { terms, .. } in delegations {
             let id = Id::stored(&terms.id);
-            draft.record(Event::DelegationExpired { id, from: terms.from, to: terms.to })?;
+            draft.record(DelegationExpired { id, from: terms.from, to: terms.to })?;
             expired.push(terms.id);
         }
         for event in notices {
-            match &event {
-                Event::ApprovalEscalated { id, .. } => escalated.push(id.to_string()),
-                Event::ApprovalReminded { id, .. } => reminded.push(id.to_string()),
-                _ => {}
-            }
+            escalated.extend(event.get::<ApprovalEscalated>().map(|event| event.id.to_string()));
+            reminded.extend(event.get::<ApprovalReminded>().map(|event| event.id.to_string()));
             draft.record(event)?;
         }
         if let Some(event) = super::change::measured(draft.read()) {

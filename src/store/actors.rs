@@ -1,12 +1,13 @@
 //! People, agents and teams.
 
+pub mod events;
+
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Position, json, parsed, parsed_or_null, to_json};
+use super::{Position, json, parsed, parsed_or_null};
 use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::time::Time;
 
@@ -92,42 +93,9 @@ pub fn position(actor: &Actor) -> Position {
     Position { at: actor.created_at.0, id: actor.id.to_string() }
 }
 
-pub(super) fn added(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
-    if let Event::ActorAdded { id, kind, name, role, team, lead, owner, skills, trust } = event {
-        let text = |id: &Option<ActorId>| id.as_ref().map(ActorId::to_string);
-        conn.prepare_cached(&format!("INSERT INTO actor ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?)"))?
-            .execute(params![
-                id.as_str(),
-                kind.name(),
-                name,
-                role.name(),
-                text(team),
-                text(lead),
-                text(owner),
-                to_json(skills)?,
-                trust.name(),
-                at.0
-            ])?;
-    }
-    Ok(())
-}
-
 /// What a hired agent was hired by.
 pub fn definition(conn: &Connection, id: &ActorId) -> rusqlite::Result<Option<serde_json::Value>> {
     conn.prepare_cached("SELECT definition FROM agent_definition WHERE actor = ?")?
         .query_row([id.as_str()], |row| json(row, 0))
         .optional()
-}
-
-pub(super) fn hired(conn: &Connection, id: &ActorId, definition: &serde_json::Value) -> rusqlite::Result<()> {
-    conn.prepare_cached("INSERT OR REPLACE INTO agent_definition (actor, definition) VALUES (?, ?)")?
-        .execute(params![id.as_str(), to_json(definition)?])?;
-    Ok(())
-}
-
-/// Sets one column of an actor.
-pub(super) fn set(conn: &Connection, id: &ActorId, column: &'static str, value: Option<&str>) -> rusqlite::Result<()> {
-    conn.prepare_cached(&format!("UPDATE actor SET {column} = ? WHERE id = ?"))?
-        .execute(params![value, id.as_str()])?;
-    Ok(())
 }

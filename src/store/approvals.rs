@@ -1,15 +1,16 @@
 //! Operations that wait for people, and what people decided.
 
+pub mod events;
+
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use serde_json::{Map, Value};
 
-use super::{Position, json, json_or_null, parsed, parsed_or_null, to_json};
+use super::{Position, json, json_or_null, parsed, parsed_or_null};
 use crate::types::approval::{ApprovalStatus, Notice, Verdict};
 use crate::types::caller::{Caller, Channel, Who};
-use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
 
@@ -222,98 +223,4 @@ pub fn notices(conn: &Connection, id: &str) -> rusqlite::Result<BTreeSet<(String
     conn.prepare_cached("SELECT kind, notice FROM approval_notice WHERE approval = ?")?
         .query_map([id], |row| Ok((row.get(0)?, parsed(row, 1)?)))?
         .collect()
-}
-
-pub(super) fn noticed(conn: &Connection, at: Time, id: &str, kind: &str, notice: Notice) -> rusqlite::Result<()> {
-    conn.prepare_cached("INSERT INTO approval_notice (approval, kind, notice, at) VALUES (?, ?, ?, ?)")?
-        .execute(params![id, kind, notice.name(), at.0])?;
-    Ok(())
-}
-
-pub(super) fn requested(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
-    if let Event::ApprovalRequested {
-        id,
-        operation,
-        target,
-        input,
-        resource,
-        kinds,
-        digest,
-        reason,
-        channel,
-        expires_at,
-        under,
-        on_behalf_of,
-        issuer,
-        summary,
-        ..
-    } = event
-    {
-        conn.prepare_cached(&format!(
-            "INSERT INTO approval ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?, ?, ?, '{{}}', NULL)"
-        ))?
-        .execute(params![
-            id.as_str(),
-            by.as_str(),
-            operation,
-            target,
-            to_json(input)?,
-            to_json(resource)?,
-            channel.name(),
-            to_json(kinds)?,
-            digest,
-            reason,
-            at.0,
-            expires_at.0,
-            under.as_ref().map(|under| under.as_str()),
-            to_json(on_behalf_of)?,
-            issuer.as_ref().map(ActorId::as_str),
-            summary
-        ])?;
-    }
-    Ok(())
-}
-
-/// What was asked for is no longer what would happen.
-pub(super) fn stale(conn: &Connection, at: Time, id: &str, why: &str) -> rusqlite::Result<()> {
-    became(conn, at, id, ApprovalStatus::Stale)?;
-    conn.prepare_cached("UPDATE approval SET stale = ? WHERE id = ?")?.execute([why, id])?;
-    Ok(())
-}
-
-pub(super) fn kept(conn: &Connection, id: &str, arguments: &Map<String, Value>) -> rusqlite::Result<()> {
-    let erasable = to_json(arguments)?;
-    conn.prepare_cached("UPDATE approval SET erasable = ? WHERE id = ?")?.execute(params![erasable, id])?;
-    Ok(())
-}
-
-pub(super) fn forgotten(conn: &Connection, id: &str) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE approval SET erasable = NULL WHERE id = ?")?.execute([id])?;
-    Ok(())
-}
-
-pub(super) fn decided(conn: &Connection, id: &str, decided: &Decided, to: ApprovalStatus) -> rusqlite::Result<()> {
-    conn.prepare_cached(
-        "INSERT INTO approval_decision (approval, by, kind, verdict, note, at) VALUES (?, ?, ?, ?, ?, ?)",
-    )?
-    .execute(params![
-        id,
-        decided.by.as_str(),
-        decided.kind,
-        decided.verdict.name(),
-        decided.note,
-        decided.at.0
-    ])?;
-    if to == ApprovalStatus::Pending { Ok(()) } else { became(conn, decided.at, id, to) }
-}
-
-/// Moves an approval on. `approved` is no end.
-pub(super) fn became(conn: &Connection, at: Time, id: &str, to: ApprovalStatus) -> rusqlite::Result<()> {
-    let ended = (to != ApprovalStatus::Approved).then_some(at.0);
-    conn.prepare_cached("UPDATE approval SET status = ?, ended_at = ? WHERE id = ?")?.execute(params![
-        to.name(),
-        ended,
-        id
-    ])?;
-    Ok(())
 }

@@ -1,12 +1,13 @@
 //! Changes on their way, and what became of them.
 
+pub mod events;
+
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, json_or_null, parsed, parsed_or_null, to_json};
+use super::{Position, json, json_or_null, parsed, parsed_or_null};
 use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
-use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::impact::{TrialTerms, Trialled};
 use crate::types::time::Time;
@@ -167,122 +168,4 @@ pub fn declared(conn: &Connection) -> rusqlite::Result<Option<Change>> {
          ORDER BY created_at DESC, version IS NULL DESC, version DESC, id DESC LIMIT 1"
     );
     conn.prepare_cached(&sql)?.query_row([], read).optional()
-}
-
-pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
-    match event {
-        Event::ChangeProposed {
-            id,
-            target,
-            base_version,
-            hash,
-            reason,
-            commit,
-            rolls_back,
-            files,
-            on_behalf_of,
-            issuer,
-            told: _,
-        } => {
-            let sql = format!(
-                "INSERT INTO change ({COLUMNS}, files) \
-                 VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?, ?)"
-            );
-            conn.prepare_cached(&sql)?.execute(params![
-                id.as_str(),
-                target.name(),
-                base_version,
-                hash,
-                reason,
-                commit,
-                rolls_back,
-                by.as_str(),
-                at.0,
-                at.0,
-                to_json(on_behalf_of)?,
-                issuer.as_ref().map(ActorId::as_str),
-                to_json(files)?
-            ])?;
-            Ok(())
-        }
-        Event::ChangeReviewed { id, verdict, note, .. } => {
-            conn.prepare_cached("INSERT INTO change_review (change, by, verdict, note, at) VALUES (?, ?, ?, ?, ?)")?
-                .execute(params![id.as_str(), by.as_str(), verdict.name(), note, at.0])?;
-            reviewed(conn, at, id.as_str())
-        }
-        Event::EvalsRun { id, cases, .. } => {
-            conn.prepare_cached("UPDATE change SET evals = ?, updated_at = ? WHERE id = ?")?.execute(params![
-                to_json(cases)?,
-                at.0,
-                id.as_str()
-            ])?;
-            Ok(())
-        }
-        Event::CanaryStarted { id, terms, .. } => {
-            conn.prepare_cached("UPDATE change SET terms = ?, trialled = ? WHERE id = ?")?.execute(params![
-                to_json(terms)?,
-                to_json(&Trialled::default())?,
-                id.as_str()
-            ])?;
-            became(conn, at, id.as_str(), ChangeState::Canary)
-        }
-        Event::CanaryMeasured { id, trialled, .. } => measured(conn, id.as_str(), trialled),
-        Event::CanaryAborted { id, trialled, .. } => {
-            measured(conn, id.as_str(), trialled)?;
-            // They said yes before this was known.
-            conn.prepare_cached("DELETE FROM change_review WHERE change = ?")?.execute([id.as_str()])?;
-            became(conn, at, id.as_str(), ChangeState::InReview)
-        }
-        Event::ChangePromoted { id, version, .. } => promoted(conn, at, id.as_str(), *version),
-        Event::ChangeRejected { id, withdrawn, .. } => {
-            let state = if *withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
-            became(conn, at, id.as_str(), state)
-        }
-        _ => Ok(()),
-    }
-}
-
-fn measured(conn: &Connection, id: &str, trialled: &Trialled) -> rusqlite::Result<()> {
-    let sql = "UPDATE change SET trialled = ? WHERE id = ?";
-    conn.prepare_cached(sql)?.execute(params![to_json(trialled)?, id])?;
-    Ok(())
-}
-
-/// A change under trial stays there; before, its state follows what the reviewers say.
-fn reviewed(conn: &Connection, at: Time, id: &str) -> rusqlite::Result<()> {
-    let Some(change) = get(conn, id)?.filter(|change| change.state != ChangeState::Canary) else { return Ok(()) };
-    let state = if change.is_reviewed() { ChangeState::Approved } else { ChangeState::InReview };
-    became(conn, at, id, state)
-}
-
-fn promoted(conn: &Connection, at: Time, id: &str, version: i64) -> rusqlite::Result<()> {
-    became(conn, at, id, ChangeState::Promoted)?;
-    conn.prepare_cached("UPDATE change SET version = ? WHERE id = ?")?.execute(params![version, id])?;
-    let target: ChangeTarget =
-        conn.prepare_cached("SELECT target FROM change WHERE id = ?")?.query_row([id], |row| parsed(row, 0))?;
-    // What was based on the version before can no longer come into force.
-    conn.prepare_cached(
-        "UPDATE change SET state = 'superseded', updated_at = ?1 \
-         WHERE target = ?2 AND id != ?3 AND base_version < ?4 AND state IN ('proposed', 'in_review', 'approved', 'canary')",
-    )?
-    .execute(params![at.0, target.name(), id, version])?;
-    let back: Option<i64> =
-        conn.prepare_cached("SELECT rolls_back FROM change WHERE id = ?")?.query_row([id], |row| row.get(0))?;
-    if let Some(back) = back {
-        conn.prepare_cached(
-            "UPDATE change SET state = 'rolled_back', updated_at = ?1 \
-             WHERE target = ?2 AND state = 'promoted' AND version > ?3 AND id != ?4",
-        )?
-        .execute(params![at.0, target.name(), back, id])?;
-    }
-    Ok(())
-}
-
-fn became(conn: &Connection, at: Time, id: &str, state: ChangeState) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE change SET state = ?, updated_at = ? WHERE id = ?")?.execute(params![
-        state.name(),
-        at.0,
-        id
-    ])?;
-    Ok(())
 }

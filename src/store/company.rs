@@ -1,8 +1,9 @@
 //! The company: its name and settings, and what was made with the state file.
 
+pub mod events;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::to_json;
 use crate::types::decision::Recording;
 use crate::types::time::Time;
 
@@ -53,21 +54,4 @@ pub fn recording(conn: &Connection) -> rusqlite::Result<Recording> {
         Ok(row.get::<_, Option<String>>(0)?.and_then(|name| Recording::named(&name)))
     });
     Ok(set.optional()?.flatten().unwrap_or_default())
-}
-
-pub(super) fn created(conn: &Connection, at: Time, name: &str) -> rusqlite::Result<()> {
-    conn.execute(
-        "INSERT INTO company (id, name, version, settings, created_at) VALUES (1, ?, 1, '{}', ?)",
-        params![name, at.0],
-    )?;
-    Ok(())
-}
-
-pub(super) fn updated(conn: &Connection, version: i64, settings: &serde_json::Value) -> rusqlite::Result<()> {
-    let name = settings.get("name").and_then(serde_json::Value::as_str);
-    conn.execute(
-        "UPDATE company SET version = ?, settings = ?, name = coalesce(?, name)",
-        params![version, to_json(settings)?, name],
-    )?;
-    Ok(())
 }

@@ -1,19 +1,17 @@
 //! Delegations and their budgets. What is set aside from a budget is either the taker's own reservation or the budget of a
 //! delegation that was handed on; an ended delegation gives back what it does not need any more.
 
+pub mod events;
+
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, parsed, to_json};
-use crate::types::delegation::{DelegationStatus, Terms};
-use crate::types::event::Event;
+use super::{Position, json, parsed};
+use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
 use crate::types::operations::Operations;
 use crate::types::time::Time;
-
-/// Sums stop growing here, in cents: what every number of JSON holds exactly.
-const MOST_EVER: i64 = 1 << 53;
 
 /// A delegation with its budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,124 +147,4 @@ pub fn reservation(conn: &Connection, id: &str) -> rusqlite::Result<Option<Reser
 pub fn count_open(conn: &Connection, id: &str) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT count(*) FROM delegation_reservation WHERE delegation = ? AND settled_cents IS NULL")?
         .query_row([id], |row| row.get(0))
-}
-
-/// Folds an event about delegations; gives the ids of those that stand otherwise now.
-pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<Vec<String>> {
-    match event {
-        Event::DelegationGranted { id, parent, budget_cents, .. } => {
-            granted(conn, at, event)?;
-            if let (Some(parent), Some(budget)) = (parent, budget_cents) {
-                moved(conn, parent.as_str(), 0, *budget)?;
-            }
-            Ok(vec![id.to_string()])
-        }
-        Event::DelegationRevoked { id, .. } => ended(conn, at, id.as_str(), DelegationStatus::Revoked),
-        Event::DelegationExpired { id, .. } => ended(conn, at, id.as_str(), DelegationStatus::Expired),
-        Event::BudgetReserved { id, delegation, cents, .. } => {
-            conn.prepare_cached("INSERT INTO delegation_reservation (id, delegation, cents) VALUES (?, ?, ?)")?
-                .execute(params![id.as_str(), delegation.as_str(), cents])?;
-            moved(conn, delegation.as_str(), 0, *cents)?;
-            Ok(Vec::new())
-        }
-        Event::BudgetSettled { id, delegation, cents, .. } => {
-            let Some(reserved) = reservation(conn, id.as_str())? else { return Ok(Vec::new()) };
-            conn.prepare_cached("UPDATE delegation_reservation SET settled_cents = ? WHERE id = ?")?
-                .execute(params![cents, id.as_str()])?;
-            settled(conn, delegation.as_str(), reserved.cents, *cents)
-        }
-        _ => Ok(Vec::new()),
-    }
-}
-
-fn granted(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
-    let Event::DelegationGranted {
-        id,
-        from,
-        to,
-        scope,
-        authority,
-        tools,
-        budget_cents,
-        expires_at,
-        parent,
-        depth,
-        chain,
-    } = event
-    else {
-        return Ok(());
-    };
-    conn.prepare_cached(&format!(
-        "INSERT INTO delegation ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?, 0, 0, ?, NULL)"
-    ))?
-    .execute(params![
-        id.as_str(),
-        from.as_str(),
-        to.as_str(),
-        to_json(scope)?,
-        authority.name(),
-        to_json(tools)?,
-        expires_at.0,
-        parent.as_ref().map(|parent| parent.as_str()),
-        depth,
-        to_json(chain)?,
-        budget_cents,
-        at.0
-    ])?;
-    Ok(())
-}
-
-/// Ends a delegation. What was spent was spent of the budget above; what nobody holds any more is free again there.
-fn ended(conn: &Connection, at: Time, id: &str, to: DelegationStatus) -> rusqlite::Result<Vec<String>> {
-    let Some(delegation) = get(conn, id)?.filter(|delegation| delegation.ended_at.is_none()) else {
-        return Ok(Vec::new());
-    };
-    conn.prepare_cached("UPDATE delegation SET status = ?, ended_at = ? WHERE id = ?")?.execute(params![
-        to.name(),
-        at.0,
-        id
-    ])?;
-    let mut touched = vec![id.to_owned()];
-    if let (Some(parent), Some(budget)) = (&delegation.terms.parent, delegation.budget_cents) {
-        // Beyond its budget it was counted above when it was spent.
-        touched.extend(spent(conn, parent, delegation.spent_cents.min(budget), -delegation.unused())?);
-    }
-    Ok(touched)
-}
-
-/// What was set aside comes to `cents`. What is spent beyond a budget, or after its end, is spent of the budget above.
-fn settled(conn: &Connection, id: &str, reserved: i64, cents: i64) -> rusqlite::Result<Vec<String>> {
-    let Some(before) = get(conn, id)? else { return Ok(Vec::new()) };
-    let mut touched = spent(conn, id, cents, -reserved)?;
-    let (Some(parent), Some(budget)) = (&before.terms.parent, before.budget_cents) else { return Ok(touched) };
-    if before.ended_at.is_some() {
-        touched.extend(settled(conn, parent, reserved, cents)?);
-    } else {
-        let over = |spent: i64| (spent - budget).max(0);
-        let more = over(before.spent_cents.saturating_add(cents)) - over(before.spent_cents);
-        if more > 0 {
-            touched.extend(settled(conn, parent, 0, more)?);
-        }
-    }
-    Ok(touched)
-}
-
-/// Spends of a budget; a live delegation whose budget is spent is exhausted.
-fn spent(conn: &Connection, id: &str, cents: i64, reserved: i64) -> rusqlite::Result<Vec<String>> {
-    moved(conn, id, cents, reserved)?;
-    conn.prepare_cached(
-        "UPDATE delegation SET status = 'exhausted' \
-         WHERE id = ? AND status = 'active' AND spent_cents > 0 AND spent_cents >= budget_cents",
-    )?
-    .execute([id])?;
-    Ok(vec![id.to_owned()])
-}
-
-fn moved(conn: &Connection, id: &str, spent: i64, reserved: i64) -> rusqlite::Result<()> {
-    conn.prepare_cached(
-        "UPDATE delegation SET spent_cents = min(?1, spent_cents + ?2), \
-         reserved_cents = min(?1, max(0, reserved_cents + ?3)) WHERE id = ?4",
-    )?
-    .execute(params![MOST_EVER, spent, reserved, id])?;
-    Ok(())
 }

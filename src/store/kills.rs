@@ -1,6 +1,8 @@
 //! Engaged kill switches.
 
-use rusqlite::{Connection, params};
+pub mod events;
+
+use rusqlite::Connection;
 
 use super::parsed;
 use crate::types::actor::KillScope;
@@ -21,17 +23,4 @@ pub fn all(conn: &Connection) -> rusqlite::Result<Vec<Kill>> {
             Ok(Kill { scope: parsed(row, 0)?, reason: row.get(1)?, by: row.get(2)?, at: Time(row.get(3)?) })
         })?
         .collect()
-}
-
-pub(super) fn switched(conn: &Connection, kill: &Kill, engaged: bool) -> rusqlite::Result<()> {
-    let scope = kill.scope.to_string();
-    if engaged {
-        conn.execute(
-            "INSERT OR REPLACE INTO kill (scope, reason, by, at) VALUES (?, ?, ?, ?)",
-            params![scope, kill.reason, kill.by, kill.at.0],
-        )?;
-    } else {
-        conn.execute("DELETE FROM kill WHERE scope = ?", [scope])?;
-    }
-    Ok(())
 }

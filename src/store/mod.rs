@@ -4,20 +4,43 @@
 pub mod actors;
 pub mod approvals;
 pub mod backup;
+pub mod blueprints;
+pub mod break_glass;
 pub mod changes;
 pub mod company;
+pub mod context;
+pub mod decisions;
 pub mod delegations;
-pub mod fold;
-pub mod glass;
+pub mod event;
 pub mod idem;
 pub mod inbox;
 pub mod kills;
+pub mod memory;
 pub mod open;
 pub mod outbox;
 pub mod policies;
 pub mod shape;
 pub mod tokens;
 pub mod webhooks;
+
+/// The events of every noun. What follows from each stands with its declaration.
+pub const EVENTS: &[&[event::EventKind]] = &[
+    company::events::ALL,
+    policies::events::ALL,
+    changes::events::ALL,
+    actors::events::ALL,
+    blueprints::events::ALL,
+    tokens::events::ALL,
+    kills::events::ALL,
+    decisions::events::ALL,
+    approvals::events::ALL,
+    break_glass::events::ALL,
+    delegations::events::ALL,
+    webhooks::events::ALL,
+    outbox::events::ALL,
+    inbox::events::ALL,
+    context::events::ALL,
+];
 
 /// The tables' migrations, oldest first.
 pub const SCHEMA: &str = include_str!("schema/001.sql");

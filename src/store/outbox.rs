@@ -1,12 +1,26 @@
 //! What is to be done outside, as the log intends it: kept from the transaction that wants it until its outcome is
 //! recorded. Only deliveries to webhooks so far.
 
+pub mod events;
+
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, parsed, parsed_or_null, webhooks};
-use crate::types::event::Event;
+use serde_json::Value;
+
+use super::{Position, parsed, parsed_or_null};
+use crate::types::target::Target;
 use crate::types::time::Time;
 use crate::types::webhook::{IntentState, Outcome};
+
+/// One thing that can be told outside.
+pub struct News {
+    pub topic: &'static str,
+    /// The one subscription that it is for; all of its topic if none.
+    pub only: Option<String>,
+    /// What its owner must be allowed to read, and by which operation.
+    pub about: Option<(&'static str, Target)>,
+    pub data: Value,
+}
 
 /// How many ended ones are kept for each recipient; the log has them all.
 pub const KEPT: i64 = 1_000;
@@ -85,64 +99,4 @@ pub fn after(conn: &Connection, recipient: &str, from: &Position, limit: usize) 
 
 pub fn position(intent: &Intent) -> Position {
     Position { at: intent.created_at.0, id: intent.id.clone() }
-}
-
-/// Folds an event; whether a recipient stands otherwise now.
-pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<bool> {
-    match event {
-        Event::DeliveryIntended { id, webhook, topic, body, .. } => {
-            conn.prepare_cached(
-                "INSERT INTO outbox (id, kind, recipient, topic, body, state, attempts, due_at, created_at) \
-                 VALUES (?, 'webhook', ?, ?, ?, 'pending', 0, ?, ?)",
-            )?
-            .execute(params![id.as_str(), webhook.as_str(), topic, body, at.0, at.0])?;
-            forget_old(conn, webhook.as_str())?;
-            Ok(false)
-        }
-        Event::DeliveryAttempted { id, webhook, attempt, outcome, http_status, error, next_at, .. } => {
-            // One that was cancelled under way stays so, unless it has arrived.
-            conn.prepare_cached(
-                "UPDATE outbox SET attempts = ?2, last_at = ?3, last_outcome = ?4, http_status = ?5, error = ?6, \
-                 state = iif(state = 'cancelled' AND ?4 <> 'delivered', state, ?7), \
-                 due_at = iif(state = 'cancelled', NULL, ?8), ended_at = iif(?7 = 'pending', ended_at, ?3) WHERE id = ?1",
-            )?
-            .execute(params![
-                id.as_str(),
-                attempt,
-                at.0,
-                outcome.name(),
-                http_status,
-                error,
-                outcome.state().name(),
-                next_at.map(|at| at.0)
-            ])?;
-            webhooks::attempted(conn, at, webhook, *outcome)
-        }
-        Event::DeliveryRequeued { id, .. } => {
-            conn.prepare_cached(
-                "UPDATE outbox SET state = 'pending', attempts = 0, due_at = ?2, ended_at = NULL WHERE id = ?1",
-            )?
-            .execute(params![id.as_str(), at.0])?;
-            Ok(false)
-        }
-        _ => Ok(false),
-    }
-}
-
-/// Nothing more is sent to a recipient.
-pub(super) fn cancel(conn: &Connection, at: Time, recipient: &str) -> rusqlite::Result<()> {
-    conn.prepare_cached(
-        "UPDATE outbox SET state = 'cancelled', due_at = NULL, ended_at = ?2 WHERE recipient = ?1 AND state = 'pending'",
-    )?
-    .execute(params![recipient, at.0])?;
-    Ok(())
-}
-
-fn forget_old(conn: &Connection, recipient: &str) -> rusqlite::Result<()> {
-    conn.prepare_cached(
-        "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE recipient = ?1 AND state <> 'pending' \
-         ORDER BY created_at DESC, id DESC LIMIT -1 OFFSET ?2)",
-    )?
-    .execute(params![recipient, KEPT])?;
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! The policy bundle in force.
 
+pub mod events;
+
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -42,14 +44,6 @@ pub fn source(conn: &Connection) -> rusqlite::Result<Option<PolicySource>> {
     .optional()
 }
 
-pub(super) fn sourced(conn: &Connection, source: &PolicySource) -> rusqlite::Result<()> {
-    conn.execute(
-        "INSERT OR REPLACE INTO policy_source (id, kind, url, ref, path, auto) VALUES (1, ?, ?, ?, ?, ?)",
-        params![source.kind.name(), source.url, source.r#ref, source.path, source.auto],
-    )?;
-    Ok(())
-}
-
 pub fn applied(conn: &Connection) -> rusqlite::Result<Option<Applied>> {
     Ok(before(conn, i64::MAX, 1)?.pop())
 }
@@ -73,17 +67,4 @@ pub fn before(conn: &Connection, version: i64, limit: usize) -> rusqlite::Result
 /// The bundle's files, by path.
 pub fn files(conn: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
     conn.prepare("SELECT path, text FROM policy_file")?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-}
-
-pub(super) fn apply(conn: &Connection, applied: &Applied, files: &BTreeMap<String, String>) -> rusqlite::Result<()> {
-    conn.execute(
-        "INSERT INTO policy (version, hash, source, change, by, applied_at) VALUES (?, ?, ?, ?, ?, ?)",
-        params![applied.version, applied.hash, applied.source, applied.change, applied.by.as_str(), applied.at.0],
-    )?;
-    conn.execute("DELETE FROM policy_file", [])?;
-    let mut insert = conn.prepare("INSERT INTO policy_file (path, text) VALUES (?, ?)")?;
-    for (path, text) in files {
-        insert.execute(params![path, text])?;
-    }
-    Ok(())
 }

@@ -1,9 +1,11 @@
 //! API tokens, by hash. An ended token stays, so that its record can be shown.
 
+pub mod events;
+
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, parsed, parsed_or_null, to_json};
-use crate::types::id::{ActorId, Id};
+use super::{Position, json, parsed, parsed_or_null};
+use crate::types::id::ActorId;
 use crate::types::scope::Scopes;
 use crate::types::time::Time;
 use crate::types::token::TokenHash;
@@ -94,42 +96,4 @@ pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<V
 
 pub fn position(token: &Token) -> Position {
     Position { at: token.created_at.0, id: token.id.clone() }
-}
-
-pub(super) struct Issued<'a> {
-    pub id: &'a Id,
-    pub holder: &'a ActorId,
-    pub hash: &'a str,
-    pub label: &'a str,
-    pub scopes: &'a Scopes,
-    pub issuer: Option<&'a ActorId>,
-    pub expires_at: Time,
-}
-
-pub(super) fn issued(conn: &Connection, at: Time, token: &Issued<'_>) -> rusqlite::Result<()> {
-    let hash = hex::decode(token.hash).map_err(|error| super::unreadable(0, error))?;
-    conn.prepare_cached(
-        "INSERT INTO token (id, holder, hash, label, scopes, issuer, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    )?
-    .execute(params![
-        token.id.as_str(),
-        token.holder.as_str(),
-        hash,
-        token.label,
-        to_json(token.scopes)?,
-        token.issuer.map(ActorId::as_str),
-        at.0,
-        token.expires_at.0
-    ])?;
-    Ok(())
-}
-
-pub(super) fn ended(conn: &Connection, at: Time, id: &str, how: &str) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE token SET ended = ?, ended_at = ? WHERE id = ?")?.execute(params![how, at.0, id])?;
-    Ok(())
-}
-
-pub(super) fn narrowed(conn: &Connection, id: &str, scopes: &Scopes) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE token SET scopes = ? WHERE id = ?")?.execute(params![to_json(scopes)?, id])?;
-    Ok(())
 }

@@ -1,15 +1,16 @@
 //! Subscriptions: the places outside that are told of some things. A deleted one stays for the sake of what was sent to it,
 //! and nothing shows it.
 
+pub mod events;
+
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, outbox, parsed, to_json};
-use crate::types::event::Event;
-use crate::types::id::{ActorId, Id};
+use super::{Position, json, parsed};
+use crate::types::id::ActorId;
 use crate::types::time::Time;
-use crate::types::webhook::{Outcome, SignatureFormat, Topic, WebhookStatus};
+use crate::types::webhook::{SignatureFormat, Topic, WebhookStatus};
 
 /// One subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,115 +96,4 @@ pub fn of(conn: &Connection, owner: &ActorId) -> rusqlite::Result<Vec<Webhook>> 
 
 pub fn count(conn: &Connection) -> rusqlite::Result<i64> {
     conn.query_row("SELECT count(*) FROM webhook WHERE deleted = 0", [], |row| row.get(0))
-}
-
-pub(super) fn fold(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
-    match event {
-        Event::WebhookCreated { id, owner, host, url, topics, agents, description, include_output, format } => {
-            conn.prepare_cached(&format!(
-                "INSERT INTO webhook ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 1, NULL, NULL, ?, ?, 0)"
-            ))?
-            .execute(params![
-                id.as_str(),
-                owner.as_str(),
-                host,
-                url,
-                to_json(topics)?,
-                to_json(agents)?,
-                description,
-                include_output,
-                format.name(),
-                at.0,
-                at.0
-            ])?;
-            Ok(())
-        }
-        Event::WebhookUpdated { id, url, enabled, .. } => {
-            let before = get(conn, id.as_str())?;
-            updated(conn, at, event)?;
-            // At another place it has not failed yet.
-            let fresh = |before: &Webhook| before.status == WebhookStatus::Disabled || before.url != *url;
-            match enabled {
-                false => disabled(conn, at, id),
-                true if before.is_some_and(|before| fresh(&before)) => {
-                    stands(conn, at, id, WebhookStatus::Active, None)
-                }
-                true => Ok(()),
-            }
-        }
-        Event::WebhookRotated { id, generation, both_until, .. } => {
-            conn.prepare_cached("UPDATE webhook SET generation = ?, both_until = ?, updated_at = ? WHERE id = ?")?
-                .execute(params![generation, both_until.0, at.0, id.as_str()])?;
-            Ok(())
-        }
-        Event::WebhookHandedOn { id, owner, .. } => {
-            conn.prepare_cached("UPDATE webhook SET owner = ?, updated_at = ? WHERE id = ?")?.execute(params![
-                owner.as_str(),
-                at.0,
-                id.as_str()
-            ])?;
-            Ok(())
-        }
-        Event::WebhookDisabled { id, .. } => disabled(conn, at, id),
-        Event::WebhookDeleted { id, .. } => {
-            outbox::cancel(conn, at, id.as_str())?;
-            conn.prepare_cached("UPDATE webhook SET deleted = 1, updated_at = ? WHERE id = ?")?
-                .execute(params![at.0, id.as_str()])?;
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn updated(conn: &Connection, at: Time, event: &Event) -> rusqlite::Result<()> {
-    let Event::WebhookUpdated { id, host, url, topics, agents, description, include_output, .. } = event else {
-        return Ok(());
-    };
-    conn.prepare_cached(
-        "UPDATE webhook SET host = ?, url = ?, topics = ?, agents = ?, description = ?, include_output = ?, \
-         updated_at = ? WHERE id = ?",
-    )?
-    .execute(params![
-        host,
-        url,
-        to_json(topics)?,
-        to_json(agents)?,
-        description,
-        include_output,
-        at.0,
-        id.as_str()
-    ])?;
-    Ok(())
-}
-
-/// What waits for a disabled one is not sent by itself when it is switched on again.
-fn disabled(conn: &Connection, at: Time, id: &Id) -> rusqlite::Result<()> {
-    outbox::cancel(conn, at, id.as_str())?;
-    stands(conn, at, id, WebhookStatus::Disabled, None)
-}
-
-fn stands(
-    conn: &Connection,
-    at: Time,
-    id: &Id,
-    status: WebhookStatus,
-    failing_since: Option<Time>,
-) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE webhook SET status = ?, failing_since = ?, updated_at = ? WHERE id = ?")?
-        .execute(params![status.name(), failing_since.map(|at| at.0), at.0, id.as_str()])?;
-    Ok(())
-}
-
-/// How a subscription stands after an attempt; whether that is otherwise than before.
-pub(super) fn attempted(conn: &Connection, at: Time, id: &Id, outcome: Outcome) -> rusqlite::Result<bool> {
-    let Some(before) = get(conn, id.as_str())? else { return Ok(false) };
-    match (outcome, before.status) {
-        (_, WebhookStatus::Disabled) | (Outcome::Delivered, WebhookStatus::Active) => return Ok(false),
-        (Outcome::Delivered, WebhookStatus::Failing) => stands(conn, at, id, WebhookStatus::Active, None)?,
-        (Outcome::Failed | Outcome::GivenUp, WebhookStatus::Failing) => return Ok(false),
-        (Outcome::Failed | Outcome::GivenUp, WebhookStatus::Active) => {
-            stands(conn, at, id, WebhookStatus::Failing, Some(at))?;
-        }
-    }
-    Ok(true)
 }

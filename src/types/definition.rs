@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::Trust;
 use super::id::ActorId;
+use super::visible::{NO_NAME, is_name};
 
 /// The most bytes of a definition.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -142,8 +143,8 @@ impl Metadata {
     pub fn problems(&self, problems: &mut Problems) {
         let short = |text: &str, most: usize| (1..=most).contains(&text.chars().count());
         problems.check(
-            self.title.as_ref().is_none_or(|title| short(title, 100)),
-            "metadata.title: must have 1 to 100 characters",
+            self.title.as_ref().is_none_or(|title| is_name(title)),
+            NO_NAME.replacen("name", "metadata.title", 1),
         );
         let label = |(key, value): (&String, &String)| short(key, 63) && value.chars().count() <= 256;
         problems.check(

@@ -3,6 +3,7 @@
 pub mod actor;
 pub mod approval;
 pub mod blueprint;
+pub mod break_glass;
 pub mod caller;
 pub mod canonical;
 pub mod change;
@@ -12,8 +13,6 @@ pub mod delegation;
 pub mod effort;
 pub mod egress;
 pub mod entropy;
-pub mod event;
-pub mod glass;
 pub mod id;
 pub mod impact;
 pub mod inbox;

@@ -38,6 +38,7 @@ async fn installing_makes_teams_at_once_and_proposes_the_policies() {
             "agent reviewer",
             "file approvals.yaml",
             "file production.cedar",
+            "file tests/issuers.yaml",
             "file tests/leaving.yaml",
             "file tests/promote.yaml",
         ]

@@ -192,4 +192,12 @@ async fn whoever_issued_the_token_does_not_review_what_was_opened_with_it() {
         assert_eq!(review(&test, token, &id).await.error(), format!("403 not_approver {reason}"));
     }
     assert_eq!(review(&test, &ben, &id).await.status, 200);
+
+    // Nor does it help them that the holder opened one.
+    let id = opened(&test, &cast.lea, json!(["actor.offboard"])).await;
+    test.add("joe", "person", json!({ "team": "team:ops" })).await;
+    let kept = test.post("/actors/joe/offboard", &kept, json!({ "reason": "stolen" })).await;
+    assert_eq!(kept.status, 202, "{}", kept.text());
+    assert_eq!(offboard(&test, &cast, "joe").await.status, 200);
+    assert_eq!(review(&test, &test.admin, &id).await.status, 200);
 }

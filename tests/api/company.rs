@@ -1,8 +1,8 @@
 //! The company's settings.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::harness::Test;
+use crate::harness::{Answer, Test};
 
 #[tokio::test]
 async fn settings_are_replaced_whole_and_counted() {
@@ -37,6 +37,63 @@ async fn a_change_made_from_an_older_version_conflicts() {
     assert_eq!((blind.status.as_u16(), blind.text().contains("version")), (422, true), "{}", blind.text());
 }
 
+/// What a change with `If-Match` is answered.
+async fn matched(test: &Test, (method, path): (&str, &str), version: &str, body: Value) -> Answer {
+    test.raw(method, path, &[("content-type", "application/json"), ("if-match", version)], body.to_string()).await
+}
+
+#[tokio::test]
+async fn if_match_says_which_version_a_change_was_made_from() {
+    let test = Test::new().await;
+    let read = test.get("/company", &test.admin).await;
+    let tag = read.header("etag");
+    assert_eq!(tag, "\"1\"");
+    let put = ("PUT", "/company");
+    let changed = matched(&test, put, tag, json!({ "name": "Acme" })).await;
+    assert_eq!((changed.status.as_u16(), changed.header("etag")), (200, "\"2\""));
+    let late = matched(&test, put, tag, json!({ "name": "Other" })).await;
+    assert_eq!(late.error(), "409 conflict version: the settings are at version 2 by now");
+    assert_eq!(late.header("etag"), "");
+    let patched = matched(&test, ("PATCH", "/company"), "2", json!({ "name": "Other" })).await;
+    assert_eq!(patched.header("etag"), "\"3\"");
+    let both = matched(&test, put, "\"3\"", json!({ "name": "Acme", "version": 3 })).await;
+    assert_eq!(both.header("etag"), "\"4\"");
+    let torn = matched(&test, put, "\"4\"", json!({ "name": "Acme", "version": 3 })).await;
+    assert_eq!(torn.error(), "400 bad_request If-Match: names another version than `version`");
+    let any = matched(&test, put, "*", json!({ "name": "Acme" })).await;
+    assert_eq!((any.status.as_u16(), any.text().contains("version")), (422, true), "`*` names no version");
+    for odd in ["W/\"4\"", "\"4\", \"5\"", "\"\"", "four"] {
+        let refused = matched(&test, put, odd, json!({ "name": "Acme" })).await;
+        assert!(refused.error().starts_with("400 bad_request If-Match: must be one version"), "{odd}");
+    }
+    assert_eq!(test.get("/company", &test.admin).await.header("etag"), "\"4\"");
+}
+
+/// A body for every change that says which version it was made from.
+fn body_of(operation: &str) -> Value {
+    let files = json!({ "a.cedar": "@id(\"a\")\npermit (principal, action, resource);\n" });
+    match operation {
+        "company.replace" | "company.update" => json!({ "name": "Acme" }),
+        "change.propose" => json!({ "target": "policy", "content": { "files": files }, "reason": "a law" }),
+        "policy.propose" => json!({ "files": files, "reason": "a law" }),
+        other => panic!("say in this test what {other} takes"),
+    }
+}
+
+#[tokio::test]
+async fn whatever_changes_a_record_with_a_version_conflicts_over_another_one() {
+    let test = Test::new().await;
+    for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.route.made_from.is_some()) {
+        let route = (entry.spec.route.method.name(), entry.spec.route.path);
+        let refused = matched(&test, route, "\"77\"", body_of(entry.spec.name)).await;
+        assert!(refused.error().starts_with("409 conflict "), "{}: {}", entry.spec.name, refused.text());
+    }
+    let stop = matched(&test, ("POST", "/kill"), "\"1\"", json!({ "scope": "tool:x" })).await;
+    assert_eq!(stop.error(), "409 conflict If-Match: what kill changes has no version");
+    assert_eq!(test.get("/policy/applied", &test.admin).await.header("etag"), "\"1\"");
+    assert_eq!(test.get("/actors", &test.admin).await.header("etag"), "");
+}
+
 #[tokio::test]
 async fn every_bad_setting_is_named_at_once() {
     let test = Test::new().await;
@@ -46,11 +103,21 @@ async fn every_bad_setting_is_named_at_once() {
     assert_eq!(
         answer.json()["problems"],
         json!([
-            "name: must have 1 to 100 characters",
+            "name: must have 1 to 100 characters, not only blanks, and none that steers a terminal",
             "timezone: must be an IANA time zone, such as Europe/Berlin",
             "hours.from: must be HH:MM",
         ])
     );
+    assert_eq!(test.get("/company", &test.admin).await.json()["version"], 1);
+}
+
+#[tokio::test]
+async fn a_change_of_no_setting_is_none() {
+    let test = Test::new().await;
+    for nothing in [json!({}), json!({ "version": 1 }), json!({ "name": null })] {
+        let answer = test.call("PATCH", "/company", &test.admin, Some(nothing)).await;
+        assert_eq!(answer.error(), "422 invalid say what is to be otherwise: a setting, or no_budget");
+    }
     assert_eq!(test.get("/company", &test.admin).await.json()["version"], 1);
 }
 

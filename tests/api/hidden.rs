@@ -87,3 +87,18 @@ async fn what_is_hidden_reads_as_what_is_not_there() {
         assert_eq!(hidden, told("/policy/explain", question(absent), absent).await, "{op}");
     }
 }
+
+#[tokio::test]
+async fn nobody_learns_what_somebody_hidden_did_by_asking_for_it() {
+    let (test, mia) = company().await;
+    let gus = test.token("gus", json!({})).await;
+    let renamed = test.call("PATCH", "/actors/mia", &gus, Some(json!({ "name": "Mia" }))).await;
+    assert_eq!(renamed.status, 200, "{}", renamed.text());
+    let asked = async |query: &str| {
+        let mut answer = test.get(&format!("/events?type=actor_renamed{query}"), &mia).await.json();
+        answer["events"].as_array_mut().unwrap().drain(..).map(|event| event["actor"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(asked("").await, ["hidden"], "what concerns oneself is told, without the name");
+    assert_eq!(asked("&actor=gus").await, asked("&actor=nil").await);
+    assert_eq!(asked("&actor=gus").await, Vec::<Value>::new());
+}

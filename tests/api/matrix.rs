@@ -321,7 +321,7 @@ async fn everybody_is_answered_by_what_they_may_do() {
     EVERYBODY.iter().for_each(|who| write!(table, "{:>9}", who.column).unwrap());
     table.push('\n');
     let mut absences = BTreeSet::new();
-    let mut entries: Vec<&Entry> = ok::operations::ALL.iter().filter(|entry| !entry.spec.route.local).collect();
+    let mut entries: Vec<&Entry> = ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served()).collect();
     entries.sort_by_key(|entry| entry.spec.name);
     for entry in entries {
         let name = entry.spec.name;

@@ -105,7 +105,7 @@ impl Throw {
 
     async fn at(&self, test: &Test, tokens: &[String]) -> Option<Answer> {
         let spec = &ok::operations::ALL[self.operation].spec;
-        if spec.route.local {
+        if !spec.route.is_served() {
             return None;
         }
         let path = self

@@ -149,8 +149,8 @@ fn what_the_log_does_not_account_for_is_found() {
             "is an answer that no entry was given",
         ),
         ("UPDATE log_head SET ts = ts + 1000", "is not the time of the newest entry"),
-        ("UPDATE log_head SET epoch = 0", "is no number of a server's start"),
-        ("UPDATE log_head SET epoch = 9223372036854775807", "is no number of a server's start"),
+        ("UPDATE log_head SET epoch = epoch + 1", "is not signed with the log's key"),
+        ("UPDATE log_head SET owner = randomblob(64)", "is not signed with the log's key"),
     ] {
         let place = Place::with_company();
         edit(&place, sql);

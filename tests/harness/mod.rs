@@ -1,6 +1,8 @@
 //! A company in a folder of its own, with a clock that stands still and seeded randomness, so that what it says can be
 //! compared to the letter.
 
+mod refold;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -21,6 +23,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
+
+pub use refold::refolded;
 
 /// 2026-11-20T09:00:00Z
 pub const START: i64 = 1_795_165_200_000;
@@ -278,8 +282,9 @@ impl Test {
         ok::store::open::connect(&self.path(), Mode::Read).unwrap()
     }
 
-    /// What the verifier says of the state file.
+    /// What the verifier says of the state file. Its events do what they declare.
     pub fn verdict(&self) -> Report {
+        refolded(&self.file());
         verify_sqlite(&self.file(), &Ask::default()).unwrap()
     }
 

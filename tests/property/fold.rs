@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ok::types::event::Event;
 use proptest::prelude::*;
 use proptest::sample::select;
 use rusqlite::Connection;
@@ -10,7 +9,7 @@ use rusqlite::types::Value as Cell;
 use serde_json::{Value, json};
 
 use super::{companies, run};
-use crate::harness::{Test, hiring};
+use crate::harness::{Test, hiring, refolded};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -105,19 +104,6 @@ fn tables(conn: &Connection) -> BTreeMap<String, Vec<Vec<Cell>>> {
     names.iter().map(|name| (name.clone(), rows(name))).collect()
 }
 
-fn folded(conn: &Connection) -> Connection {
-    let fresh = Connection::open_in_memory().unwrap();
-    fresh.execute_batch(ok::store::SCHEMA).unwrap();
-    for seq in 1..=ok::log::read::last_seq(conn).unwrap() {
-        let logged = ok::log::read::one(conn, seq).unwrap();
-        if let Some(event) = logged.event {
-            let event: Event = serde_json::from_value(event).unwrap();
-            ok::store::fold::fold(&fresh, logged.at, &logged.actor.parse().unwrap(), &event).unwrap();
-        }
-    }
-    fresh
-}
-
 /// What the server answers from memory and from the tables.
 async fn answers(test: &Test, tokens: &[String]) -> Vec<String> {
     let mut told = Vec::new();
@@ -154,7 +140,7 @@ async fn history(steps: Vec<Step>) {
         }
     }
     let file = test.file();
-    assert_eq!(tables(&file), tables(&folded(&file)));
+    assert_eq!(tables(&file), tables(&refolded(&file)));
     assert_eq!(ok::gate::refold::compare(&file).unwrap(), []);
     let report = test.verdict();
     assert!(report.ok, "{report:#?}");

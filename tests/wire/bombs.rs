@@ -47,6 +47,17 @@ fn files(all: &[(&str, String)]) -> Value {
     json!({ "files": all.iter().cloned().collect::<std::collections::BTreeMap<&str, String>>() })
 }
 
+/// An action of every type about every type, and policies that could be about each of them.
+fn kinds_of_questions(types: usize, count: usize) -> Value {
+    let names = repeat(types - 1, |n| format!("E{n}, ")) + &format!("E{}", types - 1);
+    let schema =
+        format!("namespace Z {{ entity {names}; action v appliesTo {{principal: [{names}], resource: [{names}]}}; }}");
+    let open = repeat(count, |n| {
+        format!("@id(\"q{n}\")\npermit (principal, action, resource) when {{ context.kill.global && {n} == 1 }};\n")
+    });
+    files(&[("schema.cedarschema", schema), ("a.cedar", open)])
+}
+
 /// The same text in several files.
 fn copies(count: usize, text: &str) -> Value {
     let all = (0..count).map(|number| (format!("p{number}.cedar"), text.to_owned()));
@@ -150,6 +161,10 @@ fn of_policies() -> Vec<Bomb> {
     let sums = format!(" when {{ {} > 0 }}", vec!["principal.trust"; 240].join(" + "));
     let like = format!("when {{ principal.name like \"{}\" }}", "*a".repeat(450_000));
     let users = |count: usize| vec!["U"; count].join(", ");
+    let in_list = format!(
+        " when {{ [{}].contains(context.now.toTime().toMilliseconds()) }}",
+        repeat(60, |n| format!("{n}, ")) + "60"
+    );
     let doubling = repeat(40, |n| format!("type A{} = {{a: A{n}, b: A{n}}};\n", n + 1));
     let schema = |text: String| {
         files(&[("schema.cedarschema", format!("type A0 = Long;\n{text}")), ("a.cedar", policies(1, ""))])
@@ -174,6 +189,8 @@ fn of_policies() -> Vec<Bomb> {
         bomb("types in a circle", CHECK, schema("type B = {a: C, b: C};\ntype C = {a: B, b: B};\n".to_owned())),
         bomb("actions in actions", CHECK, schema(repeat(800, |n| format!("action a{} in [a{n}];\n", n + 1)))),
         bomb("members of members", CHECK, schema(repeat(20_000, |n| format!("entity E{} in [E{n}];\n", n + 1)))),
+        bomb("policies about many kinds of questions", CHECK, kinds_of_questions(60, 200)),
+        bomb("lists in 3,000 policies", CHECK, copies(1, &policies(3_000, &in_list))),
         bomb(
             "kinds of questions",
             CHECK,

@@ -162,7 +162,10 @@ const EARLIER: u32 = 200;
 /// The version that a commit brought into force, where another is by now: its job runs once more.
 fn brought_before(commit: &str, applied: &Value) -> Option<i64> {
     let earlier = applied.get("earlier").and_then(Value::as_array).into_iter().flatten();
-    let is_its = |version: &&Value| version.get("commit").and_then(Value::as_str) == Some(commit);
+    // Either may be abbreviated.
+    let begins = |one: &str, other: &str| one.get(..other.len()).is_some_and(|head| head.eq_ignore_ascii_case(other));
+    let same = |known: &str| begins(known, commit) || begins(commit, known);
+    let is_its = |version: &&Value| version.get("commit").and_then(Value::as_str).is_some_and(same);
     earlier.filter(is_its).find_map(|version| version.get("version")?.as_i64())
 }
 

@@ -13,11 +13,11 @@ use crate::log::read::{self, Filter, Order};
 use crate::policy::{Bundle, Ruling, Snapshot};
 use crate::store::Position;
 use crate::store::changes::{self, Change};
+use crate::store::policies::events::PolicyApplied;
 use crate::store::policies::{self, Applied, PolicySource};
 use crate::types::actor::Role;
 use crate::types::caller::Caller;
 use crate::types::decision::Recording;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 
@@ -40,7 +40,7 @@ impl Reader<'_> {
     /// The number of the event that put them into force.
     pub fn applied_event(&self) -> Result<i64, Fault> {
         let mut seq = 0;
-        let filter = Filter { kinds: vec![EventKind::PolicyApplied], ..Filter::default() };
+        let filter = Filter { kinds: vec![PolicyApplied::KIND.name], ..Filter::default() };
         read::scan(self.conn()?, Order::Newest, &filter, &mut |logged| {
             seq = logged.seq;
             Ok(ControlFlow::Break(()))
@@ -72,17 +72,15 @@ impl Reader<'_> {
     /// The files of a version that was in force; the log keeps them all.
     pub fn bundle_of(&self, wanted: i64) -> Result<Option<Bundle>, Fault> {
         let mut found = None;
-        let filter = Filter { kinds: vec![EventKind::PolicyApplied], ..Filter::default() };
+        let filter = Filter { kinds: vec![PolicyApplied::KIND.name], ..Filter::default() };
         read::scan(self.conn()?, Order::Newest, &filter, &mut |logged| {
             let Some(event) = logged.event else { return Ok(ControlFlow::Continue(())) };
-            match serde_json::from_value(event)? {
-                Event::PolicyApplied { version, files, .. } if version == wanted => {
-                    found = Some(Bundle { files });
-                    Ok(ControlFlow::Break(()))
-                }
-                Event::PolicyApplied { version, .. } if version < wanted => Ok(ControlFlow::Break(())),
-                _ => Ok(ControlFlow::Continue(())),
+            let PolicyApplied { version, files, .. } = serde_json::from_value(event)?;
+            if version == wanted {
+                found = Some(Bundle { files });
             }
+            // Versions only grow: those before it are others.
+            Ok(if version > wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         Ok(found)
     }
@@ -137,6 +135,7 @@ impl Reader<'_> {
             .text("state", change.state.name())
             .flag("reviewed", change.is_reviewed())
             .number("peers", self.peers_of(&change.author))
+            .number("admins", u32::try_from(self.people(Role::Admin).count()).unwrap_or(u32::MAX))
             .actors("behalf", change.behalf.iter().cloned())
             .actors("approvers", self.deciders_about(&change.id))
             .maybe("issuer", change.issuer.as_ref())

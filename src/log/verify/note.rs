@@ -124,7 +124,8 @@ impl VerifierKey {
         &self.name
     }
 
-    fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), NoteError> {
+    /// Checks a signature with this key.
+    pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), NoteError> {
         let signature = Signature::from_slice(signature).map_err(|_| NoteError::Signature)?;
         self.key.verify_strict(message, &signature).map_err(|_| NoteError::Signature)
     }

@@ -9,7 +9,8 @@ use crate::gate::operation::Decide;
 use crate::gate::{Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
 use crate::policy::own::Properties;
-use crate::types::event::{Event, EventKind};
+use crate::store::decisions::events::AccessDecided;
+use crate::store::event::Event;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -82,7 +83,7 @@ impl Decide for Evaluations {
         scope: Reach::Full,
         route: post("/access/v1/evaluations").standard().slow(),
         about: &[&COMPANY],
-        events: &[EventKind::AccessDecided],
+        events: &[AccessDecided::KIND],
     };
     type Input = Batch;
     type Output = Answers;

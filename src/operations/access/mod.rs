@@ -13,7 +13,8 @@ pub use self::words::{Evaluation, said};
 use crate::gate::operation::Decide;
 use crate::gate::{Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
-use crate::types::event::{Event, EventKind};
+use crate::store::decisions::events::AccessDecided;
+use crate::store::event::Event;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 
@@ -36,7 +37,7 @@ impl Decide for Evaluate {
         scope: Reach::Full,
         route: post("/access/v1/evaluation").standard(),
         about: &[&COMPANY],
-        events: &[EventKind::AccessDecided],
+        events: &[AccessDecided::KIND],
     };
     type Input = Evaluation;
     type Output = Decision;

@@ -11,8 +11,9 @@ use super::words::{Action, Entity, Evaluation, parts, required, whole};
 use crate::gate::Reader;
 use crate::policy::own::{self, Asker, Circumstances, Said, Thing, Wrong};
 use crate::policy::{Ruling, Snapshot};
+use crate::store::decisions::events::AccessDecided;
+use crate::store::event::Event;
 use crate::types::decision::Recording;
-use crate::types::event::Event;
 
 /// A decision.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -128,7 +129,7 @@ impl<'a> Judge<'a> {
         let decision = ruling.is_allowed();
         let why = self.why(ruling);
         if self.recording.wants(decision) {
-            self.events.push(Event::AccessDecided {
+            let event = AccessDecided {
                 subject: subject.uid.to_string(),
                 action: action.to_string(),
                 resource: resource.uid.to_string(),
@@ -137,7 +138,8 @@ impl<'a> Judge<'a> {
                 policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
                 policy_version: self.version,
                 asked: self.recording.keeps_questions().then(whole).flatten().and_then(|said| kept(&said)),
-            });
+            };
+            self.events.push(event.into());
         }
         Decision { decision, context: (!decision).then_some(why) }
     }

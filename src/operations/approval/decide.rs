@@ -7,10 +7,10 @@ use super::APPROVAL;
 use super::find;
 use super::shown::{ShownApproval, is_met, now_is, shown};
 use crate::gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
+use crate::store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
 use crate::store::approvals::{Approval, Decided};
 use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -38,7 +38,7 @@ impl Change for Decide {
         scope: Reach::Full,
         route: post("/approvals/{id}").denied_as(Code::NotApprover).slow_among(Lane::Approvals),
         about: &[&APPROVAL],
-        events: &[EventKind::ApprovalDecided, EventKind::ApprovalUsed, EventKind::ApprovalStale],
+        events: &[ApprovalDecided::KIND, ApprovalUsed::KIND, ApprovalStale::KIND],
     };
     const SAYS: &'static str = "decides {id}: {decision}";
     type Input = Decision;
@@ -84,7 +84,7 @@ impl Change for Decide {
         };
         let id = Id::stored(&approval.id);
         let requester = approval.actor.clone();
-        draft.record(Event::ApprovalDecided {
+        draft.record(ApprovalDecided {
             id: id.clone(),
             requester: requester.clone(),
             kind,
@@ -102,12 +102,12 @@ impl Change for Decide {
         let mut answer = ShownApproval { ..shown(approval, read) };
         match outcome {
             Some(Redeemed::Done(result)) => {
-                draft.record(Event::ApprovalUsed { id, requester })?;
+                draft.record(ApprovalUsed { id, requester })?;
                 answer =
                     ShownApproval { status: ApprovalStatus::Used, ended_at: Some(at), result: Some(result), ..answer };
             }
             Some(Redeemed::Stale(reason)) => {
-                draft.record(Event::ApprovalStale { id, requester, reason: reason.clone() })?;
+                draft.record(ApprovalStale { id, requester, reason: reason.clone() })?;
                 answer =
                     ShownApproval { status: ApprovalStatus::Stale, ended_at: Some(at), stale: Some(reason), ..answer };
             }

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use super::shown::is_met;
 use crate::gate::Reader;
 use crate::store::approvals::Approval;
+use crate::store::approvals::events::{ApprovalEscalated, ApprovalReminded};
+use crate::store::event::Event;
 use crate::types::approval::Notice;
-use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Fault;
 use crate::types::time::{HOUR, Time};
@@ -49,7 +50,7 @@ fn event(approval: &Approval, kind: &str, notice: Notice, approvers: Vec<ActorId
     let (id, requester, kind) = (Id::stored(&approval.id), approval.actor.clone(), kind.to_owned());
     let (operation, target) = (approval.operation.clone(), approval.target.clone());
     match notice {
-        Notice::Reminded => Event::ApprovalReminded { id, requester, operation, target, kind, approvers },
-        Notice::Escalated => Event::ApprovalEscalated { id, requester, operation, target, kind, approvers },
+        Notice::Reminded => ApprovalReminded { id, requester, operation, target, kind, approvers }.into(),
+        Notice::Escalated => ApprovalEscalated { id, requester, operation, target, kind, approvers }.into(),
     }
 }

@@ -4,8 +4,8 @@ use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};
 use super::{OneApproval, find};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
+use crate::store::approvals::events::ApprovalCancelled;
 use crate::types::approval::ApprovalStatus;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -20,7 +20,7 @@ impl Change for Withdraw {
         scope: Reach::Full,
         route: delete("/approvals/{id}").stops().denied_as(Code::NotOwner),
         about: &[&APPROVAL],
-        events: &[EventKind::ApprovalCancelled],
+        events: &[ApprovalCancelled::KIND],
     };
     const SAYS: &'static str = "withdraws {id}";
     type Input = OneApproval;
@@ -38,7 +38,7 @@ impl Change for Withdraw {
             return Err(Refusal::conflict(format!("the approval is {status} already")).into());
         }
         let (id, requester) = (Id::stored(&approval.id), approval.actor.clone());
-        draft.record(Event::ApprovalCancelled { id, requester })?;
+        draft.record(ApprovalCancelled { id, requester })?;
         let ended_at = Some(read.now());
         Ok(ShownApproval { status: ApprovalStatus::Cancelled, ended_at, ..shown(approval, read) })
     }

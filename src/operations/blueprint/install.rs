@@ -10,7 +10,11 @@ use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::change::{Proposal, propose};
 use crate::operations::company::COMPANY;
 use crate::operations::joining::Known;
-use crate::types::event::{Event, EventKind};
+use crate::store::actors::events::{ActorAdded, ActorHired};
+use crate::store::blueprints::events::BlueprintInstalled;
+use crate::store::changes::events::ChangeProposed;
+use crate::store::company::events::CompanyUpdated;
+use crate::store::policies::events::PolicyApplied;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
@@ -40,11 +44,11 @@ impl Change for Install {
         route: post("/blueprints").created().slow().large(),
         about: &[&COMPANY],
         events: &[
-            EventKind::ActorAdded,
-            EventKind::ActorHired,
-            EventKind::CompanyUpdated,
-            EventKind::ChangeProposed,
-            EventKind::BlueprintInstalled,
+            ActorAdded::KIND,
+            ActorHired::KIND,
+            CompanyUpdated::KIND,
+            ChangeProposed::KIND,
+            BlueprintInstalled::KIND,
         ],
     };
     const SAYS: &'static str = "installs the blueprint[ {id}]";
@@ -87,7 +91,7 @@ fn record(source: &Source, plan: Plan, change: Option<String>, draft: &mut Draft
     let Plan { events, created, skipped, needs, .. } = plan;
     events.into_iter().try_for_each(|event| draft.record(event))?;
     let blueprint = source.blueprint.metadata.name.clone();
-    draft.record(Event::BlueprintInstalled {
+    draft.record(BlueprintInstalled {
         blueprint: blueprint.clone(),
         hash: source.hash(),
         created: created.clone(),
@@ -107,7 +111,8 @@ pub fn began(asked: &Asked, admin: &ActorId, known: Known<'_>, draft: &mut Draft
         let version = draft.read().applied()?.version + 1;
         let hash = bundle.hash().to_string();
         let from = format!("blueprint {}", source.blueprint.metadata.name);
-        plan.events.push(Event::PolicyApplied { version, hash, source: from, change: None, files: bundle.files });
+        let applied = PolicyApplied { version, hash, source: from, change: None, files: bundle.files };
+        plan.events.push(applied.into());
     }
     record(&source, plan, None, draft)
 }

@@ -13,10 +13,11 @@ use crate::operations::hire::Candidate;
 use crate::operations::joining::{Known, NewActor, joined};
 use crate::policy::Bundle;
 use crate::store::actors::{Actor, Status};
+use crate::store::company::events::CompanyUpdated;
+use crate::store::event::Event;
 use crate::types::actor::ActorKind;
 use crate::types::blueprint::{Blueprint, NeededRole, NewTeam};
 use crate::types::definition::Problems;
-use crate::types::event::Event;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Refusal, Stop};
 
@@ -103,7 +104,7 @@ impl<'a> Making<'a> {
                 let told = settings.problems();
                 self.problems.0.extend(told.iter().map(|problem| format!("spec.settings.{problem}")));
                 let settings: Value = serde_json::to_value(&settings)?;
-                self.plan.events.push(Event::CompanyUpdated { version: company.version + 1, settings });
+                self.plan.events.push(CompanyUpdated { version: company.version + 1, settings }.into());
                 self.plan.created.append(&mut set);
             }
         }
@@ -120,7 +121,7 @@ impl<'a> Making<'a> {
         let told = new.problems(&self.known);
         if told.is_empty() {
             let actor = new.actor(self.admin, self.known.read);
-            self.joins(actor.clone(), vec![joined(&actor)]);
+            self.joins(actor.clone(), vec![joined(&actor).into()]);
         } else {
             self.problems.0.extend(told.iter().map(|problem| format!("spec.teams.{}: {problem}", new.id)));
         }

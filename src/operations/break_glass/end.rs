@@ -3,8 +3,8 @@
 use super::BREAK_GLASS;
 use super::{OneGrant, ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
-use crate::store::glass::Glass;
-use crate::types::event::{Event, EventKind};
+use crate::store::break_glass::Glass;
+use crate::store::break_glass::events::GlassEnded;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -18,7 +18,7 @@ impl Change for End {
         scope: Reach::Full,
         route: delete("/policy/break-glass/{id}").stops().denied_as(Code::NotOwner),
         about: &[&BREAK_GLASS],
-        events: &[EventKind::GlassEnded],
+        events: &[GlassEnded::KIND],
     };
     const SAYS: &'static str = "ends the break-glass grant {id}";
     type Input = OneGrant;
@@ -33,7 +33,7 @@ impl Change for End {
         if now >= glass.expires_at || glass.review.is_some() {
             return Err(Refusal::conflict(format!("{} has ended already", glass.id)).into());
         }
-        draft.record(Event::GlassEnded { id: glass.id.clone(), holder: glass.holder.clone() })?;
+        draft.record(GlassEnded { id: glass.id.clone(), holder: glass.holder.clone() })?;
         Ok(shown(Glass { expires_at: now, ..glass }, now))
     }
 }

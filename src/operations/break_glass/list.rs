@@ -4,7 +4,7 @@ use super::BREAK_GLASS;
 use super::{ShownGrant, shown};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
-use crate::store::glass;
+use crate::store::break_glass;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
@@ -34,7 +34,7 @@ impl Query for List {
             "break_glass.list".into(),
             |from, limit| read.glass_after(from, limit),
             |grant| read.may("break_glass.list", &read.glass_target(grant)),
-            glass::position,
+            break_glass::position,
         )?;
         let rows = page.rows.into_iter().map(|grant| shown(grant, read.now())).collect();
         Ok(Page { rows, next: page.next })

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Entry, Reader};
-use crate::store::glass::Glass;
-use crate::types::glass::GlassVerdict;
+use crate::store::break_glass::Glass;
+use crate::types::break_glass::GlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::refusal::{Refusal, Stop};

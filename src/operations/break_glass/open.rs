@@ -7,8 +7,8 @@ use super::{ShownGrant, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::ACTOR;
 use crate::operations::{actor, scope};
-use crate::store::glass::Glass;
-use crate::types::event::{Event, EventKind};
+use crate::store::break_glass::Glass;
+use crate::store::break_glass::events::GlassBroken;
 use crate::types::id::{ActorId, Kind};
 use crate::types::operations::Operations;
 use crate::types::refusal::{Refusal, Stop};
@@ -40,7 +40,7 @@ impl Change for Open {
         scope: Reach::Full,
         route: post("/policy/break-glass").created(),
         about: &[&ACTOR],
-        events: &[EventKind::GlassBroken],
+        events: &[GlassBroken::KIND],
     };
     const SAYS: &'static str = "breaks the glass for {scope}";
     type Input = NewGrant;
@@ -70,7 +70,7 @@ impl Change for Open {
         let expires_at = now.plus_ms(i64::from(minutes) * MINUTE);
         let (issuer, review) = (draft.read().caller().issuer.clone(), None);
         let grant = Glass { id, holder: me, issuer, operations, reason, created_at: now, expires_at, uses: 0, review };
-        draft.record(Event::GlassBroken {
+        draft.record(GlassBroken {
             id: grant.id.clone(),
             operations: grant.operations.clone(),
             reason: grant.reason.clone(),

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use super::BREAK_GLASS;
 use super::{ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::glass::{Glass, GlassReview};
-use crate::types::event::{Event, EventKind};
-use crate::types::glass::GlassVerdict;
+use crate::store::break_glass::events::GlassReviewed;
+use crate::store::break_glass::{Glass, GlassReview};
+use crate::types::break_glass::GlassVerdict;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -33,7 +33,7 @@ impl Change for Review {
         scope: Reach::Full,
         route: post("/policy/break-glass/{id}/review").denied_as(Code::NotApprover),
         about: &[&BREAK_GLASS],
-        events: &[EventKind::GlassReviewed],
+        events: &[GlassReviewed::KIND],
     };
     const SAYS: &'static str = "reviews the break-glass grant {id}: {verdict}";
     type Input = NewReview;
@@ -53,7 +53,7 @@ impl Change for Review {
             return Err(Refusal::conflict(draft.read().told(&format!("{} has reviewed it already", review.by))).into());
         }
         let (id, holder) = (glass.id.clone(), glass.holder.clone());
-        draft.record(Event::GlassReviewed { id, holder, verdict, note: note.clone() })?;
+        draft.record(GlassReviewed { id, holder, verdict, note: note.clone() })?;
         let review = Some(GlassReview { by: permit.actor(), verdict, note, at: now });
         Ok(shown(Glass { review, ..glass }, now))
     }

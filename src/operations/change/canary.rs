@@ -9,8 +9,9 @@ use super::{ShownChange, counted, find, find_open, is_tested};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::audit::may_read_all;
 use crate::policy::Bundle;
+use crate::store::changes::events::{CanaryAborted, CanaryMeasured, CanaryStarted};
+use crate::store::event::Event;
 use crate::types::change::ChangeState;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::impact::{Budgets, TrialTerms, Trialled};
 use crate::types::refusal::{Refusal, Stop};
@@ -38,7 +39,7 @@ impl Change for Canary {
         scope: Reach::Full,
         route: post("/changes/{id}/canary").slow(),
         about: &[&CHANGE],
-        events: &[EventKind::CanaryStarted],
+        events: &[CanaryStarted::KIND],
     };
     const SAYS: &'static str = "tries {id} on {percent} % of the decisions";
     type Input = Terms;
@@ -67,7 +68,7 @@ impl Change for Canary {
         let terms =
             TrialTerms { percent, min_decisions: min_decisions.unwrap_or(100), abort_if: abort_if.unwrap_or(none) };
         let (id, author) = (Id::stored(&change.id), change.author.clone());
-        draft.record(Event::CanaryStarted { id, author, terms: terms.clone() })?;
+        draft.record(CanaryStarted { id, author, terms: terms.clone() })?;
         change.state = ChangeState::Canary;
         change.terms = Some(terms);
         change.trialled = Some(Trialled::default());
@@ -102,8 +103,8 @@ pub fn measured(read: &Reader<'_>) -> Option<Event> {
     if let Some(over) = trial.over().first() {
         let told = counted::ending(over, &trialled, &author, read);
         let reason = counted::in_figures(over);
-        return Some(Event::CanaryAborted { id, author, reason, trialled, told });
+        return Some(CanaryAborted { id, author, reason, trialled, told }.into());
     }
     let recorded = read.change(&trial.change.id).ok()??.trialled.unwrap_or_default();
-    (recorded != trialled).then_some(Event::CanaryMeasured { id, author, trialled })
+    (recorded != trialled).then(|| CanaryMeasured { id, author, trialled }.into())
 }

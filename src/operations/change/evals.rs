@@ -12,8 +12,8 @@ use crate::operations::policy::compare::Both;
 use crate::policy::Bundle;
 use crate::policy::testing::Run;
 use crate::store::changes;
+use crate::store::changes::events::EvalsRun;
 use crate::types::change::{EvalCase, EvalStatus};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::impact::Budgets;
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -32,7 +32,7 @@ impl Change for Evals {
         scope: Reach::Full,
         route: post("/changes/{id}/evals").slow(),
         about: &[&CHANGE],
-        events: &[EventKind::EvalsRun],
+        events: &[EvalsRun::KIND],
     };
     const SAYS: &'static str = "runs the tests of {id}";
     type Input = OneChange;
@@ -59,7 +59,7 @@ impl Change for Evals {
 /// Records what the tests of a change come to.
 pub fn put_to_tests(change: &mut changes::Change, bundle: &Bundle, draft: &mut Draft<'_>) -> Result<(), Stop> {
     change.evals = evals(bundle, draft.read())?;
-    draft.record(Event::EvalsRun {
+    draft.record(EvalsRun {
         id: Id::stored(&change.id),
         author: change.author.clone(),
         hash: change.hash.clone(),

@@ -6,8 +6,9 @@ use super::{OneChange, ShownChange, find, find_open};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::policy::Bundle;
 use crate::store::changes;
+use crate::store::changes::events::ChangePromoted;
+use crate::store::policies::events::PolicyApplied;
 use crate::types::change::{ChangeState, EvalStatus};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -22,7 +23,7 @@ impl Change for Promote {
         scope: Reach::Full,
         route: post("/changes/{id}/promote").slow(),
         about: &[&CHANGE],
-        events: &[EventKind::ChangePromoted, EventKind::PolicyApplied],
+        events: &[ChangePromoted::KIND, PolicyApplied::KIND],
     };
     const SAYS: &'static str = "puts {id} into force";
     type Input = OneChange;
@@ -55,8 +56,8 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     // The product may have changed since it was proposed.
     super::compiled(&bundle, draft.read())?;
     let (id, version) = (Id::stored(&change.id), applied.version + 1);
-    draft.record(Event::ChangePromoted { id: id.clone(), author: change.author.clone(), version })?;
-    draft.record(Event::PolicyApplied {
+    draft.record(ChangePromoted { id: id.clone(), author: change.author.clone(), version })?;
+    draft.record(PolicyApplied {
         version,
         hash: change.hash.clone(),
         source: "change".into(),

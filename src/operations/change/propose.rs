@@ -12,8 +12,8 @@ use crate::operations::company::COMPANY;
 use crate::policy::bundle::problems;
 use crate::policy::{Bundle, Finding, Snapshot};
 use crate::store::changes;
+use crate::store::changes::events::{ChangePromoted, ChangeProposed};
 use crate::types::change::{ChangeState, ChangeTarget};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
@@ -61,9 +61,9 @@ impl Change for Propose {
         name: "change.propose",
         doc: "Propose a change. Nothing comes into force by it.",
         scope: Reach::Scopes(&[Scope::Changes]),
-        route: post("/changes").created().slow().large(),
+        route: post("/changes").created().slow().large().made_from("base_version"),
         about: &[&COMPANY],
-        events: &[EventKind::ChangeProposed],
+        events: &[ChangeProposed::KIND],
     };
     const SAYS: &'static str = "proposes a change of the target {target}";
     type Input = NewChange;
@@ -130,7 +130,7 @@ pub fn adopt(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Res
     }
     check(proposal)?;
     let mut change = recorded(proposal, hash, author.clone(), draft)?;
-    draft.record(Event::ChangePromoted { id: Id::stored(&change.id), author, version: applied.version })?;
+    draft.record(ChangePromoted { id: Id::stored(&change.id), author, version: applied.version })?;
     (change.state, change.version) = (ChangeState::Promoted, Some(applied.version));
     Ok(Some(change))
 }
@@ -138,8 +138,9 @@ pub fn adopt(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Res
 /// What is wrong with what is said about it.
 fn check(proposal: &Proposal) -> Result<(), Stop> {
     note("reason", &proposal.reason, 1)?;
-    if proposal.commit.as_ref().is_some_and(|commit| commit.is_empty() || commit.len() > 100) {
-        return Err(Refusal::field("commit", "must have 1 to 100 characters").into());
+    let is_hash = |commit: &String| (4..=64).contains(&commit.len()) && commit.bytes().all(|b| b.is_ascii_hexdigit());
+    if proposal.commit.as_ref().is_some_and(|commit| !is_hash(commit)) {
+        return Err(Refusal::field("commit", "must be a commit's hash: 4 to 64 hexadecimal digits").into());
     }
     Ok(())
 }
@@ -174,7 +175,7 @@ fn recorded(
         updated_at: now,
         reviews: Vec::new(),
     };
-    draft.record(Event::ChangeProposed {
+    draft.record(ChangeProposed {
         id,
         target: change.target,
         base_version,

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::store::changes::events::ChangeRejected;
 use crate::types::change::ChangeState;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::refusal::{Code, Stop};
 use crate::types::scope::{Reach, Scope};
@@ -31,7 +31,7 @@ impl Change for Reject {
         scope: Reach::Scopes(&[Scope::Changes, Scope::Policy]),
         route: post("/changes/{id}/reject").stops().denied_as(Code::NotOwner),
         about: &[&CHANGE],
-        events: &[EventKind::ChangeRejected],
+        events: &[ChangeRejected::KIND],
     };
     const SAYS: &'static str = "rejects {id}";
     type Input = Rejection;
@@ -45,7 +45,7 @@ impl Change for Reject {
         let mut change = find_open(&input.id, draft.read())?;
         note("reason", &input.reason, 0)?;
         let withdrawn = change.author == permit.actor();
-        draft.record(Event::ChangeRejected {
+        draft.record(ChangeRejected {
             id: Id::stored(&change.id),
             author: change.author.clone(),
             reason: input.reason,

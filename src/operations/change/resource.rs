@@ -17,6 +17,7 @@ pub static CHANGE: Resource = Resource {
         FactSpec::text("state", "").one_of(ChangeState::Proposed.name(), states),
         FactSpec::flag("reviewed", "somebody else approved exactly this content"),
         FactSpec::number("peers", "how many others could review it"),
+        FactSpec::number("admins", "how many admins there are"),
         FactSpec::actors("behalf", "on whose behalf it was proposed"),
         FactSpec::actor("issuer", "who issued the token that it was proposed with, where that is not the author")
             .optional(),

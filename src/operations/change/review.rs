@@ -7,8 +7,8 @@ use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::changes;
+use crate::store::changes::events::ChangeReviewed;
 use crate::types::change::{ChangeState, ReviewVerdict};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::Id;
 use crate::types::refusal::{Code, Stop};
 use crate::types::scope::Reach;
@@ -34,7 +34,7 @@ impl Change for Review {
         scope: Reach::Full,
         route: post("/changes/{id}/review").denied_as(Code::NotApprover),
         about: &[&CHANGE],
-        events: &[EventKind::ChangeReviewed],
+        events: &[ChangeReviewed::KIND],
     };
     const SAYS: &'static str = "reviews {id}: {verdict}";
     type Input = Said;
@@ -47,7 +47,7 @@ impl Change for Review {
     fn run(permit: Permit<Self>, input: Said, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let mut change = find_open(&input.id, draft.read())?;
         note("note", &input.note, usize::from(input.verdict == ReviewVerdict::RequestChanges))?;
-        draft.record(Event::ChangeReviewed {
+        draft.record(ChangeReviewed {
             id: Id::stored(&change.id),
             author: change.author.clone(),
             verdict: input.verdict,

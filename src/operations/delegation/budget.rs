@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::DELEGATION;
 use super::find;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::store::delegations::events::{BudgetReserved, BudgetSettled};
 use crate::types::delegation::{DelegationStatus, MOST_CENTS};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::{Id, Kind};
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -46,7 +46,7 @@ impl Change for Reserve {
         scope: Reach::Full,
         route: post("/delegations/{id}/reservations").created().denied_as(Code::NotOwner),
         about: &[&DELEGATION],
-        events: &[EventKind::BudgetReserved],
+        events: &[BudgetReserved::KIND],
     };
     const SAYS: &'static str = "reserves {cents} cents of {id}";
     type Input = NewReservation;
@@ -81,7 +81,7 @@ impl Change for Reserve {
         }
         let left_cents = delegation.left_cents().map(|left| left - cents);
         let (reservation, delegation, to) = (draft.new_id(Kind::Reservation), Id::stored(&id), delegation.terms.to);
-        draft.record(Event::BudgetReserved { id: reservation.clone(), delegation, to, cents, purpose })?;
+        draft.record(BudgetReserved { id: reservation.clone(), delegation, to, cents, purpose })?;
         Ok(Reserved { id: reservation, left_cents })
     }
 }
@@ -121,7 +121,7 @@ impl Change for Settle {
         scope: Reach::Full,
         route: post("/delegations/{id}/reservations/{reservation}/settle").denied_as(Code::NotOwner),
         about: &[&DELEGATION],
-        events: &[EventKind::BudgetSettled],
+        events: &[BudgetSettled::KIND],
     };
     const SAYS: &'static str = "settles {reservation} of {id} at {cents} cents";
     type Input = Cost;
@@ -143,7 +143,7 @@ impl Change for Settle {
             return Err(Refusal::conflict(format!("it was settled already, at {settled} cents")).into());
         }
         let (event, to) = (Id::stored(&reservation), delegation.terms.to.clone());
-        draft.record(Event::BudgetSettled { id: event, delegation: Id::stored(&id), to, cents })?;
+        draft.record(BudgetSettled { id: event, delegation: Id::stored(&id), to, cents })?;
         delegation.spent_cents += cents;
         delegation.reserved_cents -= found.cents;
         let spent = delegation.budget_cents.is_some_and(|budget| (budget.max(1)..).contains(&delegation.spent_cents));

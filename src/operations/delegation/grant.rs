@@ -16,9 +16,9 @@ use crate::operations::token::span;
 use crate::policy::Ruling;
 use crate::store::actors::Status;
 use crate::store::delegations::Delegation;
+use crate::store::delegations::events::DelegationGranted;
 use crate::types::actor::KillScope;
 use crate::types::delegation::{Authority, DelegationStatus, MOST_CENTS, Terms};
-use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::operations::{MOST_NAMES, Operations};
 use crate::types::refusal::{Refusal, Stop};
@@ -60,7 +60,7 @@ impl Change for Grant {
         scope: Reach::Full,
         route: post("/delegations").created(),
         about: &[&ACTOR],
-        events: &[EventKind::DelegationGranted],
+        events: &[DelegationGranted::KIND],
     };
     const SAYS: &'static str = "lets {to} {authority} on their behalf[ for {scope}][ with {budget_cents} cents]";
     type Input = NewDelegation;
@@ -146,9 +146,9 @@ fn terms(
     if problems.is_empty() { Ok(delegation) } else { Err(Refusal::invalid(problems).into()) }
 }
 
-fn granted(id: Id, new: &Delegation) -> Event {
+fn granted(id: Id, new: &Delegation) -> DelegationGranted {
     let Terms { from, to, scope, authority, tools, expires_at, parent, depth, chain, .. } = new.terms.clone();
-    Event::DelegationGranted {
+    DelegationGranted {
         id,
         from,
         to,

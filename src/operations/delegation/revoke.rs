@@ -9,7 +9,7 @@ use super::DELEGATION;
 use super::{OneDelegation, find};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
 use crate::store::delegations::Delegation;
-use crate::types::event::{Event, EventKind};
+use crate::store::delegations::events::DelegationRevoked;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Stop};
 use crate::types::scope::Reach;
@@ -31,7 +31,7 @@ impl Change for Revoke {
         scope: Reach::Full,
         route: delete("/delegations/{id}").stops().denied_as(Code::NotOwner),
         about: &[&DELEGATION],
-        events: &[EventKind::DelegationRevoked],
+        events: &[DelegationRevoked::KIND],
     };
     const SAYS: &'static str = "revokes {id}";
     type Input = OneDelegation;
@@ -70,7 +70,7 @@ pub fn end_all_of(actor: &ActorId, draft: &mut Draft<'_>) -> Result<u64, Stop> {
 fn end(ending: Vec<Delegation>, named: Option<&str>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
     let mut ended = Vec::new();
     for Delegation { terms, .. } in ending {
-        draft.record(Event::DelegationRevoked {
+        draft.record(DelegationRevoked {
             id: Id::stored(&terms.id),
             from: terms.from,
             to: terms.to,

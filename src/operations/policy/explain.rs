@@ -217,7 +217,7 @@ fn version((version, hash): (i64, &str)) -> PolicyVersion {
 
 /// The answer for each operation that is served.
 fn every(actor: &ActorId, under: &Option<Id>, read: &Reader<'_>, then: &Reader<'_>) -> Result<AllExplained, Stop> {
-    let served = operations::ALL.iter().filter(|entry| !entry.spec.route.local);
+    let served = operations::ALL.iter().filter(|entry| entry.spec.route.is_served());
     let caller = |entry| Caller { under: under.clone(), ..caller(actor, entry, read) };
     let operations = served.map(|entry| row(caller(entry), entry, read, then)).collect::<Result<_, Stop>>()?;
     Ok(AllExplained { actor: actor.clone(), operations, policy: version(then.policy_stamp()), at: then.now() })

@@ -12,8 +12,9 @@ use crate::operations::change::{
 };
 use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
+use crate::store::changes::events::{ChangePromoted, ChangeProposed, EvalsRun};
+use crate::store::policies::events::PolicyApplied;
 use crate::types::change::SourceKind;
-use crate::types::event::EventKind;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 
@@ -32,7 +33,7 @@ pub struct NewPolicies {
     pub reason: String,
     /// The version that it was made from; the one in force unless given.
     pub base_version: Option<i64>,
-    /// The commit that it comes from; at most 100 characters.
+    /// The hash of the commit that it comes from: 4 to 64 hexadecimal digits.
     pub commit: Option<String>,
 }
 
@@ -44,9 +45,9 @@ impl Change for Propose {
         name: "policy.propose",
         doc: "Propose policies, an earlier version of them, or the rule behind approvals. It comes into force at once only where the source says `auto`, and the policy permits it.",
         scope: Reach::Scopes(&[Scope::Policy]),
-        route: post("/policy/proposals").created().slow().large(),
+        route: post("/policy/proposals").created().slow().large().made_from("base_version"),
         about: &[&COMPANY],
-        events: &[EventKind::ChangeProposed, EventKind::EvalsRun, EventKind::ChangePromoted, EventKind::PolicyApplied],
+        events: &[ChangeProposed::KIND, EvalsRun::KIND, ChangePromoted::KIND, PolicyApplied::KIND],
     };
     const SAYS: &'static str =
         "proposes policies[ of the commit {commit}][, those of version {version}][, a rule from {from_approvals}]";

@@ -45,7 +45,7 @@ pub(super) fn entry(name: &str) -> Result<&'static Entry, Refusal> {
 
 /// Somebody as the caller of an operation. An open one asks for nobody in particular.
 pub(super) fn caller(actor: &ActorId, entry: &Entry, read: &Reader<'_>) -> Caller {
-    let who = if entry.spec.route.open { Who::Visitor } else { Who::Holder(actor.clone()) };
+    let who = if entry.spec.route.is_open() { Who::Visitor } else { Who::Holder(actor.clone()) };
     Caller::new(who, read.caller().channel)
 }
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::in_force::Source;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, put};
 use crate::operations::company::COMPANY;
+use crate::store::policies::events::PolicySourceChanged;
 use crate::types::change::SourceKind;
-use crate::types::event::{Event, EventKind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -36,7 +36,7 @@ impl Change for SetSource {
         scope: Reach::Full,
         route: put("/policy/source"),
         about: &[&COMPANY],
-        events: &[EventKind::PolicySourceChanged],
+        events: &[PolicySourceChanged::KIND],
     };
     const SAYS: &'static str = "sets the source of the policies to {kind}";
     type Input = NewSource;
@@ -53,7 +53,7 @@ impl Change for SetSource {
         }
         let NewSource { kind, url, r#ref, path, auto } = input;
         let (at, branch, folder) = (url.clone(), r#ref.clone(), path.clone());
-        draft.record(Event::PolicySourceChanged { kind, url: at, r#ref: branch, path: folder, auto })?;
+        draft.record(PolicySourceChanged { kind, url: at, r#ref: branch, path: folder, auto })?;
         Ok(Source { kind, url, r#ref, path, auto })
     }
 }

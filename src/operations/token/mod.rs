@@ -12,9 +12,9 @@ use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, del
 use crate::operations::actor::{ACTOR, TEAM};
 use crate::operations::company::COMPANY;
 use crate::store::actors::Status;
+use crate::store::tokens::events::{TokenIssued, TokenNarrowed, TokenRevoked};
 use crate::store::tokens::{self, Token};
 use crate::types::actor::ActorKind;
-use crate::types::event::{Event, EventKind};
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -205,9 +205,9 @@ pub(super) fn issue(
     let expires_at = draft.now().plus_ms(valid_ms);
     // Whoever could have kept the caller's token could keep this one too.
     let caller = draft.read().caller();
-    let another = Some(caller.actor()).filter(|actor| *actor != holder && *actor != ActorId::system());
-    let issuer = another.or_else(|| caller.issuer.clone()).filter(|issuer| *issuer != holder);
-    draft.record(Event::TokenIssued {
+    let another = || Some(caller.actor()).filter(|actor| *actor != ActorId::system());
+    let issuer = caller.issuer.clone().or_else(another).filter(|issuer| *issuer != holder);
+    draft.record(TokenIssued {
         id: id.clone(),
         holder: holder.clone(),
         hash: plain.hash().to_string(),
@@ -230,7 +230,7 @@ impl Change for Issue {
         scope: Reach::Full,
         route: post("/tokens").created().secret("token"),
         about: &[&ACTOR],
-        events: &[EventKind::TokenIssued],
+        events: &[TokenIssued::KIND],
     };
     const SAYS: &'static str = "issues a token[ for {for}][ limited to {scopes}][ for {days} days][ for {ttl}]";
     type Input = NewToken;
@@ -282,7 +282,7 @@ impl Change for RevokeAll {
         scope: Reach::Full,
         route: delete("/tokens/{actor}").stops(),
         about: &[&ACTOR, &TEAM],
-        events: &[EventKind::TokenRevoked],
+        events: &[TokenRevoked::KIND],
     };
     const SAYS: &'static str = "revokes all tokens of {actor}";
     type Input = Holder;
@@ -296,7 +296,7 @@ impl Change for RevokeAll {
     fn run(_: Permit<Self>, input: Holder, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let live = draft.read().live_tokens_of(&input.actor)?;
         for id in &live {
-            draft.record(Event::TokenRevoked { id: Id::stored(id), holder: input.actor.clone() })?;
+            draft.record(TokenRevoked { id: Id::stored(id), holder: input.actor.clone() })?;
         }
         Ok(Revoked { revoked: live.len() as u64 })
     }
@@ -321,7 +321,7 @@ impl Change for Revoke {
         scope: Reach::Full,
         route: delete("/tokens/id/{id}").stops(),
         about: &[&TOKEN],
-        events: &[EventKind::TokenRevoked],
+        events: &[TokenRevoked::KIND],
     };
     const SAYS: &'static str = "revokes the token {id}";
     type Input = OneToken;
@@ -336,7 +336,7 @@ impl Change for Revoke {
         if token.ended {
             return Ok(Revoked { revoked: 0 });
         }
-        draft.record(Event::TokenRevoked { id: Id::stored(&token.id), holder: token.holder })?;
+        draft.record(TokenRevoked { id: Id::stored(&token.id), holder: token.holder })?;
         Ok(Revoked { revoked: 1 })
     }
 }
@@ -358,7 +358,7 @@ impl Change for Narrow {
         scope: Reach::Full,
         route: patch("/tokens/id/{id}").stops(),
         about: &[&TOKEN],
-        events: &[EventKind::TokenNarrowed],
+        events: &[TokenNarrowed::KIND],
     };
     const SAYS: &'static str = "limits the token {id} to {scopes}";
     type Input = Narrower;
@@ -384,7 +384,7 @@ impl Change for Narrow {
         }
         let (id, holder) = (Id::stored(&token.id), token.holder.clone());
         if wanted != token.scopes {
-            draft.record(Event::TokenNarrowed { id, holder, scopes: wanted.clone() })?;
+            draft.record(TokenNarrowed { id, holder, scopes: wanted.clone() })?;
         }
         Ok(row(Token { scopes: wanted, ..token }, draft.now()))
     }

@@ -10,7 +10,7 @@ use super::shown::{ShownWebhook, shown};
 use super::{MOST, host, problems};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::webhooks::Webhook;
-use crate::types::event::{Event, EventKind};
+use crate::store::webhooks::events::WebhookCreated;
 use crate::types::id::{ActorId, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -62,7 +62,7 @@ impl Change for Create {
         scope: Reach::Full,
         route: post("/v1/webhooks").from_root().created().secret("secret"),
         about: &[&WEBHOOK],
-        events: &[EventKind::WebhookCreated],
+        events: &[WebhookCreated::KIND],
     };
     const SAYS: &'static str = "creates a webhook for {events}";
     type Input = NewWebhook;
@@ -102,17 +102,7 @@ impl Change for Create {
         }
         let secret = draft.read().webhook_secret(&webhook)?;
         let Webhook { owner, host, url, topics, agents, description, include_output, format, .. } = webhook.clone();
-        draft.record(Event::WebhookCreated {
-            id,
-            owner,
-            host,
-            url,
-            topics,
-            agents,
-            description,
-            include_output,
-            format,
-        })?;
+        draft.record(WebhookCreated { id, owner, host, url, topics, agents, description, include_output, format })?;
         Ok(CreatedWebhook { secret, webhook: shown(webhook, None) })
     }
 }

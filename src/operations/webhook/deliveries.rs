@@ -7,9 +7,10 @@ use super::WEBHOOK;
 use super::shown::{ShownDelivery, delivery};
 use super::{OneWebhook, find, target};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
+use crate::store::outbox::events::DeliveryRequeued;
 use crate::store::outbox::{self, Intent};
 use crate::store::webhooks::Webhook;
-use crate::types::event::{Event, EventKind};
+use crate::store::webhooks::events::WebhookTested;
 use crate::types::id::Id;
 use crate::types::page::{ListQuery, Listed};
 use crate::types::refusal::{Refusal, Stop};
@@ -41,7 +42,7 @@ impl Change for Test {
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/test").from_root(),
         about: &[&WEBHOOK],
-        events: &[EventKind::WebhookTested],
+        events: &[WebhookTested::KIND],
     };
     const SAYS: &'static str = "tests the webhook {id}";
     type Input = OneWebhook;
@@ -53,7 +54,7 @@ impl Change for Test {
 
     fn run(_: Permit<Self>, input: OneWebhook, draft: &mut Draft<'_>) -> Result<TestedWebhook, Stop> {
         let webhook = enabled(find(&input.id, draft.read())?)?;
-        draft.record(Event::WebhookTested { id: Id::stored(&webhook.id), owner: webhook.owner })?;
+        draft.record(WebhookTested { id: Id::stored(&webhook.id), owner: webhook.owner })?;
         Ok(TestedWebhook { id: webhook.id, r#type: TEST.into() })
     }
 }
@@ -115,7 +116,7 @@ impl Change for Redeliver {
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/deliveries/{message}/redeliver").from_root(),
         about: &[&WEBHOOK],
-        events: &[EventKind::DeliveryRequeued],
+        events: &[DeliveryRequeued::KIND],
     };
     const SAYS: &'static str = "redelivers {message} of the webhook {id}";
     type Input = OneDelivery;
@@ -130,7 +131,7 @@ impl Change for Redeliver {
         let webhook = enabled(find(&input.id, draft.read())?)?;
         let intent = draft.read().delivery(&input.message)?.ok_or_else(Refusal::not_found)?;
         let (id, owner) = (Id::stored(&intent.id), webhook.owner);
-        draft.record(Event::DeliveryRequeued { id, webhook: Id::stored(&webhook.id), owner })?;
+        draft.record(DeliveryRequeued { id, webhook: Id::stored(&webhook.id), owner })?;
         let (state, due_at) = (IntentState::Pending, Some(permit.now()));
         Ok(delivery(Intent { state, attempts: 0, due_at, ended_at: None, ..intent }))
     }

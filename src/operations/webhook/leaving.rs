@@ -2,7 +2,7 @@
 
 use super::disabled;
 use crate::gate::Draft;
-use crate::types::event::Event;
+use crate::store::webhooks::events::WebhookHandedOn;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Stop;
 use crate::types::webhook::WebhookStatus;
@@ -21,7 +21,7 @@ pub fn hand_on(leaving: &ActorId, successor: Option<&ActorId>, draft: &mut Draft
     let mut handed = Handed::default();
     for webhook in draft.read().webhooks_of(leaving)? {
         if let Some(owner) = successor.cloned() {
-            draft.record(Event::WebhookHandedOn { id: Id::stored(&webhook.id), from: webhook.owner, owner })?;
+            draft.record(WebhookHandedOn { id: Id::stored(&webhook.id), from: webhook.owner, owner })?;
             handed.on.push(webhook.id);
         } else if webhook.status != WebhookStatus::Disabled {
             let reason = format!("{leaving} left, and nobody answers for it");

@@ -20,8 +20,8 @@ use url::Url;
 
 use crate::gate::{Entry, Reader, Target};
 use crate::store::webhooks::Webhook;
+use crate::store::webhooks::events::{WebhookDisabled, WebhookUpdated};
 use crate::types::actor::Role;
-use crate::types::event::Event;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
 
@@ -88,15 +88,15 @@ fn problems(webhook: &Webhook, named: &BTreeSet<ActorId>, read: &Reader<'_>) -> 
 }
 
 /// As it is from now on.
-fn updated(id: &Id, webhook: &Webhook, enabled: bool) -> Event {
+fn updated(id: &Id, webhook: &Webhook, enabled: bool) -> WebhookUpdated {
     let Webhook { owner, host, url, topics, agents, description, include_output, .. } = webhook.clone();
-    Event::WebhookUpdated { id: id.clone(), owner, host, url, topics, agents, description, include_output, enabled }
+    WebhookUpdated { id: id.clone(), owner, host, url, topics, agents, description, include_output, enabled }
 }
 
 /// That nothing is sent to it any more; its owner and the admins are told.
-fn disabled(webhook: &Webhook, reason: &str, read: &Reader<'_>) -> Event {
+fn disabled(webhook: &Webhook, reason: &str, read: &Reader<'_>) -> WebhookDisabled {
     let told: BTreeSet<ActorId> = read.people(Role::Admin).chain([&webhook.owner]).cloned().collect();
-    Event::WebhookDisabled {
+    WebhookDisabled {
         id: Id::stored(&webhook.id),
         owner: webhook.owner.clone(),
         host: webhook.host.clone(),

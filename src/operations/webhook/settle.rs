@@ -7,8 +7,9 @@ use super::disabled;
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::operations::company::COMPANY;
 use crate::store::outbox::Intent;
+use crate::store::outbox::events::DeliveryAttempted;
 use crate::store::webhooks::Webhook;
-use crate::types::event::{Event, EventKind};
+use crate::store::webhooks::events::WebhookDisabled;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -56,7 +57,7 @@ impl Change for Settle {
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&COMPANY],
-        events: &[EventKind::DeliveryAttempted, EventKind::WebhookDisabled],
+        events: &[DeliveryAttempted::KIND, WebhookDisabled::KIND],
     };
     const SAYS: &'static str = "records what came of {id}";
     type Input = Attempt;
@@ -91,7 +92,7 @@ impl Change for Settle {
             Some(_) => Outcome::Failed,
             None => Outcome::GivenUp,
         };
-        draft.record(Event::DeliveryAttempted {
+        draft.record(DeliveryAttempted {
             id: Id::stored(&intent.id),
             webhook: Id::stored(&webhook.id),
             owner: webhook.owner.clone(),

@@ -8,7 +8,7 @@ use super::shown::{ShownWebhook, whole};
 use super::{OneWebhook, find, host, problems, target, updated};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete, patch, post};
 use crate::store::webhooks::Webhook;
-use crate::types::event::{Event, EventKind};
+use crate::store::webhooks::events::{WebhookDeleted, WebhookRotated, WebhookUpdated};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -53,7 +53,7 @@ impl Change for Update {
         scope: Reach::Full,
         route: patch("/v1/webhooks/{id}").from_root(),
         about: &[&WEBHOOK],
-        events: &[EventKind::WebhookUpdated],
+        events: &[WebhookUpdated::KIND],
     };
     const SAYS: &'static str = "changes the webhook {id}";
     type Input = Changes;
@@ -111,7 +111,7 @@ impl Change for Delete {
         scope: Reach::Full,
         route: delete("/v1/webhooks/{id}").stops().from_root(),
         about: &[&WEBHOOK],
-        events: &[EventKind::WebhookDeleted],
+        events: &[WebhookDeleted::KIND],
     };
     const SAYS: &'static str = "deletes the webhook {id}";
     type Input = OneWebhook;
@@ -123,7 +123,7 @@ impl Change for Delete {
 
     fn run(_: Permit<Self>, input: OneWebhook, draft: &mut Draft<'_>) -> Result<DeletedWebhook, Stop> {
         let webhook = find(&input.id, draft.read())?;
-        draft.record(Event::WebhookDeleted { id: Id::stored(&webhook.id), owner: webhook.owner })?;
+        draft.record(WebhookDeleted { id: Id::stored(&webhook.id), owner: webhook.owner })?;
         Ok(DeletedWebhook { id: webhook.id, deleted: true })
     }
 }
@@ -148,7 +148,7 @@ impl Change for Rotate {
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/rotate").from_root().secret("secret"),
         about: &[&WEBHOOK],
-        events: &[EventKind::WebhookRotated],
+        events: &[WebhookRotated::KIND],
     };
     const SAYS: &'static str = "rotates the secret of the webhook {id}";
     type Input = OneWebhook;
@@ -164,7 +164,7 @@ impl Change for Rotate {
         let webhook = Webhook { generation: before.generation.saturating_add(1), ..before };
         let secret = draft.read().webhook_secret(&webhook)?;
         let (id, owner, generation) = (Id::stored(&webhook.id), webhook.owner, webhook.generation);
-        draft.record(Event::WebhookRotated { id, owner, generation, both_until })?;
+        draft.record(WebhookRotated { id, owner, generation, both_until })?;
         Ok(RotatedWebhook { id: webhook.id, secret, both_until })
     }
 }

@@ -157,7 +157,7 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
     use ChangeState::{Approved, Canary, Promoted, Proposed};
     let change = |id: String, author: &str, state: ChangeState, reviewed: bool, peers: u32| {
         let row = Row::new("changes", id).with("author", author).with("state", state);
-        row.with("reviewed", reviewed).with("peers", peers)
+        row.with("reviewed", reviewed).with("peers", peers).with("admins", peers.max(1))
     };
     for who in everybody {
         let author = if who.as_str() == "max" { "ana" } else { "max" };

@@ -92,12 +92,12 @@ impl Search<'_> {
     }
 
     fn made_up(&mut self, known: &[Said], named: &Named) {
-        let snapshot = self.sides.after.snapshot;
-        let snapshot =
-            if snapshot.principals_of(self.action).is_empty() { self.sides.before.snapshot } else { snapshot };
-        let mut inventor = Inventor::new(snapshot, named);
+        let Sides { before, after } = self.sides;
+        let (mut then, mut now) = (Inventor::new(before.snapshot, named), Inventor::new(after.snapshot, named));
+        let is_gone = after.snapshot.principals_of(self.action).is_empty();
         for said in known {
             for _ in 0..NEIGHBOURS {
+                let inventor = if is_gone { &mut then } else { &mut now };
                 if let Some(next) = inventor.neighbour(said) {
                     self.around(&next);
                 }
@@ -107,6 +107,7 @@ impl Search<'_> {
         // Some of what is made up does not fit, or was asked already.
         for at in 0..self.left * 2 {
             let Some((subject, resource)) = ends.get(at % ends.len().max(1)) else { return };
+            let inventor = if takes(after.snapshot, self.action, subject, resource) { &mut now } else { &mut then };
             if let Some(said) = inventor.question(self.action, subject, resource) {
                 self.around(&said);
             }
@@ -154,9 +155,9 @@ impl Search<'_> {
         self.note(said, granted, old, new);
     }
 
-    /// An action that a side does not know is allowed to nobody there.
+    /// An action that a side does not know is allowed to nobody there, nor one that it does not let these ask about those.
     fn answer(&self, side: &Snapshot, said: &Said, granted: &[String]) -> Option<Answer> {
-        if side.principals_of(self.action).is_empty() {
+        if !takes(side, self.action, &said.subject.kind, &said.resource.kind) {
             return Some(Answer::nobodys());
         }
         let asked = said.asked(side, granted.to_vec()).ok()?;
@@ -181,6 +182,11 @@ impl Search<'_> {
             pair.witnesses.push(own_witness(said, granted, old, new));
         }
     }
+}
+
+/// Whether a side's schema lets subjects of a type ask for an action about resources of a type.
+fn takes(side: &Snapshot, action: &str, subject: &str, resource: &str) -> bool {
+    side.principals_of(action).contains(subject) && side.resources_of(action).contains(resource)
 }
 
 /// Every subject about every resource that a file describes, in each context that its questions have.

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use cedar_policy::{
-    Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, ValidationResult, ValidationWarning,
-    Validator,
+    ActionConstraint, EntityUid, Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode,
+    ValidationResult, ValidationWarning, Validator,
 };
 use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::parser::Loc;
@@ -20,7 +20,7 @@ use super::schema::{self, Known};
 use super::snapshot::{Parts, Rule};
 use crate::policy::approvals::{self as approval_file, ApprovalRules};
 use crate::policy::bundle::is_policy;
-use crate::policy::finding::{Source, Sources, code};
+use crate::policy::finding::{SCHEMA_FILE, Source, Sources, code};
 use crate::policy::lexer::out_of_bounds;
 use crate::policy::limits::{self, Limits};
 use crate::policy::stack::each;
@@ -36,6 +36,8 @@ const PART: usize = 50;
 const KINDS: usize = 500;
 /// The most bytes of all policies: compiled, they take many times as much.
 const MAX_BYTES: usize = 4 << 20;
+/// How often validation looks at a policy, over all: one look takes some 40 µs.
+const MAX_LOOKS: usize = 200_000;
 /// The most mistakes that are told of one file.
 const MAX_TOLD: usize = 50;
 
@@ -198,8 +200,35 @@ impl Loading {
         }
     }
 
+    /// Validation looks at every policy once for each kind of question that it could be about: how often, over all, because
+    /// of the company's own actions.
+    fn looks(&self, schema: &Schema) -> usize {
+        let mut kinds: BTreeMap<EntityUid, usize> = BTreeMap::new();
+        let own = schema.request_envs().filter(|kind| kind.action().type_name().namespace() != "Ok");
+        own.for_each(|kind| *kinds.entry(kind.action().clone()).or_default() += 1);
+        let all: usize = kinds.values().sum();
+        let looks = |policy: &Policy| match policy.action_constraint() {
+            ActionConstraint::Any => all,
+            ActionConstraint::Eq(uid) => kinds.get(&uid).copied().unwrap_or_default(),
+            // What is no action of theirs may be a group that any of them is in.
+            ActionConstraint::In(uids) => {
+                uids.iter().map(|uid| kinds.get(uid).copied().unwrap_or(all)).sum::<usize>().min(all)
+            }
+        };
+        self.set.policies().map(looks).sum()
+    }
+
     /// Strict validation, its warnings, and the number of hops.
     fn validate(&mut self, schema: &Schema, bundle: &Bundle) {
+        let looks = self.looks(schema);
+        if looks > MAX_LOOKS {
+            let message = format!(
+                "policies and the pairs of types that their actions apply to come to {looks} combinations: the most is \
+                 {MAX_LOOKS}; name actions in the policies' heads, or let fewer types do and take an action"
+            );
+            self.findings.push(Finding::new(code::TOO_LARGE, SCHEMA_FILE, 1, (0, 0), message));
+            return;
+        }
         let validator = Validator::new(schema.clone());
         let names = Names::of(schema);
         // Each policy is judged by itself.

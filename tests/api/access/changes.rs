@@ -97,6 +97,22 @@ async fn an_action_that_is_new_is_looser_for_whom_it_is_permitted_and_one_that_g
 }
 
 #[tokio::test]
+async fn a_schema_that_lets_others_ask_is_looser_although_no_policy_changed() {
+    let everybody = POLICIES.replacen(
+        "principal is Docs::User, action == Docs::Action::\"view\"",
+        "principal, action == Docs::Action::\"view\"",
+        1,
+    );
+    let mut files = files(&everybody);
+    let test = Test::with_policies(Bundle { files: files.clone() }).await;
+    let guests = SCHEMA.replacen("entity Team;", "entity Team;\n  entity Guest;\n  entity Page = { open: Bool };", 1);
+    let asked = guests.replacen("action view, edit", "action view appliesTo { principal: [User, Guest], resource: [Doc, Page], context: { mfa?: Bool } };\n  action edit", 1);
+    files.insert("schema.cedarschema".into(), asked);
+    let compared = diff(&test, &files, json!({ "impact": false })).await;
+    assert_eq!(changed(&compared), ["Docs::Action::view Docs::Guest looser"], "{compared}");
+}
+
+#[tokio::test]
 async fn a_witness_is_a_test_that_passes_with_the_candidate() {
     let test = company().await;
     let mut candidate = widened();

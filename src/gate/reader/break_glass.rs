@@ -3,17 +3,17 @@
 use super::Reader;
 use crate::gate::target::{Target, Thing};
 use crate::store::Position;
-use crate::store::glass::{self, Glass};
+use crate::store::break_glass::{self, Glass};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 
 impl Reader<'_> {
     pub fn glass(&self, id: &str) -> Result<Option<Glass>, Fault> {
-        Ok(glass::get(self.conn()?, id)?)
+        Ok(break_glass::get(self.conn()?, id)?)
     }
 
     pub fn glass_after(&self, from: &Position, limit: usize) -> Result<Vec<Glass>, Fault> {
-        Ok(glass::after(self.conn()?, from, limit)?)
+        Ok(break_glass::after(self.conn()?, from, limit)?)
     }
 
     /// A grant as the gate sees it.

@@ -1,10 +1,11 @@
 //! Break-glass grants: who may go on without approval, for what, until when, and what a reviewer said of it.
 
+pub mod events;
+
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Position, json, parsed, parsed_or_null, to_json};
-use crate::types::event::Event;
-use crate::types::glass::GlassVerdict;
+use super::{Position, json, parsed, parsed_or_null};
+use crate::types::break_glass::GlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::time::Time;
@@ -88,34 +89,4 @@ pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Resu
 
 pub fn position(glass: &Glass) -> Position {
     Position { at: glass.created_at.0, id: glass.id.to_string() }
-}
-
-pub(super) fn fold(conn: &Connection, at: Time, by: &ActorId, event: &Event) -> rusqlite::Result<()> {
-    match event {
-        Event::GlassBroken { id, operations, reason, expires_at, issuer, .. } => conn
-            .prepare_cached(
-                "INSERT INTO glass (id, holder, operations, reason, created_at, expires_at, uses, issuer) \
-                 VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
-            )?
-            .execute(params![
-                id.as_str(),
-                by.as_str(),
-                to_json(operations)?,
-                reason,
-                at.0,
-                expires_at.0,
-                issuer.as_ref().map(ActorId::as_str)
-            ]),
-        Event::GlassUsed { id, .. } => {
-            conn.prepare_cached("UPDATE glass SET uses = uses + 1 WHERE id = ?")?.execute([id.as_str()])
-        }
-        Event::GlassEnded { id, .. } => {
-            conn.prepare_cached("UPDATE glass SET expires_at = ? WHERE id = ?")?.execute(params![at.0, id.as_str()])
-        }
-        Event::GlassReviewed { id, verdict, note, .. } => conn
-            .prepare_cached("UPDATE glass SET reviewer = ?, verdict = ?, note = ?, reviewed_at = ? WHERE id = ?")?
-            .execute(params![by.as_str(), verdict.name(), note, at.0, id.as_str()]),
-        _ => Ok(0),
-    }
-    .map(|_| ())
 }

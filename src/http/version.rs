@@ -1,0 +1,49 @@
+//! Versions of records, as HTTP has them: an answer with a version says it in `ETag`, and a change may say in `If-Match`
+//! which version it was made from, in place of the field for it.
+
+use axum::http::header::{ETAG, IF_MATCH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::dispatch::Face;
+use crate::gate::operation::Effect;
+use crate::types::refusal::Refusal;
+
+#[derive(Deserialize)]
+struct Versioned {
+    version: i64,
+}
+
+/// The version in an answer, for its `ETag`.
+pub(super) fn tag(headers: &mut HeaderMap, body: &[u8]) {
+    let version = serde_json::from_slice::<Versioned>(body).ok().map(|answer| answer.version);
+    if let Some(value) = version.and_then(|version| HeaderValue::from_str(&format!("\"{version}\"")).ok()) {
+        headers.insert(ETAG, value);
+    }
+}
+
+/// What a request says in `If-Match`; `*` holds for everything that there is.
+pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal> {
+    let header = parts.headers.get(IF_MATCH).filter(|header| face.entry.effect == Effect::Change && *header != "*");
+    let Some(header) = header else { return Ok(None) };
+    if face.entry.spec.route.made_from.is_none() {
+        let message = format!("If-Match: what {} changes has no version", face.entry.spec.name);
+        return Err(Refusal::conflict(message));
+    }
+    let text = header.to_str().unwrap_or_default();
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let bad = |_| Refusal::bad_request("If-Match: must be one version, as `ETag` has it: \"3\"");
+    text.parse().map(Some).map_err(bad)
+}
+
+/// Puts it where the operation looks for it.
+pub(super) fn fill(face: &Face, fields: &mut Map<String, Value>, wanted: Option<i64>) -> Result<(), Refusal> {
+    let (Some(field), Some(version)) = (face.entry.spec.route.made_from, wanted) else { return Ok(()) };
+    let before = fields.insert(field.to_owned(), version.into());
+    if before.is_some_and(|before| !before.is_null() && before != version) {
+        return Err(Refusal::bad_request(format!("If-Match: names another version than `{field}`")));
+    }
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! What happens to calls that wait for people.
+
+use rusqlite::params;
+use serde_json::json;
+
+use super::COLUMNS;
+use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::outbox::News;
+use crate::store::{inbox, to_json};
+use crate::types::approval::{ApprovalStatus, Notice, Verdict};
+use crate::types::caller::Channel;
+use crate::types::id::{ActorId, Id};
+use crate::types::inbox::ItemKind;
+use crate::types::target::Thing;
+use crate::types::time::Time;
+use crate::types::webhook::Topic;
+
+pub(in crate::store) const APPROVAL: Table = Table { name: "approval", key: "id" };
+const DECISION: Table = Table { name: "approval_decision", key: "approval || ' ' || by" };
+const NOTICE: Table = Table { name: "approval_notice", key: "approval || ' ' || kind || ' ' || notice" };
+
+/// Most characters of a summary that is told outside.
+const SUMMARY: usize = 500;
+
+events! {
+    /// An operation waits for people.
+    ApprovalRequested = "approval_requested" {
+        id: Id, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
+        #[schemars(extend("x-names" = "text"))] summary: String,
+        #[schemars(extend("x-names" = "json"))] input: serde_json::Value,
+        #[schemars(extend("x-names" = "json"))] resource: serde_json::Value,
+        kinds: Vec<String>, digest: String, reason: String, channel: Channel, expires_at: Time,
+        approvers: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        under: Option<Id>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on_behalf_of: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
+    // Not its target: who sees a request is for the approval's own rules.
+    } about [id] => {
+        content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        fold: Some(requested), notify: Notify::AndShow(notify_approvers), news: Some(pending),
+    }
+    /// What a call that waits was given beside, in an entry of its own: it can be erased.
+    ArgumentsKept = "arguments_kept" {
+        id: Id, requester: ActorId, arguments: serde_json::Map<String, serde_json::Value>,
+    } about [id, requester] => {
+        content: Content::ERASABLE.hiding("arguments"), tables: &[APPROVAL], memory: Memory::Nothing,
+        fold: Some(kept), notify: Notify::Nobody, news: None,
+    }
+    /// Somebody approved or rejected.
+    ApprovalDecided = "approval_decided" {
+        id: Id, requester: ActorId, kind: String, verdict: Verdict, note: String, outcome: ApprovalStatus,
+    } about [id, requester] => {
+        content: Content::SHOWN, tables: &[APPROVAL, DECISION], memory: Memory::Nothing,
+        fold: Some(decided), notify: Notify::AndShow(notify_of_decision), news: None,
+    }
+    /// The approved operation was carried out; the approval is spent.
+    ApprovalUsed = "approval_used" {
+        id: Id, requester: ActorId,
+    } about [id, requester] => {
+        content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Used)),
+        notify: Notify::AndShow(|event, moment| {
+            notify_requester(moment, &event.requester, &event.id, ApprovalStatus::Used)
+        }),
+        news: None,
+    }
+    /// What was approved is not what would happen now; it has to be asked for again.
+    ApprovalStale = "approval_stale" {
+        id: Id, requester: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
+    } about [id, requester] => {
+        content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        fold: Some(stale),
+        notify: Notify::AndShow(|event, moment| {
+            inbox::resolve(moment, event.id.as_str())?;
+            let title = format!("your request is stale ({}): {}", event.reason, summary(moment, &event.id)?);
+            inbox::add(moment, &event.requester, ItemKind::Decision, event.id.as_str(), &title)
+        }),
+        news: None,
+    }
+    /// Nobody has decided yet: whoever may is told again. Once for each kind of approval.
+    ApprovalReminded = "approval_reminded" {
+        id: Id, requester: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
+        kind: String, approvers: Vec<ActorId>,
+    } about [id, requester] => {
+        content: Content::SHOWN, tables: &[NOTICE], memory: Memory::Nothing,
+        fold: Some(|event, moment| noticed(moment, &event.id, &event.kind, Notice::Reminded)),
+        notify: Notify::AndShow(|event, moment| {
+            let title = format!("{} {}: still waits for you", event.requester, summary(moment, &event.id)?);
+            notify_all(moment, &event.approvers, &event.id, &title)
+        }), news: None,
+    }
+    /// It has waited so long that more people may decide, and are told. Once for each kind of approval.
+    ApprovalEscalated = "approval_escalated" {
+        id: Id, requester: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
+        kind: String, approvers: Vec<ActorId>,
+    } about [id, requester] => {
+        content: Content::SHOWN, tables: &[NOTICE], memory: Memory::Nothing,
+        fold: Some(|event, moment| noticed(moment, &event.id, &event.kind, Notice::Escalated)),
+        notify: Notify::AndShow(|event, moment| {
+            let what = summary(moment, &event.id)?;
+            let title = format!("{} {what}: has waited long and now waits for you too", event.requester);
+            notify_all(moment, &event.approvers, &event.id, &title)
+        }), news: None,
+    }
+    /// The requester took it back or left, or did it under a break-glass grant: nothing will come of the request.
+    ApprovalCancelled = "approval_cancelled" {
+        id: Id, requester: ActorId,
+    } about [id, requester] => {
+        content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Cancelled)),
+        notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
+    }
+    /// Nobody decided in time; the operation will not happen.
+    ApprovalExpired = "approval_expired" {
+        id: Id,
+    } about [id] => {
+        content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Expired)),
+        notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
+    }
+}
+
+fn requested(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = format!(
+        "INSERT INTO approval ({COLUMNS}) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?, ?, ?, '{{}}', NULL)"
+    );
+    moment.conn.prepare_cached(&sql)?.execute(params![
+        event.id.as_str(),
+        moment.by.as_str(),
+        event.operation,
+        event.target,
+        to_json(&event.input)?,
+        to_json(&event.resource)?,
+        event.channel.name(),
+        to_json(&event.kinds)?,
+        event.digest,
+        event.reason,
+        moment.at.0,
+        event.expires_at.0,
+        event.under.as_ref().map(Id::as_str),
+        to_json(&event.on_behalf_of)?,
+        event.issuer.as_ref().map(ActorId::as_str),
+        event.summary
+    ])?;
+    Ok(Touched::Nothing)
+}
+
+fn kept(event: &ArgumentsKept, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE approval SET erasable = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![to_json(&event.arguments)?, event.id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+/// What could be erased of a call was.
+pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<()> {
+    moment.conn.prepare_cached("UPDATE approval SET erasable = NULL WHERE id = ?")?.execute([id.as_str()])?;
+    Ok(())
+}
+
+fn decided(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let ApprovalDecided { id, kind, verdict, note, outcome, .. } = event;
+    let sql = "INSERT INTO approval_decision (approval, by, kind, verdict, note, at) VALUES (?, ?, ?, ?, ?, ?)";
+    let row = params![id.as_str(), moment.by.as_str(), kind, verdict.name(), note, moment.at.0];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    if *outcome == ApprovalStatus::Pending { Ok(Touched::Nothing) } else { became(moment, id, *outcome) }
+}
+
+fn stale(event: &ApprovalStale, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE approval SET stale = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute([&event.reason, event.id.as_str()])?;
+    became(moment, &event.id, ApprovalStatus::Stale)
+}
+
+fn noticed(moment: &Moment<'_>, id: &Id, kind: &str, notice: Notice) -> rusqlite::Result<Touched> {
+    let sql = "INSERT INTO approval_notice (approval, kind, notice, at) VALUES (?, ?, ?, ?)";
+    moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), kind, notice.name(), moment.at.0])?;
+    Ok(Touched::Nothing)
+}
+
+/// Moves an approval on. `approved` is no end.
+fn became(moment: &Moment<'_>, id: &Id, to: ApprovalStatus) -> rusqlite::Result<Touched> {
+    let ended = (to != ApprovalStatus::Approved).then_some(moment.at.0);
+    let sql = "UPDATE approval SET status = ?, ended_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![to.name(), ended, id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+fn notify_approvers(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let title = format!("{} {}: waits for you", moment.by, event.summary);
+    notify_all(moment, &event.approvers, &event.id, &title)
+}
+
+fn notify_all(moment: &Moment<'_>, approvers: &[ActorId], id: &Id, title: &str) -> rusqlite::Result<()> {
+    approvers.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Approval, id.as_str(), title))
+}
+
+fn notify_of_decision(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let ApprovalDecided { id, requester, note, outcome, .. } = event;
+    // While others are still needed, the request stays with everybody.
+    if *outcome != ApprovalStatus::Pending {
+        inbox::resolve(moment, id.as_str())?;
+        if *outcome != ApprovalStatus::Approved {
+            notify_requester(moment, requester, id, *outcome)?;
+        }
+    }
+    inbox::mention(moment, id, note)
+}
+
+/// Tells a requester what came of their request.
+fn notify_requester(
+    moment: &Moment<'_>,
+    requester: &ActorId,
+    id: &Id,
+    outcome: ApprovalStatus,
+) -> rusqlite::Result<()> {
+    let came = match outcome {
+        ApprovalStatus::Used => "was carried out",
+        ApprovalStatus::Rejected => "was rejected",
+        _ => "has ended",
+    };
+    let title = format!("your request {came}: {}", summary(moment, id)?);
+    inbox::add(moment, requester, ItemKind::Decision, id.as_str(), &title)
+}
+
+/// What a call that waits would do.
+fn summary(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<String> {
+    let sql = "SELECT summary FROM approval WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))
+}
+
+/// No arguments of the call, and nothing that is secret.
+fn pending(event: &ApprovalRequested, teller: &Teller<'_>) -> News {
+    let ApprovalRequested { id, operation, target, reason, expires_at, .. } = event;
+    let Teller { by, is_person } = *teller;
+    let summary: String = format!("{by} asks for {operation} of {target}: {reason}").chars().take(SUMMARY).collect();
+    let about = Thing::new("Approval", id.as_str())
+        .actor("requester", by)
+        .text("operation", operation)
+        .actors("approvers", event.approvers.iter().cloned())
+        .actors("behalf", event.on_behalf_of.iter().cloned())
+        .maybe("issuer", event.issuer.as_ref());
+    News {
+        topic: Topic::GatePending.name(),
+        only: None,
+        about: Some(("approval.read", about.into())),
+        data: json!({
+            "approval_id": id,
+            "run_id": null,
+            "action": operation,
+            "summary": summary,
+            "expires_at": expires_at,
+            "user_id": is_person.then_some(by),
+            "agent_id": (!is_person).then_some(by),
+        }),
+    }
+}

@@ -1,0 +1,18 @@
+//! What happens by blueprints. What one makes has events of its own, so this one changes no table.
+
+use crate::store::event::{Content, Notify, events};
+use crate::store::memory::Memory;
+use crate::types::id::Id;
+
+events! {
+    /// A blueprint was installed: what it made, what was there already, what it still takes.
+    BlueprintInstalled = "blueprint_installed" {
+        blueprint: String, hash: String,
+        #[schemars(extend("x-names" = "reference"))] created: Vec<String>,
+        #[schemars(extend("x-names" = "reference"))] skipped: Vec<String>,
+        needs: Vec<String>,
+        change: Option<Id>,
+    } about [change] => {
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, fold: None, notify: Notify::Nobody, news: None,
+    }
+}

@@ -1,0 +1,107 @@
+//! What happens to break-glass grants.
+
+use rusqlite::params;
+
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::{inbox, to_json};
+use crate::types::break_glass::GlassVerdict;
+use crate::types::id::{ActorId, Id};
+use crate::types::inbox::ItemKind;
+use crate::types::operations::Operations;
+use crate::types::time::Time;
+
+const GLASS: Table = Table { name: "glass", key: "id" };
+
+events! {
+    /// Somebody goes on without approval for a short time; whoever may review it is told.
+    GlassBroken = "glass_broken" {
+        id: Id, operations: Operations, reason: String, expires_at: Time, told: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
+    } about [id] => {
+        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
+        fold: Some(broken), notify: Notify::AndShow(notify_reviewers), news: None,
+    }
+    /// A call went on because of it; whoever would have approved is told.
+    GlassUsed = "glass_used" {
+        id: Id, holder: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
+        kinds: Vec<String>, skipped: Vec<ActorId>,
+    } about [id, holder] => {
+        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
+        fold: Some(used), notify: Notify::AndShow(notify_skipped), news: None,
+    }
+    /// A break-glass grant ended before its time.
+    GlassEnded = "glass_ended" {
+        id: Id, holder: ActorId,
+    } about [id, holder] => {
+        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
+        fold: Some(ended), notify: Notify::Nobody, news: None,
+    }
+    /// Somebody else said whether it was justified; its holder may have another.
+    GlassReviewed = "glass_reviewed" {
+        id: Id, holder: ActorId, verdict: GlassVerdict, note: String,
+    } about [id, holder] => {
+        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
+        fold: Some(reviewed), notify: Notify::AndShow(notify_holder), news: None,
+    }
+}
+
+fn broken(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "INSERT INTO glass (id, holder, operations, reason, created_at, expires_at, uses, issuer) \
+               VALUES (?, ?, ?, ?, ?, ?, 0, ?)";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        event.id.as_str(),
+        moment.by.as_str(),
+        to_json(&event.operations)?,
+        event.reason,
+        moment.at.0,
+        event.expires_at.0,
+        event.issuer.as_ref().map(ActorId::as_str)
+    ])?;
+    Ok(Touched::BreakGlass)
+}
+
+fn used(event: &GlassUsed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    moment.conn.prepare_cached("UPDATE glass SET uses = uses + 1 WHERE id = ?")?.execute([event.id.as_str()])?;
+    Ok(Touched::BreakGlass)
+}
+
+fn ended(event: &GlassEnded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE glass SET expires_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
+    Ok(Touched::BreakGlass)
+}
+
+fn reviewed(event: &GlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let GlassReviewed { id, verdict, note, .. } = event;
+    let sql = "UPDATE glass SET reviewer = ?, verdict = ?, note = ?, reviewed_at = ? WHERE id = ?";
+    let row = params![moment.by.as_str(), verdict.name(), note, moment.at.0, id.as_str()];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    Ok(Touched::BreakGlass)
+}
+
+fn notify_reviewers(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let GlassBroken { id, reason, told, .. } = event;
+    let title = format!("{} goes on without approval: {reason}", moment.by);
+    told.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))?;
+    inbox::mention(moment, id, reason)
+}
+
+fn notify_skipped(event: &GlassUsed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let GlassUsed { id, holder, operation, target, skipped, .. } = event;
+    let title = format!("{holder} did {operation} of {target} without your approval");
+    let sql = "SELECT uses FROM glass WHERE id = ?";
+    let uses: i64 = moment.conn.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))?;
+    let which = format!("{id}.{}", uses + 1);
+    let alert = |actor| inbox::add_as(moment, actor, ItemKind::Alert, (id.as_str(), &which), &title);
+    skipped.iter().try_for_each(alert)
+}
+
+fn notify_holder(event: &GlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let GlassReviewed { id, holder, verdict, note } = event;
+    inbox::resolve(moment, id.as_str())?;
+    let title = format!("your going on without approval was {verdict}");
+    inbox::add(moment, holder, ItemKind::Decision, id.as_str(), &title)?;
+    inbox::mention(moment, id, note)
+}

@@ -1,0 +1,232 @@
+//! What happens to a change on its way.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+
+use super::{COLUMNS, get};
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::{inbox, parsed, to_json};
+use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
+use crate::types::id::{ActorId, Id};
+use crate::types::impact::{TrialTerms, Trialled};
+use crate::types::inbox::ItemKind;
+
+const CHANGE: Table = Table { name: "change", key: "id" };
+const REVIEW: Table = Table { name: "change_review", key: "seq" };
+
+events! {
+    /// Somebody proposed a change.
+    ChangeProposed = "change_proposed" {
+        id: Id, target: ChangeTarget, base_version: i64, hash: String, reason: String, commit: Option<String>,
+        rolls_back: Option<i64>, files: BTreeMap<String, String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on_behalf_of: Vec<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
+        /// Who may review what a pipeline proposed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        told: Vec<ActorId>,
+    } about [id] => {
+        content: Content::SHOWN.hiding("files"), tables: &[CHANGE], memory: Memory::Nothing,
+        fold: Some(proposed),
+        notify: Notify::AndShow(notify_reviewers),
+        news: None,
+    }
+    /// Somebody else reviewed a change.
+    ChangeReviewed = "change_reviewed" {
+        id: Id, author: ActorId, verdict: ReviewVerdict, note: String,
+    } about [id, author] => {
+        content: Content::SHOWN, tables: &[CHANGE, REVIEW], memory: Memory::Nothing,
+        fold: Some(reviewed),
+        notify: Notify::AndShow(|event, moment| {
+            if event.verdict == ReviewVerdict::Approve {
+                inbox::resolve(moment, event.id.as_str())?;
+            }
+            inbox::mention(moment, &event.id, &event.note)
+        }),
+        news: None,
+    }
+    /// A change was put to its tests.
+    EvalsRun = "evals_run" {
+        id: Id, author: ActorId, hash: String, cases: Vec<EvalCase>,
+    } about [id, author] => {
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
+        fold: Some(tested), notify: Notify::Nobody, news: None,
+    }
+    /// A change is tried beside what is in force; no answer is changed by it.
+    CanaryStarted = "canary_started" {
+        id: Id, author: ActorId, terms: TrialTerms,
+    } about [id, author] => {
+        content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        fold: Some(started), notify: Notify::Nobody, news: None,
+    }
+    /// What a trial has shown so far.
+    CanaryMeasured = "canary_measured" {
+        id: Id, author: ActorId, trialled: Trialled,
+    } about [id, author] => {
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
+        fold: Some(measured), notify: Notify::Nobody, news: None,
+    }
+    /// A trial ended by itself: too many decisions would have come out otherwise.
+    CanaryAborted = "canary_aborted" {
+        id: Id, author: ActorId, reason: String, trialled: Trialled,
+        /// What its author is told: the figures too, where they may read the audit.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        told: String,
+    } about [id, author] => {
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Trial,
+        fold: Some(aborted),
+        notify: Notify::AndShow(|event, moment| {
+            let title = format!("the trial of your change {} has ended: {}", event.id, event.told);
+            inbox::add(moment, &event.author, ItemKind::Decision, event.id.as_str(), &title)
+        }),
+        news: None,
+    }
+    /// A change came into force.
+    ChangePromoted = "change_promoted" {
+        id: Id, author: ActorId, version: i64,
+    } about [id, author] => {
+        content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        fold: Some(promoted),
+        notify: Notify::AndShow(|event, moment| {
+            let superseded = super::open_before(moment.conn, event.version)?;
+            inbox::resolve(moment, event.id.as_str())?;
+            superseded.iter().try_for_each(|other| inbox::resolve(moment, other))
+        }),
+        news: None,
+    }
+    /// A change was rejected, or taken back by its author.
+    ChangeRejected = "change_rejected" {
+        id: Id, author: ActorId, reason: String, withdrawn: bool,
+    } about [id, author] => {
+        content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        fold: Some(rejected), notify: Notify::AndShow(notify_author),
+        news: None,
+    }
+}
+
+fn notify_reviewers(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let title = format!("{} proposes policies ({}): waits for a review", moment.by, event.reason);
+    let add = |actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &title);
+    event.told.iter().try_for_each(add)?;
+    inbox::mention(moment, &event.id, &event.reason)
+}
+
+fn notify_author(event: &ChangeRejected, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let ChangeRejected { id, author, reason, withdrawn } = event;
+    inbox::resolve(moment, id.as_str())?;
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    if !withdrawn {
+        let title = format!("your change {id} was rejected{why}");
+        inbox::add(moment, author, ItemKind::Decision, id.as_str(), &title)?;
+    }
+    inbox::mention(moment, id, reason)
+}
+
+fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = format!(
+        "INSERT INTO change ({COLUMNS}, files) \
+         VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?, ?)"
+    );
+    moment.conn.prepare_cached(&sql)?.execute(params![
+        event.id.as_str(),
+        event.target.name(),
+        event.base_version,
+        event.hash,
+        event.reason,
+        event.commit,
+        event.rolls_back,
+        moment.by.as_str(),
+        moment.at.0,
+        moment.at.0,
+        to_json(&event.on_behalf_of)?,
+        event.issuer.as_ref().map(ActorId::as_str),
+        to_json(&event.files)?
+    ])?;
+    Ok(Touched::Nothing)
+}
+
+/// A change under trial stays there; before, its state follows what the reviewers say.
+fn reviewed(event: &ChangeReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let ChangeReviewed { id, verdict, note, .. } = event;
+    moment
+        .conn
+        .prepare_cached("INSERT INTO change_review (change, by, verdict, note, at) VALUES (?, ?, ?, ?, ?)")?
+        .execute(params![id.as_str(), moment.by.as_str(), verdict.name(), note, moment.at.0])?;
+    if let Some(change) = get(moment.conn, id.as_str())?.filter(|change| change.state != ChangeState::Canary) {
+        let state = if change.is_reviewed() { ChangeState::Approved } else { ChangeState::InReview };
+        became(moment, id, state)?;
+    }
+    Ok(Touched::Nothing)
+}
+
+fn tested(event: &EvalsRun, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE change SET evals = ?, updated_at = ? WHERE id = ?";
+    let row = params![to_json(&event.cases)?, moment.at.0, event.id.as_str()];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    Ok(Touched::Nothing)
+}
+
+fn started(event: &CanaryStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE change SET terms = ?, trialled = ? WHERE id = ?";
+    let row = params![to_json(&event.terms)?, to_json(&Trialled::default())?, event.id.as_str()];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    became(moment, &event.id, ChangeState::Canary)?;
+    Ok(Touched::Trial)
+}
+
+fn measured(event: &CanaryMeasured, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    has_shown(moment.conn, &event.id, &event.trialled)?;
+    Ok(Touched::Nothing)
+}
+
+fn aborted(event: &CanaryAborted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    has_shown(moment.conn, &event.id, &event.trialled)?;
+    // They said yes before this was known.
+    moment.conn.prepare_cached("DELETE FROM change_review WHERE change = ?")?.execute([event.id.as_str()])?;
+    became(moment, &event.id, ChangeState::InReview)?;
+    Ok(Touched::Trial)
+}
+
+fn has_shown(conn: &Connection, id: &Id, trialled: &Trialled) -> rusqlite::Result<()> {
+    let sql = "UPDATE change SET trialled = ? WHERE id = ?";
+    conn.prepare_cached(sql)?.execute(params![to_json(trialled)?, id.as_str()])?;
+    Ok(())
+}
+
+fn rejected(event: &ChangeRejected, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let state = if event.withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
+    became(moment, &event.id, state)?;
+    Ok(Touched::Trial)
+}
+
+fn promoted(event: &ChangePromoted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let (conn, id) = (moment.conn, event.id.as_str());
+    became(moment, &event.id, ChangeState::Promoted)?;
+    conn.prepare_cached("UPDATE change SET version = ? WHERE id = ?")?.execute(params![event.version, id])?;
+    let (target, back): (ChangeTarget, Option<i64>) = conn
+        .prepare_cached("SELECT target, rolls_back FROM change WHERE id = ?")?
+        .query_row([id], |row| Ok((parsed(row, 0)?, row.get(1)?)))?;
+    // What was based on the version before can no longer come into force.
+    conn.prepare_cached(
+        "UPDATE change SET state = 'superseded', updated_at = ?1 \
+         WHERE target = ?2 AND id != ?3 AND base_version < ?4 AND state IN ('proposed', 'in_review', 'approved', 'canary')",
+    )?
+    .execute(params![moment.at.0, target.name(), id, event.version])?;
+    if let Some(back) = back {
+        conn.prepare_cached(
+            "UPDATE change SET state = 'rolled_back', updated_at = ?1 \
+             WHERE target = ?2 AND state = 'promoted' AND version > ?3 AND id != ?4",
+        )?
+        .execute(params![moment.at.0, target.name(), back, id])?;
+    }
+    Ok(Touched::Trial)
+}
+
+fn became(moment: &Moment<'_>, id: &Id, state: ChangeState) -> rusqlite::Result<()> {
+    let sql = "UPDATE change SET state = ?, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![state.name(), moment.at.0, id.as_str()])?;
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! What happens to the company itself.
+
+use rusqlite::params;
+
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::to_json;
+
+const COMPANY: Table = Table { name: "company", key: "id" };
+
+events! {
+    /// A company began.
+    CompanyCreated = "company_created" {
+        name: String, seal: String,
+    } about [] => {
+        content: Content::SHOWN.hiding("seal"), tables: &[COMPANY], memory: Memory::Nothing,
+        fold: Some(created), notify: Notify::Nobody, news: None,
+    }
+    /// The company's settings changed.
+    CompanyUpdated = "company_updated" {
+        version: i64, settings: serde_json::Value,
+    } about [] => {
+        content: Content::SHOWN, tables: &[COMPANY], memory: Memory::Company,
+        fold: Some(updated), notify: Notify::Nobody, news: None,
+    }
+}
+
+fn created(event: &CompanyCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    moment.conn.execute(
+        "INSERT INTO company (id, name, version, settings, created_at) VALUES (1, ?, 1, '{}', ?)",
+        params![event.name, moment.at.0],
+    )?;
+    Ok(Touched::Nothing)
+}
+
+fn updated(event: &CompanyUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let CompanyUpdated { version, settings } = event;
+    let name = settings.get("name").and_then(serde_json::Value::as_str);
+    moment.conn.execute(
+        "UPDATE company SET version = ?, settings = ?, name = coalesce(?, name)",
+        params![version, to_json(settings)?, name],
+    )?;
+    Ok(Touched::Company)
+}

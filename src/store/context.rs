@@ -1,0 +1,3 @@
+//! The content of events, and that it was erased; there is no table.
+
+pub mod events;

@@ -1,0 +1,3 @@
+//! Decisions that are recorded for their own sake; there is no table.
+
+pub mod events;

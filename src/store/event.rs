@@ -1,0 +1,345 @@
+//! What can happen. An event is declared once, in its noun's `events.rs`, with all that follows from it: what it is about,
+//! how it is shown, what it does to the tables, whom it is told. The list of nouns is all that gathers them.
+//!
+//! Always true: a fold reads neither clock nor network; what the declaration says of tables and memory holds (in builds with
+//! debug assertions every fold is checked). No event holds a secret: of a token, only the hash.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::memory::{Memory, Touched};
+use super::outbox::News;
+use crate::types::actor::KillScope;
+use crate::types::id::{ActorId, Id};
+use crate::types::time::Time;
+
+/// A table that is a fold of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Table {
+    pub name: &'static str,
+    /// The columns that order its rows.
+    pub key: &'static str,
+}
+
+/// When and by whom something happened, and the tables as they were before it.
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
+    pub conn: &'a Connection,
+    pub at: Time,
+    pub by: &'a ActorId,
+}
+
+/// How the content of an event is treated.
+#[derive(Clone, Copy, Debug)]
+pub struct Content {
+    /// The field that the log needs and readers do not: left out where events are shown.
+    pub hidden: Option<&'static str>,
+    /// It can be erased without the tables losing anything.
+    pub erasable: bool,
+    /// It says how many decisions of the log would come out otherwise: only whoever may read all of them is told.
+    pub counts: bool,
+}
+
+impl Content {
+    pub const SHOWN: Content = Content { hidden: None, erasable: false, counts: false };
+    pub const ERASABLE: Content = Content { erasable: true, ..Content::SHOWN };
+    pub const COUNTED: Content = Content { counts: true, ..Content::SHOWN };
+
+    pub const fn hiding(self, field: &'static str) -> Content {
+        Content { hidden: Some(field), ..self }
+    }
+}
+
+/// All that follows from an event. Each line is written, also where nothing follows: what is forgotten does not compile.
+pub struct Means<E: 'static> {
+    pub content: Content,
+    /// The tables that its fold may write.
+    pub tables: &'static [Table],
+    /// What of the directory in memory its fold may change.
+    pub memory: Memory,
+    pub fold: Option<fn(&E, &Moment<'_>) -> rusqlite::Result<Touched>>,
+    /// What it puts into inboxes, or settles there; done before its fold.
+    pub notify: Notify<E>,
+    /// What is told of it outside.
+    pub news: Option<fn(&E, &Teller<'_>) -> News>,
+}
+
+/// What an event puts into inboxes, or settles there.
+pub enum Notify<E: 'static> {
+    Nobody,
+    /// Whoever's inbox it reaches may read the event, too.
+    AndShow(fn(&E, &Moment<'_>) -> rusqlite::Result<()>),
+    /// Whoever's inbox it reaches reads the event only if they may anyway.
+    Only(fn(&E, &Moment<'_>) -> rusqlite::Result<()>),
+}
+
+/// Who brought something about that is told outside.
+pub struct Teller<'a> {
+    pub by: &'a ActorId,
+    pub is_person: bool,
+}
+
+/// A declared event; `events!` makes the rest of it.
+pub trait Declared: Clone + Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {
+    const KIND: EventKind;
+    const MEANS: Means<Self>;
+    fn about(&self, ids: &mut BTreeSet<String>);
+}
+
+/// A type of event.
+#[derive(Clone, Copy, Debug)]
+pub struct EventKind {
+    pub name: &'static str,
+    /// One sentence for the reference.
+    pub doc: &'static str,
+    pub fields: &'static [&'static str],
+    pub content: Content,
+    pub memory: Memory,
+    /// Whether those whose inbox it reaches may read it.
+    pub shows: bool,
+    notifies: bool,
+    tables: &'static [Table],
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+    read: fn(Value) -> serde_json::Result<Event>,
+}
+
+impl EventKind {
+    pub(super) const fn of<E: Declared>(
+        name: &'static str,
+        doc: &'static str,
+        fields: &'static [&'static str],
+    ) -> EventKind {
+        EventKind {
+            name,
+            doc,
+            fields,
+            content: E::MEANS.content,
+            memory: E::MEANS.memory,
+            shows: matches!(E::MEANS.notify, Notify::AndShow(_)),
+            notifies: !matches!(E::MEANS.notify, Notify::Nobody),
+            tables: E::MEANS.tables,
+            schema: |generator| generator.subschema_for::<E>(),
+            read: |value| Ok(Event::from(serde_json::from_value::<E>(value)?)),
+        }
+    }
+
+    /// Every type of event, noun by noun.
+    pub fn all() -> impl Iterator<Item = EventKind> {
+        super::EVENTS.iter().copied().flatten().copied()
+    }
+
+    pub fn named(name: &str) -> Option<EventKind> {
+        EventKind::all().find(|kind| kind.name == name)
+    }
+
+    /// The tables that it may change.
+    pub fn tables(&self) -> impl Iterator<Item = Table> {
+        let inbox = self.notifies.then_some(super::inbox::TABLE);
+        self.tables.iter().copied().chain(inbox)
+    }
+}
+
+impl PartialEq for EventKind {
+    fn eq(&self, other: &EventKind) -> bool {
+        self.name == other.name
+    }
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub struct Event(Arc<dyn Happening>);
+
+/// An event whose type is erased.
+trait Happening: Debug + Send + Sync {
+    fn kind(&self) -> EventKind;
+    fn about(&self, ids: &mut BTreeSet<String>);
+    fn content(&self) -> serde_json::Result<Value>;
+    fn notify(&self, moment: &Moment<'_>) -> rusqlite::Result<()>;
+    fn fold(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched>;
+    fn news(&self, teller: &Teller<'_>) -> Option<News>;
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<E: Declared> Happening for E {
+    fn kind(&self) -> EventKind {
+        E::KIND
+    }
+    fn about(&self, ids: &mut BTreeSet<String>) {
+        Declared::about(self, ids);
+    }
+    fn content(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(self)
+    }
+    fn notify(&self, moment: &Moment<'_>) -> rusqlite::Result<()> {
+        match E::MEANS.notify {
+            Notify::Nobody => Ok(()),
+            Notify::AndShow(notify) | Notify::Only(notify) => notify(self, moment),
+        }
+    }
+    fn fold(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+        E::MEANS.fold.map_or(Ok(Touched::Nothing), |fold| fold(self, moment))
+    }
+    fn news(&self, teller: &Teller<'_>) -> Option<News> {
+        E::MEANS.news.map(|news| news(self, teller))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<E: Declared> From<E> for Event {
+    fn from(event: E) -> Event {
+        Event(Arc::new(event))
+    }
+}
+
+impl Event {
+    pub fn kind(&self) -> EventKind {
+        self.0.kind()
+    }
+
+    /// The event, if it is one of this type.
+    pub fn get<E: Declared>(&self) -> Option<&E> {
+        self.0.as_any().downcast_ref()
+    }
+
+    /// The ids of what it is about: what `GET /events` filters by, and what its visibility hangs on.
+    pub fn subjects(&self) -> Vec<String> {
+        let mut ids = BTreeSet::new();
+        self.0.about(&mut ids);
+        ids.into_iter().filter(|id| !id.is_empty()).collect()
+    }
+
+    /// What is told of it outside, if anything is.
+    pub fn news(&self, teller: &Teller<'_>) -> Option<News> {
+        self.0.news(teller)
+    }
+
+    /// Tells inboxes of it and folds it into the tables.
+    pub fn fold(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+        self.0.notify(moment)?;
+        let touched = self.0.fold(moment)?;
+        let EventKind { name, memory, .. } = self.kind();
+        let declared = [Memory::Nothing, memory].contains(&touched.memory());
+        debug_assert!(declared, "the fold of {name} leads to {touched:?}, and it declares {memory:?}");
+        Ok(touched)
+    }
+
+    /// An event as the log keeps it.
+    pub fn read(value: Value) -> serde_json::Result<Event> {
+        let name = value.get("type").and_then(Value::as_str).unwrap_or_default();
+        let kind = EventKind::named(name);
+        let kind = kind.ok_or_else(|| {
+            <serde_json::Error as serde::de::Error>::custom(format!("there is no event type `{name}`"))
+        })?;
+        (kind.read)(value)
+    }
+}
+
+/// As the log keeps it: its fields, and its `type`.
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut content = self.0.content().map_err(S::Error::custom)?;
+        if let Some(fields) = content.as_object_mut() {
+            fields.insert("type".into(), self.kind().name.into());
+        }
+        content.serialize(serializer)
+    }
+}
+
+/// What an event can be about.
+pub(super) trait Subject {
+    fn name(&self, ids: &mut BTreeSet<String>);
+}
+
+impl Subject for ActorId {
+    fn name(&self, ids: &mut BTreeSet<String>) {
+        ids.insert(self.to_string());
+    }
+}
+
+impl Subject for Id {
+    fn name(&self, ids: &mut BTreeSet<String>) {
+        ids.insert(self.to_string());
+    }
+}
+
+/// An id of whatever kind.
+impl Subject for String {
+    fn name(&self, ids: &mut BTreeSet<String>) {
+        ids.insert(self.clone());
+    }
+}
+
+/// The number of another event.
+impl Subject for i64 {
+    fn name(&self, ids: &mut BTreeSet<String>) {
+        ids.insert(format!("event:{self}"));
+    }
+}
+
+/// Whom or what a kill switch stops; nobody in particular where it stops everything.
+impl Subject for KillScope {
+    fn name(&self, ids: &mut BTreeSet<String>) {
+        match self {
+            KillScope::Global => {}
+            KillScope::Actor(id) | KillScope::Team(id) => id.name(ids),
+            KillScope::Tool(_) => self.to_string().name(ids),
+        }
+    }
+}
+
+impl<T: Subject> Subject for Option<T> {
+    fn name(&self, ids: &mut BTreeSet<String>) {
+        self.iter().for_each(|subject| subject.name(ids));
+    }
+}
+
+impl<T: Subject> Subject for Vec<T> {
+    fn name(&self, ids: &mut BTreeSet<String>) {
+        self.iter().for_each(|subject| subject.name(ids));
+    }
+}
+
+/// Declares the events of a noun: each with its sentence, its type in the log, its fields, those that name what it is about,
+/// and all that follows from it; and `ALL`, which `store::EVENTS` names.
+macro_rules! events {
+    ($($(#[doc = $doc:literal])+ $event:ident = $name:literal {
+        $($(#[$meta:meta])* $field:ident: $type:ty,)*
+    } about [$($about:ident),*] => { $($means:tt)* })*) => {
+        $(
+            $(#[doc = $doc])+
+            #[derive(Clone, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+            pub struct $event { $($(#[$meta])* pub $field: $type,)* }
+
+            impl $event {
+                pub const KIND: $crate::store::event::EventKind = <$event as $crate::store::event::Declared>::KIND;
+            }
+
+            impl $crate::store::event::Declared for $event {
+                const KIND: $crate::store::event::EventKind = $crate::store::event::EventKind::of::<$event>(
+                    $name, concat!($($doc),+), &[$(stringify!($field),)*],
+                );
+                const MEANS: $crate::store::event::Means<$event> = $crate::store::event::Means { $($means)* };
+
+                #[allow(unused_variables, reason = "some events are about nothing that has an id")]
+                fn about(&self, ids: &mut std::collections::BTreeSet<String>) {
+                    $($crate::store::event::Subject::name(&self.$about, ids);)*
+                }
+            }
+        )*
+
+        pub const ALL: &[$crate::store::event::EventKind] = &[$($event::KIND,)*];
+    };
+}
+
+pub(super) use events;

@@ -1,0 +1,24 @@
+//! What a person does with their inbox.
+
+use rusqlite::params;
+
+use super::TABLE;
+use crate::store::event::{Content, Moment, Notify, events};
+use crate::store::memory::{Memory, Touched};
+
+events! {
+    /// Somebody read an item of their own inbox.
+    InboxItemRead = "inbox_item_read" {
+        item: String,
+    } about [] => {
+        content: Content::SHOWN, tables: &[TABLE], memory: Memory::Nothing,
+        fold: Some(read), notify: Notify::Nobody, news: None,
+    }
+}
+
+/// The first time counts.
+fn read(event: &InboxItemRead, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE inbox SET read_at = ? WHERE id = ? AND read_at IS NULL";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.item])?;
+    Ok(Touched::Nothing)
+}

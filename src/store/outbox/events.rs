@@ -1,0 +1,88 @@
+//! What happens to what is to be done outside.
+
+use rusqlite::params;
+
+use super::KEPT;
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::webhooks::events::{WEBHOOK, attempted};
+use crate::types::id::{ActorId, Id};
+use crate::types::time::Time;
+use crate::types::webhook::Outcome;
+
+pub(in crate::store) const OUTBOX: Table = Table { name: "outbox", key: "id" };
+
+events! {
+    /// A message is to be sent. Recorded with what it tells of, in one transaction.
+    DeliveryIntended = "delivery_intended" {
+        id: Id, webhook: Id, owner: ActorId, topic: String, body: String,
+    } about [id, webhook, owner] => {
+        content: Content::SHOWN, tables: &[OUTBOX], memory: Memory::Nothing,
+        fold: Some(intended), notify: Notify::Nobody, news: None,
+    }
+    /// What came of one attempt to send it.
+    DeliveryAttempted = "delivery_attempted" {
+        id: Id, webhook: Id, owner: ActorId, attempt: u32, outcome: Outcome, http_status: Option<u16>,
+        error: Option<String>, next_at: Option<Time>,
+    } about [id, webhook, owner] => {
+        content: Content::SHOWN, tables: &[OUTBOX, WEBHOOK], memory: Memory::Webhooks,
+        fold: Some(tried), notify: Notify::Nobody, news: None,
+    }
+    /// Somebody wants a message sent once more.
+    DeliveryRequeued = "delivery_requeued" {
+        id: Id, webhook: Id, owner: ActorId,
+    } about [id, webhook, owner] => {
+        content: Content::SHOWN, tables: &[OUTBOX], memory: Memory::Nothing,
+        fold: Some(requeued), notify: Notify::Nobody, news: None,
+    }
+}
+
+fn intended(event: &DeliveryIntended, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let DeliveryIntended { id, webhook, topic, body, .. } = event;
+    let sql = "INSERT INTO outbox (id, kind, recipient, topic, body, state, attempts, due_at, created_at) \
+               VALUES (?, 'webhook', ?, ?, ?, 'pending', 0, ?, ?)";
+    let row = params![id.as_str(), webhook.as_str(), topic, body, moment.at.0, moment.at.0];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    forget_old(moment, webhook.as_str())?;
+    Ok(Touched::Nothing)
+}
+
+/// One that was cancelled under way stays so, unless it has arrived.
+fn tried(event: &DeliveryAttempted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let DeliveryAttempted { id, webhook, attempt, outcome, http_status, error, next_at, .. } = event;
+    let sql = "UPDATE outbox SET attempts = ?2, last_at = ?3, last_outcome = ?4, http_status = ?5, error = ?6, \
+               state = iif(state = 'cancelled' AND ?4 <> 'delivered', state, ?7), \
+               due_at = iif(state = 'cancelled', NULL, ?8), ended_at = iif(?7 = 'pending', ended_at, ?3) WHERE id = ?1";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        id.as_str(),
+        attempt,
+        moment.at.0,
+        outcome.name(),
+        http_status,
+        error,
+        outcome.state().name(),
+        next_at.map(|at| at.0)
+    ])?;
+    attempted(moment, webhook, *outcome)
+}
+
+fn requeued(event: &DeliveryRequeued, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE outbox SET state = 'pending', attempts = 0, due_at = ?2, ended_at = NULL WHERE id = ?1";
+    moment.conn.prepare_cached(sql)?.execute(params![event.id.as_str(), moment.at.0])?;
+    Ok(Touched::Nothing)
+}
+
+/// Nothing more is sent to a recipient.
+pub(in crate::store) fn cancel(moment: &Moment<'_>, recipient: &str) -> rusqlite::Result<()> {
+    let sql = "UPDATE outbox SET state = 'cancelled', due_at = NULL, ended_at = ?2 \
+               WHERE recipient = ?1 AND state = 'pending'";
+    moment.conn.prepare_cached(sql)?.execute(params![recipient, moment.at.0])?;
+    Ok(())
+}
+
+fn forget_old(moment: &Moment<'_>, recipient: &str) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE recipient = ?1 AND state <> 'pending' \
+               ORDER BY created_at DESC, id DESC LIMIT -1 OFFSET ?2)";
+    moment.conn.prepare_cached(sql)?.execute(params![recipient, KEPT])?;
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! What happens to the policies in force.
+
+use std::collections::BTreeMap;
+
+use rusqlite::params;
+
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::types::change::SourceKind;
+use crate::types::id::Id;
+
+const POLICY: Table = Table { name: "policy", key: "version" };
+const FILE: Table = Table { name: "policy_file", key: "path" };
+const SOURCE: Table = Table { name: "policy_source", key: "id" };
+
+events! {
+    /// A policy bundle came into force.
+    PolicyApplied = "policy_applied" {
+        version: i64, hash: String, source: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        change: Option<Id>,
+        files: BTreeMap<String, String>,
+    } about [change] => {
+        content: Content::SHOWN.hiding("files"), tables: &[POLICY, FILE], memory: Memory::Policy,
+        fold: Some(applied), notify: Notify::Nobody, news: None,
+    }
+    /// The company said where it keeps its policies.
+    PolicySourceChanged = "policy_source_changed" {
+        kind: SourceKind, url: Option<String>, r#ref: Option<String>, path: Option<String>, auto: bool,
+    } about [] => {
+        content: Content::SHOWN, tables: &[SOURCE], memory: Memory::Policy,
+        fold: Some(sourced), notify: Notify::Nobody, news: None,
+    }
+}
+
+fn applied(event: &PolicyApplied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let PolicyApplied { version, hash, source, change, files } = event;
+    let change = change.as_ref().map(Id::as_str);
+    moment.conn.execute(
+        "INSERT INTO policy (version, hash, source, change, by, applied_at) VALUES (?, ?, ?, ?, ?, ?)",
+        params![version, hash, source, change, moment.by.as_str(), moment.at.0],
+    )?;
+    moment.conn.execute("DELETE FROM policy_file", [])?;
+    let mut insert = moment.conn.prepare("INSERT INTO policy_file (path, text) VALUES (?, ?)")?;
+    for (path, text) in files {
+        insert.execute(params![path, text])?;
+    }
+    Ok(Touched::Policy)
+}
+
+fn sourced(event: &PolicySourceChanged, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let PolicySourceChanged { kind, url, r#ref, path, auto } = event;
+    moment.conn.execute(
+        "INSERT OR REPLACE INTO policy_source (id, kind, url, ref, path, auto) VALUES (1, ?, ?, ?, ?, ?)",
+        params![kind.name(), url, r#ref, path, auto],
+    )?;
+    Ok(Touched::Policy)
+}

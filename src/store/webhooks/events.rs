@@ -1,0 +1,185 @@
+//! What happens to webhook subscriptions.
+
+use std::collections::BTreeSet;
+
+use rusqlite::params;
+use serde_json::json;
+
+use super::{COLUMNS, Webhook, get};
+use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::outbox::News;
+use crate::store::outbox::events::{OUTBOX, cancel};
+use crate::store::{inbox, to_json};
+use crate::types::id::{ActorId, Id};
+use crate::types::inbox::ItemKind;
+use crate::types::time::Time;
+use crate::types::webhook::{Outcome, SignatureFormat, TEST, Topic, WebhookStatus};
+
+pub(in crate::store) const WEBHOOK: Table = Table { name: "webhook", key: "id" };
+
+events! {
+    /// Somebody named a place outside that is told of some things.
+    WebhookCreated = "webhook_created" {
+        id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
+        description: String, include_output: bool, format: SignatureFormat,
+    } about [id, owner] => {
+        content: Content::SHOWN.hiding("url"), tables: &[WEBHOOK], memory: Memory::Webhooks,
+        fold: Some(created), notify: Notify::Nobody, news: None,
+    }
+    /// A webhook is told of other things, or at another place; or it was switched on or off.
+    WebhookUpdated = "webhook_updated" {
+        id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
+        description: String, include_output: bool, enabled: bool,
+    } about [id, owner] => {
+        content: Content::SHOWN.hiding("url"), tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
+        fold: Some(updated), notify: Notify::AndShow(notify_of_update), news: None,
+    }
+    /// A webhook got another secret, which is kept nowhere; the one before it holds until this time.
+    WebhookRotated = "webhook_rotated" {
+        id: Id, owner: ActorId, generation: u32, both_until: Time,
+    } about [id, owner] => {
+        content: Content::SHOWN, tables: &[WEBHOOK], memory: Memory::Webhooks,
+        fold: Some(rotated), notify: Notify::Nobody, news: None,
+    }
+    /// A webhook got another owner.
+    WebhookHandedOn = "webhook_handed_on" {
+        id: Id, from: ActorId, owner: ActorId,
+    } about [id, from, owner] => {
+        content: Content::SHOWN, tables: &[WEBHOOK], memory: Memory::Webhooks,
+        fold: Some(handed_on), notify: Notify::Nobody, news: None,
+    }
+    /// Nothing is sent to a webhook any more until it is switched on; whoever answers for it is told.
+    WebhookDisabled = "webhook_disabled" {
+        id: Id, owner: ActorId, host: String, reason: String, told: Vec<ActorId>,
+    } about [id, owner] => {
+        content: Content::SHOWN, tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
+        fold: Some(|event, moment| disabled(moment, &event.id)), notify: Notify::AndShow(notify_of_end), news: None,
+    }
+    /// A webhook was deleted; nothing more is sent.
+    WebhookDeleted = "webhook_deleted" {
+        id: Id, owner: ActorId,
+    } about [id, owner] => {
+        content: Content::SHOWN, tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
+        fold: Some(deleted),
+        notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())),
+        news: None,
+    }
+    /// Somebody had a message sent to see whether it arrives.
+    WebhookTested = "webhook_tested" {
+        id: Id, owner: ActorId,
+    } about [id, owner] => {
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        fold: None, notify: Notify::Nobody, news: Some(test),
+    }
+}
+
+fn created(event: &WebhookCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql =
+        format!("INSERT INTO webhook ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 1, NULL, NULL, ?, ?, 0)");
+    moment.conn.prepare_cached(&sql)?.execute(params![
+        event.id.as_str(),
+        event.owner.as_str(),
+        event.host,
+        event.url,
+        to_json(&event.topics)?,
+        to_json(&event.agents)?,
+        event.description,
+        event.include_output,
+        event.format.name(),
+        moment.at.0,
+        moment.at.0
+    ])?;
+    Ok(Touched::Webhooks)
+}
+
+fn updated(event: &WebhookUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let before = get(moment.conn, event.id.as_str())?;
+    let sql = "UPDATE webhook SET host = ?, url = ?, topics = ?, agents = ?, description = ?, include_output = ?, \
+               updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        event.host,
+        event.url,
+        to_json(&event.topics)?,
+        to_json(&event.agents)?,
+        event.description,
+        event.include_output,
+        moment.at.0,
+        event.id.as_str()
+    ])?;
+    // At another place it has not failed yet.
+    let fresh = |before: Webhook| before.status == WebhookStatus::Disabled || before.url != event.url;
+    if !event.enabled {
+        return disabled(moment, &event.id);
+    }
+    if before.is_some_and(fresh) {
+        stands(moment, &event.id, WebhookStatus::Active, None)?;
+    }
+    Ok(Touched::Webhooks)
+}
+
+fn rotated(event: &WebhookRotated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let WebhookRotated { id, generation, both_until, .. } = event;
+    let sql = "UPDATE webhook SET generation = ?, both_until = ?, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![generation, both_until.0, moment.at.0, id.as_str()])?;
+    Ok(Touched::Webhooks)
+}
+
+fn handed_on(event: &WebhookHandedOn, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE webhook SET owner = ?, updated_at = ? WHERE id = ?";
+    let row = params![event.owner.as_str(), moment.at.0, event.id.as_str()];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    Ok(Touched::Webhooks)
+}
+
+fn deleted(event: &WebhookDeleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    cancel(moment, event.id.as_str())?;
+    let sql = "UPDATE webhook SET deleted = 1, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
+    Ok(Touched::Webhooks)
+}
+
+/// What waits for a disabled one is not sent by itself when it is switched on again.
+fn disabled(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<Touched> {
+    cancel(moment, id.as_str())?;
+    stands(moment, id, WebhookStatus::Disabled, None)?;
+    Ok(Touched::Webhooks)
+}
+
+fn stands(moment: &Moment<'_>, id: &Id, status: WebhookStatus, failing_since: Option<Time>) -> rusqlite::Result<()> {
+    let sql = "UPDATE webhook SET status = ?, failing_since = ?, updated_at = ? WHERE id = ?";
+    let row = params![status.name(), failing_since.map(|at| at.0), moment.at.0, id.as_str()];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    Ok(())
+}
+
+/// How a subscription stands after an attempt, and whether that is otherwise than before.
+pub(in crate::store) fn attempted(moment: &Moment<'_>, id: &Id, outcome: Outcome) -> rusqlite::Result<Touched> {
+    let Some(before) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };
+    match (outcome, before.status) {
+        (_, WebhookStatus::Disabled)
+        | (Outcome::Delivered, WebhookStatus::Active)
+        | (Outcome::Failed | Outcome::GivenUp, WebhookStatus::Failing) => return Ok(Touched::Nothing),
+        (Outcome::Delivered, WebhookStatus::Failing) => stands(moment, id, WebhookStatus::Active, None)?,
+        (Outcome::Failed | Outcome::GivenUp, WebhookStatus::Active) => {
+            stands(moment, id, WebhookStatus::Failing, Some(moment.at))?;
+        }
+    }
+    Ok(Touched::Webhooks)
+}
+
+fn notify_of_update(event: &WebhookUpdated, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    if event.enabled { inbox::resolve(moment, event.id.as_str()) } else { Ok(()) }
+}
+
+fn notify_of_end(event: &WebhookDisabled, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let WebhookDisabled { id, host, reason, told, .. } = event;
+    let title = format!("nothing is sent to {host} any more: {reason}");
+    told.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))
+}
+
+/// To itself alone, whatever it is told of.
+fn test(event: &WebhookTested, _: &Teller<'_>) -> News {
+    let data = json!({ "webhook_id": event.id });
+    News { topic: TEST, only: Some(event.id.to_string()), about: None, data }
+}
