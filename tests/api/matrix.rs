@@ -201,6 +201,7 @@ impl Stage {
             "actor.add" => json!({ "id": self.fresh("new"), "kind": "agent", "team": of.team(who), "owner": "ana" }),
             "actor.hire" => hiring(&self.fresh("hired"), of.team(who)),
             "company.replace" => json!({ "version": self.version().await }),
+            "company.update" => json!({ "locale": "en" }),
             "blueprint.install" => json!({ "id": "solo-founder" }),
             "inbox.read" => json!({ "id": self.item(of, who).await }),
             "actor.offboard" => json!({ "id": self.leaver(of, who).await, "reason": "a matrix" }),

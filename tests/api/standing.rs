@@ -125,11 +125,11 @@ async fn what_is_wrong_with_a_change_is_told_at_once() {
             "role: people have any role but those of agents, agents their own, teams none",
             "team: there is no such team",
             "no_team: name a team or none, not both",
-            "name: must have 1 to 100 characters, not only blanks, and none that steers a terminal",
+            "name: must have 1 to 100 characters, not only blanks",
             "lead: only a team has a lead",
         ])
     );
-    for name in [" ", "Mia\u{1b}[31m", "Mia\u{202e}aim", "Mia\nlea"] {
+    for name in [" ", "\u{3000}\t"] {
         let refused = set(&test, &test.admin, "mia", json!({ "name": name })).await;
         assert!(refused.error().starts_with("422 invalid name: must have 1 to 100"), "{name:?} {}", refused.text());
     }
