@@ -1,5 +1,6 @@
 //! `ok policy`: asking the gate why, checking policies before they serve, and bringing them into force.
 
+mod ancestry;
 mod apply;
 pub mod break_glass;
 pub mod check;

@@ -223,3 +223,31 @@ fn a_repository_that_equals_what_is_in_force_is_adopted_and_drift_waits_with_its
         "{checked}"
     );
 }
+
+#[test]
+fn a_job_that_is_late_does_not_undo_what_was_merged_after_its_commit() {
+    let mut shop = Shop::new();
+    put(&shop.place, "dev/policies/tests/all.yaml", CASES);
+    shop.edit("first");
+    let (_, waits) = shop.merge();
+    shop.agree(&waits);
+    // The next commit's job is late: the one after it comes first.
+    shop.edit("late");
+    git(&shop.place, "dev", "commit --quiet --all --message late");
+    shop.edit("newest");
+    assert_eq!(shop.merge().1.code, 0);
+    let version = shop.version();
+    let late = shop.rerun(1);
+    assert!(late.code == 1 && late.stderr.contains("is in force, and comes after"), "{late}");
+    let first = shop.rerun(2);
+    assert!(first.code == 1 && first.stderr.contains("into force before"), "{first}");
+    let commit = git(&shop.place, "dev", "rev-parse --short HEAD~2");
+    let abbreviated = shop.pipeline_of(&commit, &format!("policy apply policies --commit {commit} --reason again"));
+    assert!(abbreviated.code == 1 && abbreviated.stderr.contains("into force before"), "{abbreviated}");
+    let wrong = shop.pipeline("policy propose policies --commit notahash --reason again");
+    assert!(wrong.stderr.contains("must be a commit's hash"), "{wrong}");
+    assert_eq!(shop.version(), version);
+    // Where the history is not there, that is said.
+    let apart = shop.place.ana(&format!("policy apply dev/policies --commit {} --reason apart", "ab".repeat(20)));
+    assert!(apart.stderr.contains("git does not tell here"), "{apart}");
+}

@@ -1,6 +1,6 @@
 //! `ok policy apply`, `propose` and `rollback`: policies on their way into force.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use super::super::client::{self, Session};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, show};
-use super::compared;
 use super::given::Given;
 use super::lock::PolicyLock;
 use super::rollout::{Outcome, Rollout};
+use super::{ancestry, compared};
 use crate::policy::folder::PROPOSALS;
 use crate::types::refusal::Code;
 
@@ -141,6 +141,13 @@ impl Given {
                 why: format!("{commit} brought version {version} into force before; {in_force}"),
                 way: format!("To go back, revert it in git, or: ok policy rollback {version}"),
             }),
+            (None, _, Some(commit)) if let Some(newer) = overtaken(self.dir.as_deref(), commit, applied) => {
+                Some(Moved {
+                    from: None,
+                    why: format!("{newer} is in force, and comes after {commit} in git"),
+                    way: "Run the job of the newest commit, or revert what is to go in git".to_owned(),
+                })
+            }
             (None, Some(lock), _) if lock.is_of(applied) => None,
             (None, None, None) => {
                 let version =
@@ -162,11 +169,29 @@ const EARLIER: u32 = 200;
 /// The version that a commit brought into force, where another is by now: its job runs once more.
 fn brought_before(commit: &str, applied: &Value) -> Option<i64> {
     let earlier = applied.get("earlier").and_then(Value::as_array).into_iter().flatten();
-    // Either may be abbreviated.
-    let begins = |one: &str, other: &str| one.get(..other.len()).is_some_and(|head| head.eq_ignore_ascii_case(other));
-    let same = |known: &str| begins(known, commit) || begins(commit, known);
-    let is_its = |version: &&Value| version.get("commit").and_then(Value::as_str).is_some_and(same);
+    let is_its =
+        |version: &&Value| version.get("commit").and_then(Value::as_str).is_some_and(|known| is_same(known, commit));
     earlier.filter(is_its).find_map(|version| version.get("version")?.as_i64())
+}
+
+/// The commit in force, where git says that it comes after this one: a job that is late, or runs once more.
+fn overtaken<'a>(dir: Option<&Path>, commit: &str, applied: &'a Value) -> Option<&'a str> {
+    let in_force = applied.get("commit").and_then(Value::as_str).filter(|known| !is_same(known, commit))?;
+    match ancestry::comes_before(dir.unwrap_or(Path::new(".")), commit, in_force) {
+        Some(is_older) => is_older.then_some(in_force),
+        None => {
+            show::note(&format!(
+                "git does not tell here whether {commit} comes before {in_force}, which is in force; fetch the whole history to have that checked"
+            ));
+            None
+        }
+    }
+}
+
+/// Whether two hashes are of one commit: either may be abbreviated.
+fn is_same(one: &str, other: &str) -> bool {
+    let begins = |one: &str, other: &str| one.get(..other.len()).is_some_and(|head| head.eq_ignore_ascii_case(other));
+    begins(one, other) || begins(other, one)
 }
 
 /// What came with a commit is an ancestor of the next one: that is git's business. What somebody brought into force by hand
