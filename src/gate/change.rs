@@ -282,7 +282,7 @@ impl Writer {
         let call = entry.prepare(input.clone()).ok().map(|prepared| prepared.call);
         if let Some(Call::Change(act)) = call {
             let read = Reader::held(&self.conn, &self.world, caller, now);
-            let mut draft = Draft::new(&read, &entry.spec, self.entries, &*self.entropy);
+            let mut draft = Draft::new(&read, &entry.spec, self.entries, &*self.entropy).rehearsal();
             act.run(Grant { caller: caller.clone(), now, because: ruling.because().to_vec() }, &mut draft)?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::record::GateNote;
 use crate::store::event::Event;
 use crate::types::caller::Caller;
 use crate::types::entropy::Entropy;
-use crate::types::id::{Id, Kind};
+use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
 use crate::types::token::{Plain, TokenKind};
@@ -20,6 +20,8 @@ pub struct Draft<'a> {
     entries: &'static [Entry],
     entropy: &'a dyn Entropy,
     events: Vec<Drafted>,
+    /// What it comes to is dropped: the call waits for people.
+    rehearsed: bool,
 }
 
 /// What a draft comes to.
@@ -47,7 +49,18 @@ impl<'a> Draft<'a> {
         entries: &'static [Entry],
         entropy: &'a dyn Entropy,
     ) -> Draft<'a> {
-        Draft { read, spec, entries, entropy, events: Vec::new() }
+        Draft { read, spec, entries, entropy, events: Vec::new(), rehearsed: false }
+    }
+
+    /// One whose events are dropped.
+    pub(super) fn rehearsal(self) -> Draft<'a> {
+        Draft { rehearsed: true, ..self }
+    }
+
+    /// Whether nobody can join under an id. As long as the call only waits, whoever its caller may not see is not there.
+    pub fn is_taken(&self, id: &ActorId) -> bool {
+        let seen = self.read.knows(id);
+        self.read.card(id).is_some() && (seen || !self.rehearsed)
     }
 
     /// The state before this operation.
@@ -97,7 +110,14 @@ impl<'a> Draft<'a> {
     where
         'a: 'b,
     {
-        Draft { read, spec, entries: self.entries, entropy: self.entropy, events: Vec::new() }
+        Draft {
+            read,
+            spec,
+            entries: self.entries,
+            entropy: self.entropy,
+            events: Vec::new(),
+            rehearsed: self.rehearsed,
+        }
     }
 
     /// Adds the events of a nested draft.

@@ -230,7 +230,7 @@ impl Change for Add {
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
-        if draft.read().card(&input.id).is_some() {
+        if draft.is_taken(&input.id) {
             return Err(Refusal::conflict(format!("id: {} is taken", input.id)).into());
         }
         let actor = input.actor(&permit.actor(), draft.read());

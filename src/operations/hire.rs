@@ -67,7 +67,7 @@ impl Change for Hire {
         let definition = input.definition.into_inner()?;
         let known = Known::of(draft.read());
         let candidate = Candidate::new(definition, &permit.actor(), &known).map_err(Refusal::invalid)?;
-        if draft.read().card(&candidate.actor.id).is_some() {
+        if draft.is_taken(&candidate.actor.id) {
             return Err(Refusal::conflict(format!("metadata.name: {} is taken", candidate.actor.id)).into());
         }
         let hired = candidate.hired(&known);

@@ -102,3 +102,21 @@ async fn nobody_learns_what_somebody_hidden_did_by_asking_for_it() {
     assert_eq!(asked("&actor=gus").await, asked("&actor=nil").await);
     assert_eq!(asked("&actor=gus").await, Vec::<Value>::new());
 }
+
+#[tokio::test]
+async fn whether_a_hidden_id_is_taken_shows_only_to_who_approves() {
+    let (test, mia) = company().await;
+    let lead = json!({ "id": "team:web", "kind": "team", "lead": "mia" });
+    assert_eq!(test.post("/actors", &test.admin, lead).await.status, 201);
+    let add = async |id: &str| {
+        let new = json!({ "id": id, "kind": "person", "team": "team:web", "role": "member" });
+        test.post("/actors", &mia, new).await
+    };
+    let (hidden, absent) = (add("gus").await, add("nil").await);
+    assert_eq!(hidden.status, 202, "{}", hidden.text());
+    assert_eq!(absent.status, 202, "{}", absent.text());
+    let id = hidden.json()["approval"].as_str().unwrap().to_owned();
+    let approved = test.post(&format!("/approvals/{id}"), &test.admin, json!({ "decision": "approve" })).await;
+    assert!(approved.text().contains("gus is taken"), "{} {}", approved.status, approved.text());
+    assert_eq!(test.get("/actors/gus", &test.admin).await.json()["role"], "admin", "nothing came of it");
+}
