@@ -107,6 +107,25 @@ fn made_up_questions_find_what_one_policy_changes() {
     assert!(with(2).told.starts_with("no difference found in "));
 }
 
+/// A noun that nothing is made up for would be compared without a question.
+#[test]
+fn every_operation_is_asked_about_everything_that_it_can_be_about() {
+    let open = "@id(\"open\") permit (principal, action, resource);\n";
+    let before = Bundle::new([("a.cedar", open)]);
+    let kinds: BTreeSet<&str> =
+        ok::operations::ALL.iter().flat_map(|entry| entry.spec.about).map(|noun| noun.name).collect();
+    assert!(kinds.len() > 10, "{kinds:?}");
+    for kind in kinds {
+        let closed = format!("{open}@id(\"no\") @reason(\"r\") forbid (principal, action, resource is Ok::{kind});\n");
+        let found = asked(&before, &Bundle::new([("a.cedar", closed.as_str())]));
+        let tighter =
+            |name: &str| found.pairs.iter().any(|pair| pair.operation == name && pair.change == Shift::Tighter);
+        for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.about.iter().any(|noun| noun.name == kind)) {
+            assert!(tighter(entry.spec.name), "{} is asked about no {kind}", entry.spec.name);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3, failure_persistence: None, max_shrink_iters: 4, ..ProptestConfig::default() })]
 
