@@ -1,6 +1,7 @@
 //! Where each request of a connection ends, read from its bytes beside hyper. hyper settles a length that is given twice, or
 //! in two ways, without a word; a proxy in front of it may settle it otherwise, and the two then disagree about where the
-//! next request begins. So such a request is refused, and its connection closed.
+//! next request begins. So such a request is refused, and its connection closed. So is one that names no host, or two, or
+//! shows two credentials.
 //!
 //! Always true: whatever this does not understand is refused too.
 
@@ -45,6 +46,9 @@ struct Head {
     length: u64,
     codings: u32,
     hosts: u32,
+    credentials: u32,
+    /// HTTP/1.1 names its host (RFC 9112, 3.2).
+    needs_host: bool,
     wrong: bool,
 }
 
@@ -141,6 +145,7 @@ impl Framing {
 impl Head {
     fn line(&mut self, line: &[u8]) {
         if !std::mem::replace(&mut self.begun, true) {
+            self.needs_host = line.trim_ascii_end().ends_with(b" HTTP/1.1");
             return;
         }
         let at = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
@@ -158,11 +163,14 @@ impl Head {
             self.wrong |= !value.eq_ignore_ascii_case(b"chunked");
         } else if name.eq_ignore_ascii_case(b"host") {
             self.hosts += 1;
+        } else if name.eq_ignore_ascii_case(b"authorization") {
+            self.credentials += 1;
         }
     }
 
     fn is_crooked(&self) -> bool {
-        self.wrong || self.lengths + self.codings > 1 || self.hosts > 1
+        let hosts = u32::from(self.needs_host)..=1;
+        self.wrong || self.lengths + self.codings > 1 || !hosts.contains(&self.hosts) || self.credentials > 1
     }
 }
 
@@ -188,7 +196,7 @@ mod tests {
     fn requests_are_told_apart_by_their_lengths() {
         let plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         let body = "POST / HTTP/1.1\nHost: a\nContent-Length: 30\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\nabc";
-        let chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n1b;x=y\r\nGET / HTTP/1.1\r\nHost: b\r\n\r\n\r\n0\r\nA: b\r\n\r\n";
+        let chunked = "POST / HTTP/1.0\r\nTransfer-Encoding: Chunked\r\n\r\n1b;x=y\r\nGET / HTTP/1.1\r\nHost: b\r\n\r\n\r\n0\r\nA: b\r\n\r\n";
         assert_eq!(told(plain), (1, false));
         assert_eq!(told(&format!("{plain}\r\n{body}{chunked}{plain}")), (4, false));
     }
@@ -205,15 +213,18 @@ mod tests {
             "Content-Length: 1, 1",
             "Content-Length: +1",
             "Content-Length:",
-            "Host: a\r\nhost: a",
+            "host: a",
+            "Authorization: Bearer a\r\nauthorization: Bearer b",
         ] {
             assert_eq!(
-                told(&format!("GET / HTTP/1.1\r\n\r\nPOST / HTTP/1.1\r\n{lines}\r\n\r\n")),
+                told(&format!("GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n\r\n")),
                 (1, true),
                 "{lines}"
             );
         }
-        assert_eq!(told("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n+1\r\n"), (1, true));
+        assert_eq!(told("GET / HTTP/1.1\r\n\r\n"), (0, true));
+        assert_eq!(told("GET / HTTP/1.0\r\n\r\n"), (1, false));
+        assert_eq!(told("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n+1\r\n"), (1, true));
         assert_eq!(told(&"x".repeat(300)), (0, true));
     }
 }

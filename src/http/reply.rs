@@ -105,9 +105,9 @@ pub(super) fn refusal(refusal: &Refusal) -> Response {
     response
 }
 
-/// A request whose end can be read in two ways.
+/// A request whose end, or whose sender, can be read in two ways; or one that names no host.
 pub(super) fn crooked() -> Response {
-    let what = "content-length, transfer-encoding and host: each at most once, and one length alone";
+    let what = "one host (HTTP/1.1 requires it), at most one authorization, and one length: content-length or transfer-encoding";
     refusal(&Refusal::bad_request(what))
 }
 
