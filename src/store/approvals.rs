@@ -140,10 +140,11 @@ pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Opti
     .optional()
 }
 
-/// Undecided approvals of calls about one thing.
+/// Undecided approvals of calls about one thing. Both conditions on the status: the index holds whatever is open.
 pub fn pending_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
     conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM approval WHERE target = ? AND status = 'pending' AND expires_at > ? ORDER BY id"
+        "SELECT {COLUMNS} FROM approval WHERE target = ? AND status IN ('pending', 'approved') AND status = 'pending' \
+         AND expires_at > ? ORDER BY id"
     ))?
     .query_map(params![target, now.0], read)?
     .collect()

@@ -331,9 +331,9 @@ macro_rules! events {
                 );
                 const MEANS: $crate::store::event::Means<$event> = $crate::store::event::Means { $($means)* };
 
-                #[allow(unused_variables, reason = "some events are about nothing that has an id")]
                 fn about(&self, ids: &mut std::collections::BTreeSet<String>) {
-                    $($crate::store::event::Subject::name(&self.$about, ids);)*
+                    let about: &[&dyn $crate::store::event::Subject] = &[$(&self.$about),*];
+                    about.iter().for_each(|one| one.name(ids));
                 }
             }
         )*
