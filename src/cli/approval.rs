@@ -3,8 +3,11 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use super::command::{Commands, Run, own, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
+
+pub const COMMANDS: Commands = &[&own::<Approve>("approve"), &owns::<Approval>("approval")];
 
 /// Approve or reject a call that waits
 ///
@@ -24,8 +27,8 @@ pub struct Approve {
     note: String,
 }
 
-impl Approve {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Approve {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let decision = if self.reject { "reject" } else { "approve" };
         let input = json!({ "id": self.id, "decision": decision, "note": self.note });
         let answer = client::call(context, "approval.decide", input).await?;
@@ -72,8 +75,8 @@ pub enum Approval {
     },
 }
 
-impl Approval {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Approval {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         match self {
             Approval::List { status, mine, limit } => {
                 let input = json!({ "status": status, "mine": mine });

@@ -7,6 +7,7 @@ use clap::Subcommand;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, file, show};
 use crate::gate::refold::{self, Difference};
@@ -16,6 +17,8 @@ use crate::log::verify::proof::{check_consistency, check_proof, is_inclusion};
 use crate::log::verify::{Ask, Report, verify_export, verify_sqlite};
 use crate::log::{proof, read};
 use crate::operations::audit::{Checkpoint, HeadAnswer};
+
+pub const COMMANDS: Commands = &[&owns::<Audit>("audit")];
 
 /// Check the log, and take out what an auditor needs
 #[derive(Subcommand)]
@@ -75,8 +78,8 @@ pub struct Verify {
     to: Option<u64>,
 }
 
-impl Audit {
-    pub fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Audit {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         match self {
             Audit::Verify(verify) => verify.run(context),
             Audit::Head => head(context),

@@ -10,11 +10,14 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
+use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, file, show};
 use crate::gate::lock::beside;
 use crate::gate::open::CannotOpen;
 use crate::store::backup;
+
+pub const COMMANDS: Commands = &[&own::<Backup>("backup")];
 
 /// The end of the name of a copy that is not whole yet.
 const PART: &str = "part";
@@ -28,8 +31,8 @@ pub struct Backup {
     path: PathBuf,
 }
 
-impl Backup {
-    pub fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Backup {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let conn = file::open(context)?;
         let copy = self.path.clone();
         let cannot = |path: &Path, error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));

@@ -6,12 +6,15 @@ use std::str::FromStr;
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
+use super::command::{Commands, Run, owns};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::operations::blueprint;
 use crate::policy::Folder;
 use crate::types::definition::MAX_BYTES;
+
+pub const COMMANDS: Commands = &[&owns::<Blueprint>("blueprint")];
 
 /// List and install starting companies
 #[derive(Subcommand)]
@@ -48,8 +51,8 @@ impl FromStr for Pair {
     }
 }
 
-impl Blueprint {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Blueprint {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         match self {
             Blueprint::List => {
                 // Whoever is about to begin a company chooses one of them.

@@ -1,80 +1,77 @@
 //! `ok changes`: proposals on their way into force.
 
-use clap::Subcommand;
-use serde_json::{Value, json};
-
+use super::column::columns;
+use super::command::{Commands, Run, group, own};
 use super::exit::{Exit, Failure};
-use super::policy::{budgets, compared};
-use super::{Context, client, show};
-use crate::types::impact::Budgets;
+use super::operation::{change, query};
+use super::policy::compared;
+use super::{Context, show};
+use crate::operations::change::OneChange;
+use crate::operations::change::canary::Canary;
+use crate::operations::change::evals::Evals;
+use crate::operations::change::list::{Compared, Diff, List};
+use crate::operations::change::promote::Promote;
+use crate::operations::change::reject::Reject;
+use crate::operations::change::review::{Review, Said};
+use crate::operations::change::shown::{ShownChange, ShownReview};
+use crate::types::change::{EvalCase, ReviewVerdict};
+use crate::types::impact::Shifted;
 
-/// Review, test and promote changes
-#[derive(Subcommand)]
-pub enum Changes {
-    /// List changes, newest first
-    List {
-        /// Only in this state: proposed, in_review, approved, canary, promoted, rolled_back, rejected, superseded, withdrawn
-        #[arg(long = "in", value_name = "STATE")]
-        in_state: Option<String>,
-        /// Only the acting actor's own
-        #[arg(long)]
-        mine: bool,
-        /// How many at most
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        limit: Option<u32>,
-    },
-    /// Show a change, and what it would change
-    Show {
-        #[arg(value_name = "CHANGE")]
-        id: String,
-    },
-    /// Approve somebody else's change, or ask for something else
-    Review {
-        #[arg(value_name = "CHANGE")]
-        id: String,
-        #[command(flatten)]
-        verdict: Verdict,
-        /// Why
-        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-        note: String,
-    },
-    /// Put a change to its tests
-    Evals {
-        #[arg(value_name = "CHANGE")]
-        id: String,
-    },
-    /// Try a change on a share of the traffic; no answer is changed by it
-    Canary {
-        #[arg(value_name = "CHANGE")]
-        id: String,
-        /// The share of decisions that it is asked about too
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
-        percent: u8,
-        /// How many decisions it must have seen before it can come into force [default: 100]
-        #[arg(long, value_name = "N")]
-        min_decisions: Option<u64>,
-        /// It ends by itself when more decisions come out otherwise [default: newly_allowed=0]
-        #[arg(long, value_name = "NAME=NUMBER,...", value_parser = budgets)]
-        abort_if: Option<Budgets>,
-    },
-    /// Bring a change into force
-    Promote {
-        #[arg(value_name = "CHANGE")]
-        id: String,
-    },
-    /// Reject a change, or take back one's own
-    Reject {
-        #[arg(value_name = "CHANGE")]
-        id: String,
-        /// Why
-        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-        reason: String,
-    },
+pub const COMMANDS: Commands = &[&group(
+    "changes",
+    "Review, test and promote changes",
+    &[
+        &query::<List>()
+            .command("list")
+            .help("List changes, newest first")
+            .table("no changes", columns!(ShownChange; id, target, state, author, reason, base_version, created_at)),
+        &own::<Show>("show"),
+        &change::<Review>()
+            .command("review")
+            .help("Approve somebody else's change, or ask for something else")
+            .given::<Reviewed>()
+            .told(shown),
+        &change::<Evals>().command("evals").help("Put a change to its tests").told(shown).ends(tested),
+        &change::<Canary>()
+            .command("canary")
+            .help("Try a change on a share of the traffic; no answer is changed by it")
+            .told(shown),
+        &change::<Promote>().command("promote").help("Bring a change into force").told(shown),
+        &change::<Reject>().command("reject").help("Reject a change, or take back one's own").told(shown),
+    ],
+)];
+
+/// Show a change, and what it would change
+#[derive(clap::Args)]
+struct Show {
+    #[command(flatten)]
+    of: OneChange,
+}
+
+impl Run for Show {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = query::<Diff>().ask(context, &self.of).await?;
+        context.show(&answer.value, || {
+            shown(&answer.part(columns!(Compared; change))?)?;
+            show::text(&compared::text(&answer.value))
+        })
+    }
+}
+
+#[derive(clap::Args)]
+struct Reviewed {
+    #[arg(value_name = "CHANGE")]
+    id: String,
+    #[command(flatten)]
+    verdict: Verdict,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    note: String,
 }
 
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
-pub struct Verdict {
+struct Verdict {
     /// It is good as it is
     #[arg(long)]
     approve: bool,
@@ -83,46 +80,22 @@ pub struct Verdict {
     request_changes: bool,
 }
 
-impl Changes {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let (operation, input) = match self {
-            Changes::List { in_state, mine, limit } => {
-                let rows =
-                    client::list(context, "change.list", json!({ "state": in_state, "mine": mine }), limit).await?;
-                let columns = ["id", "target", "state", "author", "reason", "base_version", "created_at"];
-                return context.show(&rows.clone().into(), || show::list("no changes", &columns, &rows));
-            }
-            Changes::Show { id } => {
-                let answer = client::call(context, "change.read", json!({ "id": id })).await?;
-                return context.show(&answer, || {
-                    shown(answer.get("change").unwrap_or(&Value::Null))?;
-                    show::text(&compared::text(&answer))
-                });
-            }
-            Changes::Review { id, verdict, note } => {
-                let verdict = if verdict.approve { "approve" } else { "request_changes" };
-                ("change.review", json!({ "id": id, "verdict": verdict, "note": note }))
-            }
-            Changes::Evals { id } => ("change.evals", json!({ "id": id })),
-            Changes::Canary { id, percent, min_decisions, abort_if } => {
-                let input =
-                    json!({ "id": id, "percent": percent, "min_decisions": min_decisions, "abort_if": abort_if });
-                ("change.canary", input)
-            }
-            Changes::Promote { id } => ("change.promote", json!({ "id": id })),
-            Changes::Reject { id, reason } => ("change.reject", json!({ "id": id, "reason": reason })),
-        };
-        let change = client::call(context, operation, input).await?;
-        context.show(&change, || shown(&change))?;
-        let failed = operation == "change.evals" && change.pointer("/evals/passed") != Some(&Value::Bool(true));
-        Ok(if failed { Exit::Untested } else { Exit::Done })
+impl From<Reviewed> for Said {
+    fn from(Reviewed { id, verdict, note }: Reviewed) -> Said {
+        let verdict = if verdict.approve { ReviewVerdict::Approve } else { ReviewVerdict::RequestChanges };
+        Said { id, verdict, note }
     }
 }
 
-fn shown(change: &Value) -> Result<(), Failure> {
-    show::fields(&["id", "target", "state", "author", "reason", "base_version", "version", "hash"], change)?;
-    let rows = |pointer: &str| change.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
-    show::table(&["by", "verdict", "note", "at"], &rows("/reviews"))?;
-    show::table(&["case", "status", "problems"], &rows("/evals/last"))?;
-    show::table(&["operation", "actor", "target", "before", "after"], &rows("/canary/samples"))
+fn shown(change: &ShownChange) -> Result<(), Failure> {
+    let fields = columns!(ShownChange; id, target, state, author, reason, base_version, version, hash);
+    show::one(fields, change)?;
+    show::rows(columns!(ShownReview; by, verdict, note, at), &change.reviews)?;
+    show::rows(columns!(EvalCase; case, status, problems), &change.evals.last)?;
+    let samples = change.canary.as_ref().map(|canary| canary.samples.as_slice()).unwrap_or_default();
+    show::rows(columns!(Shifted; operation, actor, target, before, after), samples)
+}
+
+fn tested(change: &ShownChange) -> Exit {
+    if change.evals.passed { Exit::Done } else { Exit::Untested }
 }

@@ -12,10 +12,11 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
 use super::policy::check::Checked;
 use super::policy::check::Measures;
-use super::policy::{budgets, folder};
+use super::policy::folder;
 use super::policy::{human, machine};
 use super::show::{self, Format};
 use super::{Context, ci::company::Company};
@@ -28,6 +29,8 @@ use crate::policy::codes::End;
 use crate::types::impact::Budgets;
 use reports::Reports;
 use steps::{Status, Step};
+
+pub const COMMANDS: Commands = &[&own::<Ci>("ci")];
 
 /// Check a folder of policies as CI does: format, lint, schema, tests, coverage, diff, impact, drift
 ///
@@ -47,7 +50,7 @@ pub struct Ci {
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// How many decisions may come out otherwise: newly_allowed, newly_denied, newly_approval
-    #[arg(long, value_name = "NAME=NUMBER,...", value_parser = budgets)]
+    #[arg(long, value_name = "NAME=NUMBER,...")]
     max: Option<Budgets>,
     /// Fail if the policies differ from those in force
     #[arg(long)]
@@ -98,8 +101,10 @@ impl Done<'_> {
     }
 }
 
-impl Ci {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Ci {
+    const NEEDS: Needs = Needs::Either;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let annotates = self.reports.github || (config::GITHUB_ACTIONS.is_on() && context.format == Format::Human);
         if self.reports.github && context.format == Format::Json {
             return Err(Failure::Usage("give either --github or --format json: both go to stdout".into()));
@@ -122,7 +127,9 @@ impl Ci {
         self.reports.write(&done)?;
         Ok(done.exit())
     }
+}
 
+impl Ci {
     /// Whether something is asked that only a company can answer.
     fn needs_a_company(&self) -> bool {
         self.since.is_some() || self.max.is_some() || self.frozen

@@ -4,8 +4,11 @@ use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value, json};
 
+use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
+
+pub const COMMANDS: Commands = &[&owns::<Company>("company")];
 
 /// Show and change the company's settings
 #[derive(Subcommand)]
@@ -57,8 +60,8 @@ fn hours(text: &str) -> Result<Value, String> {
     Ok(json!({ "from": from, "to": to }))
 }
 
-impl Company {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Company {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer = match self {
             Company::Show => client::call(context, "company.read", json!({})).await?,
             Company::Set(changes) => client::call(context, "company.update", changes.input()).await?,

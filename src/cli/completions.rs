@@ -1,10 +1,12 @@
 //! `ok completions`: a script for the shell.
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
+use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
-use super::{Cli, show};
+use super::{Context, declared, show};
+
+pub const COMMANDS: Commands = &[&own::<Completions>("completions")];
 
 /// Print a completion script for a shell
 ///
@@ -15,10 +17,12 @@ pub struct Completions {
     shell: Shell,
 }
 
-impl Completions {
-    pub fn run(self) -> Result<Exit, Failure> {
+impl Run for Completions {
+    const NEEDS: Needs = Needs::Nothing;
+
+    async fn run(self, _: &Context) -> Result<Exit, Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "ok", &mut script);
+        clap_complete::generate(self.shell, &mut declared(), "ok", &mut script);
         show::whole(&String::from_utf8_lossy(&script))?;
         Ok(Exit::Done)
     }

@@ -3,8 +3,11 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
+
+pub const COMMANDS: Commands = &[&owns::<Captured>("context")];
 
 /// Erase recorded content
 #[derive(Subcommand)]
@@ -12,8 +15,8 @@ pub enum Captured {
     Forget(Forget),
 }
 
-impl Captured {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Captured {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         match self {
             Captured::Forget(forget) => forget.run(context).await,
         }
@@ -31,8 +34,8 @@ pub struct Forget {
     reason: String,
 }
 
-impl Forget {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Forget {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer =
             client::call(context, "context.forget", json!({ "events": self.events, "reason": self.reason })).await?;
         context.show(&answer, || show::fields(&["forgotten"], &answer))

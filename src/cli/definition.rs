@@ -6,16 +6,21 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
-use super::show;
+use super::{Context, show};
 use crate::operations::definition::schemas;
+
+pub const COMMANDS: Commands = &[&own::<Schemas>("schemas")];
 
 /// Print the JSON Schema of every kind of definition
 #[derive(clap::Args)]
 pub struct Schemas {}
 
-impl Schemas {
-    pub fn run() -> Result<Exit, Failure> {
+impl Run for Schemas {
+    const NEEDS: Needs = Needs::Nothing;
+
+    async fn run(self, _: &Context) -> Result<Exit, Failure> {
         show::json(&json!(schemas()))?;
         Ok(Exit::Done)
     }

@@ -3,8 +3,11 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
+
+pub const COMMANDS: Commands = &[&owns::<Directory>("directory")];
 
 /// Find who can do something
 #[derive(Subcommand)]
@@ -32,8 +35,8 @@ pub enum Directory {
     },
 }
 
-impl Directory {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Directory {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let (columns, answer): (&[&str], Value) = match self {
             Directory::Find { skills, humans, text, limit } => {
                 let input = json!({ "skills": skills, "humans": humans, "text": text, "limit": limit });

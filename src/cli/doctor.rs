@@ -2,16 +2,21 @@
 
 use serde_json::{Value, json};
 
+use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, show};
 use crate::config::{self, PROVIDERS};
+
+pub const COMMANDS: Commands = &[&own::<Doctor>("doctor")];
 
 /// Check the model providers
 #[derive(clap::Args)]
 pub struct Doctor {}
 
-impl Doctor {
-    pub fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Doctor {
+    const NEEDS: Needs = Needs::Nothing;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut found: Vec<Value> = PROVIDERS.iter().flat_map(configured).collect();
         found.extend(config::LLM_CONFIG.value().map(|path| file(&path)));
         if found.is_empty() {

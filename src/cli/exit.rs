@@ -1,5 +1,6 @@
 //! How a command ends: every exit code there is, and the sentence that goes with one that is not success.
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -155,6 +156,18 @@ impl From<Fault> for Failure {
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Failure {
         Fault::from(error).into()
+    }
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Failure {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<Infallible> for Failure {
+    fn from(never: Infallible) -> Failure {
+        match never {}
     }
 }
 

@@ -1,9 +1,10 @@
 //! `ok help`: a command and its options, those that every command takes among them.
 
-use clap::CommandFactory as _;
-
+use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
-use super::{Cli, show};
+use super::{Context, declared, show};
+
+pub const COMMANDS: Commands = &[&own::<Help>("help")];
 
 /// Explain a command, with the options that every command takes
 ///
@@ -15,9 +16,11 @@ pub struct Help {
     words: Vec<String>,
 }
 
-impl Help {
-    pub fn run(&self) -> Result<Exit, Failure> {
-        let mut whole = Cli::command();
+impl Run for Help {
+    const NEEDS: Needs = Needs::Nothing;
+
+    async fn run(self, _: &Context) -> Result<Exit, Failure> {
+        let mut whole = declared();
         whole.build();
         let mut command = &mut whole;
         for word in &self.words {

@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::types::refusal::Code;
+
+pub const COMMANDS: Commands = &[&own::<Inbox>("inbox")];
 
 /// Show what waits for you, newest first
 #[derive(clap::Args)]
@@ -17,8 +20,8 @@ pub struct Inbox {
     read: Option<Vec<String>>,
 }
 
-impl Inbox {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Inbox {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         // Somebody who is not in the company has nothing waiting; that is no error.
         match client::attempt(context, "me.read", json!({})).await? {
             Err(refused) if refused.code == Code::Unauthorized.name() => {

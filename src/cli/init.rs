@@ -3,10 +3,13 @@
 use serde_json::{Value, json};
 
 use super::blueprint::{self, Values, asked};
+use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, client, file, show};
 use crate::operations::blueprint::Source;
 use crate::types::id::ActorId;
+
+pub const COMMANDS: Commands = &[&own::<Init>("init")];
 
 /// Make a company: name its first admin and issue a first token
 #[derive(clap::Args)]
@@ -21,8 +24,8 @@ pub struct Init {
     values: Values,
 }
 
-impl Init {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Init {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let admin = match self.admin {
             Some(id) => id,
             None => context.actor.parse().map_err(|bad| Failure::Usage(format!("{bad}; name one with --admin")))?,

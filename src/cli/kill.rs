@@ -2,9 +2,12 @@
 
 use serde_json::json;
 
+use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::types::actor::KillScope;
+
+pub const COMMANDS: Commands = &[&own::<Kill>("kill")];
 
 /// Engage a kill switch, or release it, or list what is engaged
 ///
@@ -25,8 +28,10 @@ pub struct Kill {
     list: bool,
 }
 
-impl Kill {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Kill {
+    const NEEDS: Needs = Needs::NamedFile;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let Some(scope) = self.scope else {
             let answer = client::call(context, "kill.list", json!({})).await?;
             let columns = ["scope", "by", "at", "holds", "reason"];

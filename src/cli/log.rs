@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::command::{Commands, Run, own};
 use super::event;
 use super::exit::{Exit, Failure};
 use super::{Context, file};
 use crate::log::read;
+
+pub const COMMANDS: Commands = &[&own::<Log>("log")];
 
 /// How often the file is asked whether the log has grown.
 const POLL: Duration = Duration::from_millis(500);
@@ -31,8 +34,8 @@ pub struct Log {
     follow: bool,
 }
 
-impl Log {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Log {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let input = json!({ "type": self.types });
         let mut found = event::read(context, input.clone(), self.since, self.limit).await?;
         let mut seen = found.last_seq;

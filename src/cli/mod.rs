@@ -10,6 +10,8 @@ mod call;
 mod changes;
 mod ci;
 mod client;
+mod column;
+mod command;
 mod company;
 mod completions;
 mod context;
@@ -25,6 +27,7 @@ mod inbox;
 mod init;
 mod kill;
 mod log;
+mod operation;
 mod policy;
 pub mod reference;
 mod remote;
@@ -39,15 +42,17 @@ mod tests;
 mod tick;
 mod token;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 use zeroize::Zeroizing;
 
 use crate::config;
 use crate::gate::keys;
+use command::{Command, Commands, Needs};
 use exit::{Exit, Failure};
 use show::Format;
 
@@ -59,8 +64,6 @@ use show::Format;
 struct Cli {
     #[command(flatten)]
     global: Global,
-    #[command(subcommand)]
-    command: Command,
 }
 
 const EXAMPLES: &str = "\
@@ -72,24 +75,24 @@ Examples:
   ok audit verify               check the whole log
   ok help actor set             explain a command, with the options that every command takes";
 
-/// What every command takes.
+/// What every command takes. Their ids are none that the field of an input could have.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
-    #[arg(long, global = true, value_name = "PATH", hide_short_help = true, help = told_of(&config::STATE))]
+    #[arg(id = "global.state", long = "state", global = true, value_name = "PATH", hide_short_help = true, help = told_of(&config::STATE))]
     state: Option<PathBuf>,
-    #[arg(long = "as", global = true, value_name = "ID", hide_short_help = true, help = told_of(&config::AS))]
+    #[arg(id = "global.as", long = "as", global = true, value_name = "ID", hide_short_help = true, help = told_of(&config::AS))]
     acting: Option<String>,
-    #[arg(long, global = true, value_name = "DELEGATION", hide_short_help = true, help = told_of(&config::DELEGATION))]
+    #[arg(id = "global.delegation", long = "delegation", global = true, value_name = "DELEGATION", hide_short_help = true, help = told_of(&config::DELEGATION))]
     delegation: Option<String>,
-    #[arg(long, global = true, value_name = "NAME", hide_short_help = true, help = told_of(&config::TENANT))]
+    #[arg(id = "global.tenant", long = "tenant", global = true, value_name = "NAME", hide_short_help = true, help = told_of(&config::TENANT))]
     tenant: Option<String>,
-    #[arg(long, global = true, value_name = "DIR", hide_short_help = true, help = told_of(&config::TENANTS_DIR))]
+    #[arg(id = "global.tenants-dir", long = "tenants-dir", global = true, value_name = "DIR", hide_short_help = true, help = told_of(&config::TENANTS_DIR))]
     tenants_dir: Option<PathBuf>,
-    #[arg(long, global = true, hide_short_help = true, help = told_of(&config::DEV_ECHO_TOOLS))]
+    #[arg(id = "global.dev-echo-tools", long = "dev-echo-tools", global = true, hide_short_help = true, help = told_of(&config::DEV_ECHO_TOOLS))]
     dev_echo_tools: bool,
     /// How answers are printed
-    #[arg(long, global = true, hide_short_help = true, value_parser = show::common(), default_value = "human")]
+    #[arg(id = "global.format", long = "format", global = true, value_name = "FORMAT", hide_short_help = true, value_parser = show::common(), default_value = "human")]
     format: Format,
 }
 
@@ -97,48 +100,57 @@ fn told_of(setting: &config::Setting) -> String {
     format!("{} [env: {}] [default: {}]", setting.doc, setting.variable, setting.default)
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Init(init::Init),
-    Serve(serve::Serve),
-    Backup(backup::Backup),
-    Doctor(doctor::Doctor),
-    Schemas(definition::Schemas),
-    #[command(subcommand)]
-    Blueprint(blueprint::Blueprint),
-    #[command(subcommand)]
-    Company(company::Company),
-    #[command(subcommand)]
-    Actor(actor::Actor),
-    #[command(subcommand)]
-    Directory(directory::Directory),
-    #[command(subcommand)]
-    Token(token::Token),
-    Inbox(inbox::Inbox),
-    Approve(approval::Approve),
-    #[command(subcommand)]
-    Approval(approval::Approval),
-    Delegate(delegation::Delegate),
-    #[command(subcommand)]
-    Delegation(delegation::Delegation),
-    #[command(subcommand)]
-    BreakGlass(policy::break_glass::Grants),
-    #[command(subcommand)]
-    Subscription(subscription::Subscription),
-    Tick(tick::Tick),
-    Kill(kill::Kill),
-    Log(log::Log),
-    Replay(replay::Replay),
-    #[command(subcommand)]
-    Audit(audit::Audit),
-    #[command(subcommand)]
-    Context(context::Captured),
-    Policy(policy::Policy),
-    Ci(ci::Ci),
-    #[command(subcommand)]
-    Changes(changes::Changes),
-    Completions(completions::Completions),
-    Help(help::Help),
+/// The commands, noun by noun, in the order in which they are listed.
+const NOUNS: &[Commands] = &[
+    init::COMMANDS,
+    serve::COMMANDS,
+    backup::COMMANDS,
+    doctor::COMMANDS,
+    definition::COMMANDS,
+    blueprint::COMMANDS,
+    company::COMMANDS,
+    actor::COMMANDS,
+    directory::COMMANDS,
+    token::COMMANDS,
+    inbox::COMMANDS,
+    approval::COMMANDS,
+    delegation::COMMANDS,
+    policy::break_glass::COMMANDS,
+    subscription::COMMANDS,
+    tick::COMMANDS,
+    kill::COMMANDS,
+    log::COMMANDS,
+    replay::COMMANDS,
+    audit::COMMANDS,
+    context::COMMANDS,
+    policy::COMMANDS,
+    ci::COMMANDS,
+    changes::COMMANDS,
+    completions::COMMANDS,
+    help::COMMANDS,
+];
+
+/// The command line as it is understood.
+fn declared() -> clap::Command {
+    let commands = NOUNS.iter().flat_map(|commands| commands.iter()).map(|command| command.declared());
+    Cli::command().subcommands(commands).subcommand_required(true).arg_required_else_help(true)
+}
+
+/// What was asked for: a command, with what it was given.
+struct Asked {
+    global: Global,
+    command: &'static dyn Command,
+    given: ArgMatches,
+}
+
+impl Asked {
+    fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Asked, clap::Error> {
+        let given = declared().try_get_matches_from(args)?;
+        let global = Cli::from_arg_matches(&given)?.global;
+        let unknown = || declared().error(ErrorKind::MissingSubcommand, "a command is required");
+        let (command, given) = command::chosen(NOUNS, given).ok_or_else(unknown)?;
+        Ok(Asked { global, command, given })
+    }
 }
 
 /// What a command works with.
@@ -265,10 +277,10 @@ fn is_tenant(name: &str) -> bool {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
-    let exit = match Cli::try_parse() {
-        Ok(cli) => {
-            let format = cli.global.format;
-            run(cli).unwrap_or_else(|failure| told(&failure, format))
+    let exit = match Asked::parse(std::env::args_os()) {
+        Ok(asked) => {
+            let format = asked.global.format;
+            run(asked).unwrap_or_else(|failure| told(&failure, format))
         }
         Err(error) if error.use_stderr() && asks_for_json() => {
             let message = error.render().to_string();
@@ -283,80 +295,51 @@ pub fn main() -> ExitCode {
     exit.into()
 }
 
-fn run(cli: Cli) -> Result<Exit, Failure> {
-    let names_a_file = cli.global.names_a_file();
-    let server = match &cli.command {
-        Command::Ci(_) if !names_a_file => config::SERVER.value(),
-        Command::Policy(policy) => policy.server(names_a_file)?,
-        _ => None,
-    };
-    // Works on files, unless a server is named: no state file, no actor.
-    let checks = matches!(&cli.command, Command::Policy(policy::Policy { command: policy::Command::Check(_), .. }));
-    // A server knows its caller by the token, and most of `ok ci` is about files alone.
-    let anybody =
-        checks || server.is_some() || matches!(cli.command, Command::Ci(_) | Command::Schemas(_) | Command::Help(_));
-    let context = Context { server, ..cli.global.context(anybody)? };
-    cli.command.tells_its_file(&context, names_a_file)?;
+fn run(Asked { global, command, given }: Asked) -> Result<Exit, Failure> {
+    let (needs, names_a_file) = (command.needs(), global.names_a_file());
+    let server = if needs.may_be_a_server() { server(&given, names_a_file)? } else { None };
+    // A server knows its caller by the token.
+    let anybody = server.is_some() || matches!(needs, Needs::Nothing | Needs::Server | Needs::Either);
+    let context = Context { server, ..global.context(anybody)? };
+    tell_its_file(command, &context, names_a_file)?;
     let _tracing = show::trace()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-    let exit = runtime.block_on(cli.command.run(&context));
+    let exit = runtime.block_on(command.run(&given, &context));
     // Nothing is waited for: what had to be finished was, unless a second signal said not to.
     runtime.shutdown_background();
     exit
 }
 
-impl Command {
-    /// Whoever has set OK_SERVER means that server, unless they hear otherwise; what stops a company must not guess.
-    fn tells_its_file(&self, context: &Context, names_a_file: bool) -> Result<(), Failure> {
-        let elsewhere = context.server.is_none().then(|| config::SERVER.value()).flatten();
-        let (Some(server), variable) = (elsewhere, config::SERVER.variable) else { return Ok(()) };
-        let file = context.state.display();
-        match self {
-            Command::Doctor(_) | Command::Schemas(_) | Command::Completions(_) | Command::Help(_) => Ok(()),
-            Command::Policy(policy::Policy { command: policy::Command::Check(_), .. }) => Ok(()),
-            Command::Kill(_) if !names_a_file => Err(Failure::Usage(format!(
-                "`ok kill` works on a state file, and {variable} is set ({server}): give --state to stop the company in {file}"
-            ))),
-            _ => {
-                show::note(&format!("works on the state file {file}, not on {variable} ({server})"));
-                Ok(())
-            }
-        }
+/// The server that was named, unless a state file was; else the one that is set.
+fn server(given: &ArgMatches, names_a_file: bool) -> Result<Option<String>, Failure> {
+    let named = given.try_get_one::<String>(command::SERVER).ok().flatten();
+    match named {
+        Some(_) if names_a_file => Err(Failure::Usage("give either --server or a state file".into())),
+        Some(address) => Ok(Some(address.clone())),
+        None if names_a_file => Ok(None),
+        None => Ok(config::SERVER.value()),
     }
+}
 
-    async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        match self {
-            Command::Init(command) => command.run(context).await,
-            Command::Serve(command) => command.run(context).await,
-            Command::Backup(command) => command.run(context),
-            Command::Doctor(command) => command.run(context),
-            Command::Schemas(_) => definition::Schemas::run(),
-            Command::Blueprint(command) => command.run(context).await,
-            Command::Company(command) => command.run(context).await,
-            Command::Actor(command) => command.run(context).await,
-            Command::Directory(command) => command.run(context).await,
-            Command::Token(command) => command.run(context).await,
-            Command::Inbox(command) => command.run(context).await,
-            Command::Approve(command) => command.run(context).await,
-            Command::Approval(command) => command.run(context).await,
-            Command::Delegate(command) => command.run(context).await,
-            Command::Delegation(command) => command.run(context).await,
-            Command::BreakGlass(command) => command.run(context).await,
-            Command::Subscription(command) => command.run(context).await,
-            Command::Tick(command) => command.run(context).await,
-            Command::Kill(command) => command.run(context).await,
-            Command::Log(command) => command.run(context).await,
-            Command::Replay(command) => command.run(context).await,
-            Command::Audit(command) => command.run(context),
-            Command::Context(command) => command.run(context).await,
-            Command::Policy(command) => command.run(context).await,
-            Command::Ci(command) => command.run(context).await,
-            Command::Changes(command) => command.run(context).await,
-            Command::Completions(command) => command.run(),
-            Command::Help(command) => command.run(),
+/// Whoever has set OK_SERVER means that server, unless they hear otherwise; what stops a company must not guess.
+fn tell_its_file(command: &dyn Command, context: &Context, names_a_file: bool) -> Result<(), Failure> {
+    let elsewhere = context.server.is_none().then(|| config::SERVER.value()).flatten();
+    let (Some(server), variable) = (elsewhere, config::SERVER.variable) else { return Ok(()) };
+    let file = context.state.display();
+    match command.needs() {
+        Needs::Nothing | Needs::Server => {}
+        Needs::NamedFile if !names_a_file => {
+            let name = command.name();
+            return Err(Failure::Usage(format!(
+                "`ok {name}` works on a state file, and {variable} is set ({server}): give --state to stop the company in {file}"
+            )));
+        }
+        Needs::NamedFile | Needs::File | Needs::FileOrServer | Needs::Either => {
+            show::note(&format!("works on the state file {file}, not on {variable} ({server})"));
         }
     }
+    Ok(())
 }
 
 /// Whether what was not understood asks for JSON all the same.
@@ -371,7 +354,7 @@ fn told(failure: &Failure, format: Format) -> Exit {
         (Failure::NobodyReads, _) => {}
         (_, Format::Json) => show::json_error(&failure.json()),
         (Failure::Usage(message), _) => {
-            show::clap(&Cli::command().error(ErrorKind::ArgumentConflict, message));
+            show::clap(&declared().error(ErrorKind::ArgumentConflict, message));
         }
         (..) => show::error(&failure.sentence()),
     }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command};
 
-use super::Cli;
+use super::declared;
 use super::exit::Exit;
 
 /// Every command with its arguments, the exit codes, and what every command takes.
 pub fn reference() -> String {
-    let mut whole = Cli::command();
+    let mut whole = declared();
     whole.build();
     let mut text = String::from("# Commands\n\nWritten from `src/cli`.\n\n## What every command takes\n\n");
     arguments(&mut text, whole.get_arguments().filter(|arg| arg.is_global_set()));

@@ -2,8 +2,11 @@
 
 use serde_json::json;
 
+use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, event};
+
+pub const COMMANDS: Commands = &[&own::<Replay>("replay")];
 
 /// Print what the log holds about a run, task or thread, or what an actor did
 #[derive(clap::Args)]
@@ -29,8 +32,8 @@ struct Of {
     actor: Option<String>,
 }
 
-impl Replay {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Replay {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let Of { run, task, thread, actor } = &self.of;
         let input = json!({ "run": run, "task": task, "thread": thread, "actor": actor });
         let found = event::read(context, input, Some(0), None).await?;

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::client::{self, Opened};
+use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::socket::Socket;
 use super::{Context, file, show, told_of};
@@ -17,6 +18,8 @@ use crate::http;
 use crate::store::{Position, actors, kills};
 use crate::types::entropy::SystemEntropy;
 
+pub const COMMANDS: Commands = &[&own::<Serve>("serve")];
+
 /// Run the API and the admin socket
 #[derive(clap::Args)]
 pub struct Serve {
@@ -24,8 +27,8 @@ pub struct Serve {
     bind: Option<String>,
 }
 
-impl Serve {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Serve {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let bind = self.bind.or_else(|| config::BIND.value()).unwrap_or_else(|| config::BIND.default.into());
         let mut company = match client::open(context).await? {
             Opened::Ours(company) => *company,

@@ -11,9 +11,11 @@ use std::sync::OnceLock;
 use clap::builder::TypedValueParser as _;
 use clap::builder::styling::AnsiColor;
 use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
 use serde_json::Value;
 
 use self::aside::Aside;
+use super::column::{Column, Columns};
 use super::exit::Failure;
 use crate::config;
 use crate::types::id;
@@ -98,13 +100,37 @@ pub fn clap(told: &clap::Error) {
     };
 }
 
+/// A field of what is shown.
+pub trait Field {
+    fn title(&self) -> &str;
+    fn of<'a>(&self, thing: &'a Value) -> Option<&'a Value>;
+}
+
+impl Field for Column {
+    fn title(&self) -> &str {
+        Column::title(self)
+    }
+    fn of<'a>(&self, thing: &'a Value) -> Option<&'a Value> {
+        Column::of(self, thing)
+    }
+}
+
+impl Field for &str {
+    fn title(&self) -> &str {
+        self
+    }
+    fn of<'a>(&self, thing: &'a Value) -> Option<&'a Value> {
+        thing.get(self)
+    }
+}
+
 /// Rows as an aligned table; a column is a field of the rows.
-pub fn table(columns: &[&str], rows: &[Value]) -> Result<(), Failure> {
+pub fn table(columns: &[impl Field], rows: &[Value]) -> Result<(), Failure> {
     if rows.is_empty() {
         return Ok(());
     }
-    let head = columns.iter().map(|column| column.to_uppercase().replace('_', " ")).collect();
-    let cells = |row: &Value| columns.iter().map(|column| cell(row.get(column))).collect();
+    let head = columns.iter().map(|column| column.title().to_uppercase().replace('_', " ")).collect();
+    let cells = |row: &Value| columns.iter().map(|column| cell(column.of(row))).collect();
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
     match width() {
         Some(width) if widest(&lines) > width => text(&wrapped(short(lines), width)),
@@ -113,7 +139,7 @@ pub fn table(columns: &[&str], rows: &[Value]) -> Result<(), Failure> {
 }
 
 /// The same of what somebody asked to see; that there is nothing is said.
-pub fn list(none: &str, columns: &[&str], rows: &[Value]) -> Result<(), Failure> {
+pub fn list(none: &str, columns: &[impl Field], rows: &[Value]) -> Result<(), Failure> {
     if rows.is_empty() { text(none) } else { table(columns, rows) }
 }
 
@@ -158,9 +184,21 @@ fn wrapped(lines: Vec<Vec<String>>, width: usize) -> String {
 }
 
 /// The fields of one thing, a line each; fields that are absent or empty are left out.
-pub fn fields(names: &[&str], thing: &Value) -> Result<(), Failure> {
-    let said = names.iter().map(|name| (name, cell(thing.get(name)))).filter(|(_, value)| value != NOTHING);
+pub fn fields(columns: &[impl Field], thing: &Value) -> Result<(), Failure> {
+    let said =
+        columns.iter().map(|column| (column.title(), cell(column.of(thing)))).filter(|(_, value)| value != NOTHING);
     text(&aligned(said.map(|(name, value)| vec![name.replace('_', " "), value])))
+}
+
+/// The same, by the fields of its type.
+pub fn one<T: Serialize>(columns: Columns<T>, thing: &T) -> Result<(), Failure> {
+    fields(columns.list, &serde_json::to_value(thing)?)
+}
+
+/// Things of one type as a table.
+pub fn rows<T: Serialize>(columns: Columns<T>, things: &[T]) -> Result<(), Failure> {
+    let rows: Vec<Value> = things.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+    table(columns.list, &rows)
 }
 
 /// Rows in columns, each as wide as it must be.
@@ -171,6 +209,11 @@ pub fn aligned(rows: impl Iterator<Item = Vec<String>>) -> String {
         column.set_padding((0, 2));
     });
     table.trim_fmt()
+}
+
+/// What a field says, as in a table.
+pub fn said(field: &impl Serialize) -> String {
+    cell(serde_json::to_value(field).ok().as_ref())
 }
 
 pub const NOTHING: &str = "-";

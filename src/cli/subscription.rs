@@ -5,10 +5,13 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
 use super::client::set;
+use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::types::id::ActorId;
 use crate::types::webhook::{SignatureFormat, Topic};
+
+pub const COMMANDS: Commands = &[&owns::<Subscription>("subscription")];
 
 /// Manage webhook subscriptions and inspect their deliveries
 ///
@@ -118,8 +121,8 @@ const FIELDS: [&str; 10] =
     ["id", "status", "owner", "url", "events", "agents", "description", "format", "both_until", "last_delivery"];
 const SENT: [&str; 7] = ["id", "type", "state", "attempts", "http_status", "error", "next_at"];
 
-impl Subscription {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Subscription {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         match self {
             Subscription::Add(new) => {
                 let input = json!({

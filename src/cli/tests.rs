@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_flags_are_those_of_the_settings() {
-    let command = Cli::command();
+    let command = declared();
     let serve = command.find_subcommand("serve").expect("serve").clone();
     for setting in config::ALL {
         let Some(flag) = setting.flag else { continue };
@@ -45,6 +45,10 @@ fn required(command: &clap::Command) -> Vec<Vec<Vec<String>>> {
     command.get_arguments().filter(wanted).map(forms).collect()
 }
 
+fn parse(line: &[String]) -> Result<Asked, clap::Error> {
+    Asked::parse(line.iter().map(OsString::from))
+}
+
 /// Arguments with which the command is understood.
 fn understood(words: &[String], required: &[Vec<Vec<String>>]) -> Vec<String> {
     let count: usize = required.iter().map(Vec::len).product();
@@ -57,7 +61,7 @@ fn understood(words: &[String], required: &[Vec<Vec<String>>]) -> Vec<String> {
         args
     };
     let whole = |args: &Vec<String>| [&["ok".to_owned()], words, args.as_slice()].concat();
-    (0..count).map(line).find(|args| Cli::try_parse_from(whole(args)).is_ok()).expect("arguments that are understood")
+    (0..count).map(line).find(|args| parse(&whole(args)).is_ok()).expect("arguments that are understood")
 }
 
 #[test]
@@ -65,7 +69,7 @@ fn every_command_takes_every_global_flag_in_every_position() {
     let flags = "--state s.db --as eva --delegation d --tenant t --tenants-dir f --dev-echo-tools --format json";
     let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
     let mut commands = Vec::new();
-    leaves(&Cli::command(), &[], &mut commands);
+    leaves(&declared(), &[], &mut commands);
     assert!(commands.len() > 70);
     for (words, command) in commands {
         let args = understood(&words, &required(&command));
@@ -73,7 +77,7 @@ fn every_command_takes_every_global_flag_in_every_position() {
         for at in (0..=words.len()).chain([whole.len()]) {
             let (before, after) = whole.split_at(at);
             let line = [&["ok".to_owned()], before, &flags, after].concat();
-            let global = Cli::try_parse_from(&line).unwrap_or_else(|error| panic!("{line:?}: {error}")).global;
+            let global = parse(&line).unwrap_or_else(|error| panic!("{line:?}: {error}")).global;
             let names = [global.acting, global.delegation, global.tenant].map(Option::unwrap);
             assert_eq!(names, ["eva", "d", "t"], "{line:?}");
             let paths = [global.state, global.tenants_dir].map(Option::unwrap);
@@ -83,7 +87,28 @@ fn every_command_takes_every_global_flag_in_every_position() {
     }
 }
 
+/// The declared operations among some commands.
+fn operations(commands: &[&'static dyn Command]) -> Vec<&'static dyn operation::Declared> {
+    let own = commands.iter().filter_map(|command| command.operation());
+    own.chain(commands.iter().flat_map(|command| operations(command.below()))).collect()
+}
+
+#[test]
+fn every_column_is_a_field_of_the_answer() {
+    let declared: Vec<_> = NOUNS.iter().flat_map(|noun| operations(noun)).collect();
+    assert!(declared.len() > 5);
+    for command in declared {
+        let mut entries = crate::operations::ALL.iter();
+        let entry = entries.find(|entry| entry.spec.name == command.op()).expect("a listed operation");
+        let answer = entry.output_schema().to_value();
+        let row = answer.get("items").or(answer.pointer("/properties/data/items")).unwrap_or(&answer);
+        for column in command.columns() {
+            assert!(column.is_field_of(row), "{} has no field {:?}", command.op(), column.path);
+        }
+    }
+}
+
 #[test]
 fn the_arguments_are_sound() {
-    Cli::command().debug_assert();
+    declared().debug_assert();
 }

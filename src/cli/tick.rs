@@ -2,9 +2,12 @@
 
 use serde_json::json;
 
+use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::types::time::Time;
+
+pub const COMMANDS: Commands = &[&own::<Tick>("tick")];
 
 /// Advance the clock once: end the tokens and approvals whose time is over, remind and escalate
 #[derive(clap::Args)]
@@ -14,8 +17,8 @@ pub struct Tick {
     now: Option<Time>,
 }
 
-impl Tick {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Tick {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer = client::call(context, "tick", json!({ "now": self.now })).await?;
         context.show(&answer, || show::fields(&["now", "expired", "reminded", "escalated", "more"], &answer))
     }

@@ -1,108 +1,61 @@
 //! `ok token`: API tokens. A token's value is printed once, alone on stdout, when it is issued.
 
-use clap::Subcommand;
-use clap::builder::PossibleValuesParser;
-use serde_json::{Value, json};
-
+use super::column::{Columns, columns};
+use super::command::{Commands, Run, group, own};
 use super::exit::{Exit, Failure};
-use super::{Context, client, show};
-use crate::types::id::{ActorId, Kind};
-use crate::types::scope::Scope;
+use super::operation::{change, query};
+use super::{Context, show};
+use crate::operations::token::{
+    Holder, Issue, IssuedToken, List, ListedToken, Narrow, OneToken, Revoke, RevokeAll, Revoked,
+};
+use crate::types::id::{BadId, Kind};
 
-/// Issue, list, narrow and revoke API tokens
-#[derive(Subcommand)]
-pub enum Token {
-    /// Issue a token; it is printed this once
-    ///
-    /// Example: `ok token issue --for ci --ttl 7d --scope read`
-    Issue(New),
-    /// List tokens, newest first, without their values
-    List {
-        /// Only this actor's
-        #[arg(long, value_name = "ID")]
-        actor: Option<ActorId>,
-        /// How many at most
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        limit: Option<u32>,
-    },
-    /// Revoke one token, or all tokens of an actor
-    Revoke {
-        /// A token's id (tok_…) or an actor's id
-        #[arg(value_name = "TOKEN OR ACTOR")]
-        id: String,
-    },
-    /// Narrow a token to some scopes; they can never be widened
-    Scope {
-        /// The token's id
-        #[arg(value_name = "TOKEN")]
-        id: String,
-        /// The scopes that remain, separated by commas
-        #[arg(value_delimiter = ',', required = true, value_parser = scopes())]
-        scopes: Vec<String>,
-    },
-}
+pub const COMMANDS: Commands = &[&group(
+    "token",
+    "Issue, list, narrow and revoke API tokens",
+    &[
+        &change::<Issue>()
+            .command("issue")
+            .help("Issue a token; it is printed this once")
+            .example("ok token issue --for ci --ttl 7d --scope read")
+            .told(issued),
+        &query::<List>()
+            .command("list")
+            .help("List tokens, newest first, without their values")
+            .table("no tokens", COLUMNS),
+        &own::<Revocation>("revoke"),
+        &change::<Narrow>()
+            .command("scope")
+            .help("Narrow a token to some scopes; they can never be widened")
+            .fields(COLUMNS),
+    ],
+)];
 
-#[derive(clap::Args)]
-pub struct New {
-    /// Who will hold it [default: the acting actor]
-    #[arg(long, value_name = "ID")]
-    r#for: Option<ActorId>,
-    /// How long it is valid, such as 12h or 7d [default: 30d]
-    #[arg(long, value_name = "SPAN")]
-    ttl: Option<String>,
-    /// What it is for
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    label: String,
-    /// Limit it to a scope; may be given several times
-    #[arg(long = "scope", value_parser = scopes())]
-    scopes: Vec<String>,
-}
+const COLUMNS: Columns<ListedToken> = columns!(ListedToken; id, actor, issuer, label, access, status, expires_at);
 
-fn scopes() -> PossibleValuesParser {
-    PossibleValuesParser::new(Scope::ALL.map(Scope::name))
-}
-
-impl Token {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        match self {
-            Token::Issue(new) => issue(context, new).await,
-            Token::List { actor, limit } => {
-                let rows = client::list(context, "token.list", json!({ "actor": actor }), limit).await?;
-                context.show(&rows.clone().into(), || show::list("no tokens", &COLUMNS, &rows))
-            }
-            Token::Revoke { id } => {
-                let answer = if id.starts_with(Kind::Token.prefix()) {
-                    client::call(context, "token.revoke", json!({ "id": id })).await?
-                } else {
-                    client::call(context, "token.revoke_all", json!({ "actor": id })).await?
-                };
-                context.show(&answer, || show::fields(&["revoked"], &answer))
-            }
-            Token::Scope { id, scopes } => {
-                let answer = client::call(context, "token.narrow", json!({ "id": id, "scopes": scopes })).await?;
-                context.show(&answer, || show::fields(&COLUMNS, &answer))
-            }
-        }
-    }
-}
-
-const COLUMNS: [&str; 7] = ["id", "actor", "issuer", "label", "access", "status", "expires_at"];
-
-async fn issue(context: &Context, new: New) -> Result<Exit, Failure> {
-    let input = json!({ "for": new.r#for, "ttl": new.ttl, "label": new.label, "scopes": new.scopes });
-    let answer = client::call(context, "token.issue", input).await?;
-    context.show(&answer, || told(&answer))
-}
-
-fn told(answer: &Value) -> Result<(), Failure> {
-    show::text(&show::cell(answer.get("token")))?;
-    let said = |name| show::cell(answer.get(name));
-    show::note(&format!(
-        "{} for {}, {}, valid until {}; it is shown this once",
-        said("id"),
-        said("actor"),
-        said("access"),
-        said("expires_at")
-    ));
+fn issued(answer: &IssuedToken) -> Result<(), Failure> {
+    let IssuedToken { id, token, actor, access, expires_at, .. } = answer;
+    show::text(token)?;
+    show::note(&format!("{id} for {actor}, {access}, valid until {}; it is shown this once", show::said(expires_at)));
     Ok(())
+}
+
+/// Revoke one token, or all tokens of an actor
+#[derive(clap::Args)]
+struct Revocation {
+    /// A token's id (tok_…) or an actor's id
+    #[arg(value_name = "TOKEN OR ACTOR")]
+    id: String,
+}
+
+impl Run for Revocation {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = if self.id.starts_with(Kind::Token.prefix()) {
+            change::<Revoke>().ask(context, &OneToken { id: self.id }).await?
+        } else {
+            let actor = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
+            change::<RevokeAll>().ask(context, &Holder { actor }).await?
+        };
+        answer.fields(context, columns!(Revoked; revoked))
+    }
 }

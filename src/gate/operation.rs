@@ -284,9 +284,14 @@ impl Entry {
         inline(self.input)
     }
 
+    /// The answer's schema on its own.
+    pub fn output_schema(&self) -> Schema {
+        inline(self.output)
+    }
+
     /// Whether it answers with a record that has a version.
     pub fn is_versioned(&self) -> bool {
-        let schema = inline(self.output).to_value();
+        let schema = self.output_schema().to_value();
         schema.pointer("/properties/version/type").is_some_and(|kind| kind == "integer")
     }
 }

@@ -88,13 +88,16 @@ impl Query for Me {
 }
 
 /// Which actors.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
     /// Only this kind.
+    #[arg(long)]
     pub kind: Option<ActorKind>,
     /// Only members of this team.
+    #[arg(long, value_name = "TEAM")]
     pub team: Option<ActorId>,
     #[serde(flatten)]
+    #[arg(skip)]
     pub page: PageQuery,
 }
 
@@ -138,8 +141,9 @@ impl Query for List {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneActor {
+    /// The person's, agent's or team's id.
     pub id: ActorId,
 }
 
@@ -239,12 +243,15 @@ impl Change for Add {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewTrust {
+    /// The agent's id.
     pub id: ActorId,
+    /// How far, from proposing only to acting alone.
     pub tier: Trust,
     /// Why; at most 1000 characters.
     #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT", default_value = "set on the command line")]
     pub reason: String,
 }
 

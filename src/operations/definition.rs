@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::Nothing;
@@ -20,21 +20,36 @@ use crate::types::scope::Reach;
 pub const ALL: &[Entry] = &[Entry::query::<Schemas>()];
 
 /// A definition of an input's field `definition`, read when the input is: the writer reads none before the policy is asked.
-pub struct Written<T>(Result<T, Refusal>);
+pub struct Written<T> {
+    written: Value,
+    read: Result<T, Refusal>,
+}
 
 impl<T> Written<T> {
     pub fn get(&self) -> Result<&T, Refusal> {
-        self.0.as_ref().map_err(Clone::clone)
+        self.read.as_ref().map_err(Clone::clone)
     }
 
     pub fn into_inner(self) -> Result<T, Refusal> {
-        self.0
+        self.read
+    }
+}
+
+impl<T: DeserializeOwned> Written<T> {
+    pub fn new(written: Value) -> Written<T> {
+        Written { read: read("definition", &written), written }
     }
 }
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Written<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Written<T>, D::Error> {
-        Ok(Written(read("definition", &Value::deserialize(from)?)))
+        Value::deserialize(from).map(Written::new)
+    }
+}
+
+impl<T> Serialize for Written<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.written.serialize(to)
     }
 }
 

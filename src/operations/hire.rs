@@ -23,7 +23,7 @@ use crate::types::scope::Reach;
 pub const ALL: &[Entry] = &[Entry::change::<Hire>()];
 
 /// An agent to be hired.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Hiring {
     /// Its definition, of the kind `Agent`: the text of a YAML or JSON file of at most 64 KiB, or the JSON itself.
     #[schemars(with = "Value")]
@@ -31,7 +31,7 @@ pub struct Hiring {
 }
 
 /// A hired agent.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Hired {
     #[serde(flatten)]
     pub actor: Actor,

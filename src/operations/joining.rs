@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::{Reader, Target};
 use crate::store::actors::events::ActorAdded;
@@ -41,7 +41,7 @@ pub fn joining(team: Option<&ActorId>, read: &Reader<'_>) -> Target {
 }
 
 /// Somebody to be added.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewActor {
     /// The id for good; a team's begins with `team:`.
     #[schemars(extend("x-new" = true))]

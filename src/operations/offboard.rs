@@ -24,14 +24,17 @@ use crate::types::scope::Reach;
 pub const ALL: &[Entry] = &[Entry::change::<Offboard>()];
 
 /// Who leaves.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Leaving {
+    /// Who leaves, or the team that nobody is in any more.
     pub id: ActorId,
     /// Why; at most 1000 characters.
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
     /// The person who gets their agents, teams and webhooks; the lead of their team unless given.
+    #[arg(long, value_name = "ID")]
     pub successor: Option<ActorId>,
 }
 

@@ -1,7 +1,10 @@
 //! What somebody is in the company: a person's role, anybody's team and name, a team's lead.
 
+use std::ops::Not;
+
+use clap::ArgGroup;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::given;
 use super::joining::Known;
@@ -19,30 +22,39 @@ use crate::types::visible::{NO_NAME, is_name};
 pub const ALL: &[Entry] = &[Entry::change::<Update>()];
 
 /// What is to be otherwise. What is absent stays as it is.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+#[group(skip)]
+#[command(group = ArgGroup::new("new").required(true).multiple(true).args(["role", "team", "no_team", "name", "lead", "no_lead"]))]
 pub struct NewStanding {
+    /// The person's, agent's or team's id.
     pub id: ActorId,
     /// Of a person: another role.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Role")]
+    #[arg(long, value_parser = Role::of_people())]
     pub role: Option<Role>,
     /// Another team; of a team, another one above it.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorId")]
+    #[arg(long)]
     pub team: Option<ActorId>,
     /// No team any more.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Not::not")]
+    #[arg(long, conflicts_with = "team")]
     pub no_team: bool,
     /// Another name; 1 to 100 characters.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("x-erasable" = true))]
+    #[arg(long)]
     pub name: Option<String>,
     /// Of a team: the person who leads it.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorId")]
+    #[arg(long, value_name = "ID")]
     pub lead: Option<ActorId>,
     /// Of a team: nobody leads it any more.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Not::not")]
+    #[arg(long, conflicts_with = "lead")]
     pub no_lead: bool,
 }
 

@@ -4,7 +4,7 @@ pub mod events;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Position, json, parsed, parsed_or_null};
 use crate::types::actor::{ActorKind, Role, Trust};
@@ -12,7 +12,7 @@ use crate::types::id::ActorId;
 use crate::types::time::Time;
 
 /// Whether an actor may act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Active,
@@ -20,7 +20,7 @@ pub enum Status {
 }
 
 /// A person, an agent or a team.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Actor {
     pub id: ActorId,
     pub kind: ActorKind,

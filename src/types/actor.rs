@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _, ValueParser};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,13 @@ macro_rules! named {
             type Error = String;
             fn try_from(text: String) -> Result<Self, String> { text.parse() }
         }
+        impl clap::builder::ValueParserFactory for $type {
+            type Parser = clap::builder::ValueParser;
+            /// The names that it can have, as an argument of a command.
+            fn value_parser() -> Self::Parser {
+                $crate::types::actor::parser(Self::ALL.iter().map(|one| one.name()), |name| name.parse::<Self>())
+            }
+        }
         impl FromStr for $type {
             type Err = String;
             fn from_str(text: &str) -> Result<Self, String> {
@@ -39,6 +47,14 @@ macro_rules! named {
 }
 
 pub(super) use named;
+
+/// An argument that is one of these names.
+pub(super) fn parser<T: Clone + Send + Sync + 'static>(
+    names: impl Iterator<Item = &'static str>,
+    read: fn(String) -> Result<T, String>,
+) -> ValueParser {
+    PossibleValuesParser::new(names).try_map(read).into()
+}
 
 named! {
     /// What an actor is.
@@ -101,6 +117,12 @@ named! {
 }
 
 impl Role {
+    /// The roles of people, as an argument of a command.
+    pub fn of_people() -> ValueParser {
+        let roles = Role::ALL.iter().filter(|role| role.is_for(ActorKind::Person)).map(|role| role.name());
+        parser(roles, |name| name.parse::<Role>())
+    }
+
     /// Whether an actor of this kind can have it: agents have their one role, and people any other.
     pub const fn is_for(self, kind: ActorKind) -> bool {
         match kind {

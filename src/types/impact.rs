@@ -1,5 +1,7 @@
 //! Counts of decisions before and after, and budgets for what may come out otherwise.
 
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +127,30 @@ pub struct Budgets {
     /// Would need approval, and did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newly_approval: Option<u64>,
+}
+
+impl FromStr for Budgets {
+    type Err = String;
+
+    /// `newly_allowed=0,newly_denied=5`
+    fn from_str(text: &str) -> Result<Budgets, String> {
+        let mut budgets = Budgets::default();
+        for part in text.split(',') {
+            let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not <name>=<number>"))?;
+            let place = match name.trim() {
+                "newly_allowed" => &mut budgets.newly_allowed,
+                "newly_denied" => &mut budgets.newly_denied,
+                "newly_approval" => &mut budgets.newly_approval,
+                other => return Err(format!("there is no budget `{other}`; there are {}", Budgets::NAMES.join(", "))),
+            };
+            let number = number.trim();
+            let read = number.parse().map_err(|_| format!("{name}: `{number}` is not a number from 0 on"))?;
+            if place.replace(read).is_some() {
+                return Err(format!("{name} is given twice"));
+            }
+        }
+        Ok(budgets)
+    }
 }
 
 /// A budget that is not kept.

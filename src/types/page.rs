@@ -13,15 +13,17 @@ use super::refusal::Refusal;
 pub const DEFAULT_LIMIT: u32 = 200;
 pub const MAX_LIMIT: u32 = 1000;
 
-/// Which page of a list is wanted.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+/// Which page of a list is wanted. A command reads page after page.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct PageQuery {
     /// How many entries at most: 1 to 1000, 200 unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
+    #[arg(skip)]
     pub limit: Option<u32>,
     /// The `x-next-cursor` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[arg(skip)]
     pub cursor: Option<String>,
 }
 
@@ -99,14 +101,16 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
 }
 
 /// Which page of a list under `/v1` is wanted.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct ListQuery {
     /// How many entries at most: 1 to 100, 20 unless given.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100))]
+    #[arg(skip)]
     pub limit: Option<u32>,
     /// The `next_cursor` of the page before.
     #[serde(default)]
+    #[arg(skip)]
     pub cursor: Option<String>,
 }
 

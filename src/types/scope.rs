@@ -47,6 +47,11 @@ impl FromStr for Scope {
     }
 }
 
+/// The names of scopes, as an argument of a command.
+pub fn names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(Scope::ALL.map(Scope::name))
+}
+
 /// The scopes of one token. Empty means unscoped.
 pub type Scopes = BTreeSet<Scope>;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::client::{self, Session};
+use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, show};
@@ -212,8 +213,10 @@ fn in_force(applied: &Value) -> String {
     format!("version {version} is in force, applied by {by}{}", with.unwrap_or_default())
 }
 
-impl Apply {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Apply {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let wanted = Given::read_aloud(&self.from)?;
         let mut session = Session::open(context).await?;
         let outcome = self.walk(&wanted, &mut session, context).await;
@@ -232,7 +235,9 @@ impl Apply {
         }
         told(context, &outcome)
     }
+}
 
+impl Apply {
     async fn walk(&self, wanted: &Given, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
         let applied = wanted.fits(&self.how, session, context).await?;
         // What a commit declares is told the company although nothing changes by it: then it knows that it is managed.
@@ -244,8 +249,10 @@ impl Apply {
     }
 }
 
-impl Propose {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Propose {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let wanted = if self.from_approvals.is_empty() { Some(Given::read_aloud(&self.dir)?) } else { None };
         let mut session = Session::open(context).await?;
         let proposed = self.propose(wanted.as_ref(), &mut session, context).await;
@@ -293,14 +300,18 @@ fn proposal(change: &Value) -> Result<String, Failure> {
     serde_yaml::to_string(&kept).map_err(|error| Failure::new(error.to_string()))
 }
 
-impl Rollback {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Rollback {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut session = Session::open(context).await?;
         let outcome = self.walk(&mut session, context).await;
         session.close().await;
         told(context, &outcome?)
     }
+}
 
+impl Rollback {
     async fn walk(&self, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
         let applied = session.call(context, "policy.applied", json!({})).await??;
         let before = applied.get("version").and_then(Value::as_i64).map(|version| version - 1);

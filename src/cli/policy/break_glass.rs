@@ -1,18 +1,48 @@
 //! `ok policy break-glass` and `ok break-glass`: going on without approval, and saying afterwards whether it had to be.
 
-use clap::Subcommand;
-use serde_json::json;
+use super::super::column::{Columns, columns};
+use super::super::command::{Commands, group};
+use super::super::operation::{Operation, change, query};
+use crate::operations::break_glass::ShownGrant;
+use crate::operations::break_glass::end::End;
+use crate::operations::break_glass::list::List;
+use crate::operations::break_glass::open::{NewGrant, Open};
+use crate::operations::break_glass::review::{NewReview, Review};
+use crate::types::break_glass::GlassVerdict;
+use crate::types::operations::Operations;
 
-use super::super::exit::{Exit, Failure};
-use super::super::{Context, client, show};
+pub const COMMANDS: Commands = &[&group(
+    "break-glass",
+    "Grants that let somebody go on without approval",
+    &[
+        &query::<List>()
+            .command("list")
+            .help("List grants, newest first")
+            .table("no grants", columns!(ShownGrant; id, holder, scope, active, uses, expires_at, reason)),
+        &change::<End>().command("end").help("End a grant at once").fields(FIELDS),
+        &change::<Review>()
+            .command("review")
+            .help("Say whether a grant was justified")
+            .given::<Reviewed>()
+            .fields(FIELDS),
+    ],
+)];
 
-/// Go on without approval for a short time
-///
-/// Whoever is skipped is told, every use is recorded, and somebody else has to review it before you get another.
-///
-/// Example: `ok policy break-glass actor.offboard --reason "key stolen" --minutes 10`
+pub(super) const OPEN: Operation<NewGrant, ShownGrant, BreakGlass> = change::<Open>()
+    .command("break-glass")
+    .help(
+        "Go on without approval for a short time\n\n\
+         Whoever is skipped is told, every use is recorded, and somebody else has to review it before you get another.",
+    )
+    .example("ok policy break-glass actor.offboard --reason \"key stolen\" --minutes 10")
+    .anywhere()
+    .given()
+    .fields(columns!(ShownGrant; id, holder, scope, reason, expires_at));
+
+const FIELDS: Columns<ShownGrant> = columns!(ShownGrant; id, holder, scope, reason, expires_at, active, uses, review);
+
 #[derive(clap::Args)]
-pub struct BreakGlass {
+pub(super) struct BreakGlass {
     /// Operations, such as actor.offboard, actor.* or change; several with commas
     #[arg(value_name = "SCOPE", value_delimiter = ',', required = true)]
     scope: Vec<String>,
@@ -24,57 +54,28 @@ pub struct BreakGlass {
     minutes: Option<u32>,
 }
 
-impl BreakGlass {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let input = json!({ "scope": self.scope, "reason": self.reason, "minutes": self.minutes });
-        let answer = client::call(context, "break_glass.open", input).await?;
-        context.show(&answer, || show::fields(&["id", "holder", "scope", "reason", "expires_at"], &answer))
+impl From<BreakGlass> for NewGrant {
+    fn from(BreakGlass { scope, reason, minutes }: BreakGlass) -> NewGrant {
+        NewGrant { scope: Operations(scope.into_iter().collect()), reason, minutes }
     }
 }
 
-/// Grants that let somebody go on without approval
-#[derive(Subcommand)]
-pub enum Grants {
-    /// List grants, newest first
-    List {
-        /// How many at most
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        limit: Option<u32>,
-    },
-    /// End a grant at once
-    End {
-        #[arg(value_name = "GRANT")]
-        id: String,
-    },
-    /// Say whether a grant was justified
-    Review {
-        #[arg(value_name = "GRANT")]
-        id: String,
-        /// It could have waited for approval
-        #[arg(long)]
-        unjustified: bool,
-        /// Why
-        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-        note: String,
-    },
+#[derive(clap::Args)]
+struct Reviewed {
+    /// The grant
+    #[arg(value_name = "GRANT")]
+    id: String,
+    /// It could have waited for approval
+    #[arg(long)]
+    unjustified: bool,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    note: String,
 }
 
-impl Grants {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let fields = ["id", "holder", "scope", "reason", "expires_at", "active", "uses", "review"];
-        let answer = match self {
-            Grants::List { limit } => {
-                let rows = client::list(context, "break_glass.list", json!({}), limit).await?;
-                let columns = ["id", "holder", "scope", "active", "uses", "expires_at", "reason"];
-                return context.show(&rows.clone().into(), || show::list("no grants", &columns, &rows));
-            }
-            Grants::End { id } => client::call(context, "break_glass.end", json!({ "id": id })).await?,
-            Grants::Review { id, unjustified, note } => {
-                let verdict = if unjustified { "unjustified" } else { "justified" };
-                let input = json!({ "id": id, "verdict": verdict, "note": note });
-                client::call(context, "break_glass.review", input).await?
-            }
-        };
-        context.show(&answer, || show::fields(&fields, &answer))
+impl From<Reviewed> for NewReview {
+    fn from(Reviewed { id, unjustified, note }: Reviewed) -> NewReview {
+        let verdict = if unjustified { GlassVerdict::Unjustified } else { GlassVerdict::Justified };
+        NewReview { id, verdict, note }
     }
 }

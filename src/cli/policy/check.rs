@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::show::{self, Format};
@@ -33,7 +34,7 @@ pub struct Check {
     #[command(flatten)]
     measures: Measures,
     /// How it is printed; `github` are annotations of a workflow
-    #[arg(long, value_enum, default_value_t = Format::Human)]
+    #[arg(id = "global.format", long = "format", value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
     format: Format,
 }
 
@@ -85,9 +86,11 @@ impl Checked<'_> {
     }
 }
 
-impl Check {
+impl Run for Check {
+    const NEEDS: Needs = Needs::Server;
+
     /// Checks the folder here, and asks a server, if there is one, what it alone knows: who could approve.
-    pub async fn run(&self, context: &Context) -> Result<Exit, Failure> {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let Given { mut bundle, unread, dir, .. } = Given::read(&self.dir)?;
         match &dir {
             Some(dir) if self.fix => fix(dir, &mut bundle)?,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, client};
@@ -29,7 +30,7 @@ pub struct Diff {
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// How many decisions may come out otherwise: newly_allowed, newly_denied, newly_approval
-    #[arg(long, value_name = "NAME=NUMBER,...", value_parser = budgets)]
+    #[arg(long, value_name = "NAME=NUMBER,...")]
     max: Option<Budgets>,
     /// Do not replay the log
     #[arg(long, conflicts_with_all = ["since", "max"])]
@@ -39,8 +40,10 @@ pub struct Diff {
     save: Option<PathBuf>,
 }
 
-impl Diff {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Diff {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let bundle = Given::read_aloud(&self.dir)?.bundle;
         let input = json!({
             "files": bundle.files,
@@ -60,26 +63,6 @@ impl Diff {
             (false, true) => Exit::Done,
         })
     }
-}
-
-/// `newly_allowed=0,newly_denied=5`
-pub fn budgets(text: &str) -> Result<Budgets, String> {
-    let mut budgets = Budgets::default();
-    for part in text.split(',') {
-        let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not <name>=<number>"))?;
-        let place = match name.trim() {
-            "newly_allowed" => &mut budgets.newly_allowed,
-            "newly_denied" => &mut budgets.newly_denied,
-            "newly_approval" => &mut budgets.newly_approval,
-            other => return Err(format!("there is no budget `{other}`; there are {}", Budgets::NAMES.join(", "))),
-        };
-        let number = number.trim();
-        let read = number.parse().map_err(|_| format!("{name}: `{number}` is not a number from 0 on"))?;
-        if place.replace(read).is_some() {
-            return Err(format!("{name} is given twice"));
-        }
-    }
-    Ok(budgets)
 }
 
 /// Writes a plan.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use super::super::command::{Needs, Run};
 use super::super::definition::text_of;
 use super::super::exit::{Exit, Failure};
 
@@ -56,8 +57,10 @@ impl FromStr for Json {
     }
 }
 
-impl Explain {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Explain {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let is_past = self.at.is_some();
         let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| json!(at), |event| json!(event)));
         let evaluation = self.evaluation.as_deref().map(read).transpose()?;
@@ -99,8 +102,10 @@ pub struct WhoCan {
     limit: Option<u32>,
 }
 
-impl WhoCan {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for WhoCan {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let input = json!({ "op": self.op, "target": self.target });
         let rows = client::list(context, "policy.who_can", input, self.limit).await?;
         context.show(&rows.clone().into(), || {

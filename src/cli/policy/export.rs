@@ -6,6 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::super::client::{self, Session};
+use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
 use super::super::save::write;
 use super::super::{Context, show};
@@ -30,8 +31,10 @@ pub struct Export {
     force: bool,
 }
 
-impl Export {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Export {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut session = Session::open(context).await?;
         let asked = both(&mut session, context).await;
         session.close().await;
@@ -123,8 +126,10 @@ pub struct List {
     limit: u32,
 }
 
-impl List {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for List {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut last = client::call(context, "policy.applied", json!({ "limit": self.limit - 1 })).await?;
         let fields = last.as_object_mut();
         let earlier = fields.and_then(|fields| {
@@ -146,8 +151,10 @@ pub struct Drift {
     save: Option<PathBuf>,
 }
 
-impl Drift {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Drift {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer = client::call(context, "policy.drift", json!({})).await?;
         if let Some(path) = &self.save {
             let text = serde_yaml::to_string(&answer).map_err(|error| Failure::new(error.to_string()))?;
@@ -195,8 +202,10 @@ enum Set {
     },
 }
 
-impl Source {
-    pub async fn run(self, context: &Context) -> Result<Exit, Failure> {
+impl Run for Source {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let source = match self.set {
             None => {
                 let policy = client::call(context, "policy.read", json!({})).await?;

@@ -2,11 +2,11 @@
 //! told, every use is recorded, and until somebody else has reviewed a grant its holder gets no other. A refusal that no
 //! approval lifts is not lifted here either.
 
-mod end;
-mod list;
-mod open;
+pub mod end;
+pub mod list;
+pub mod open;
 mod resource;
-mod review;
+pub mod review;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,10 @@ pub const ALL: &[Entry] = &[
     Entry::change::<review::Review>(),
 ];
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneGrant {
+    /// The grant.
+    #[arg(value_name = "GRANT")]
     pub id: String,
 }
 

@@ -1,7 +1,7 @@
 //! Breaking the glass.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ShownGrant, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
@@ -19,7 +19,7 @@ const MINUTE: i64 = 60_000;
 const LONGEST: u32 = 240;
 
 /// What must be done without waiting.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewGrant {
     /// The operations that it is for, such as `actor.offboard`, `actor.*` or `change`.
     pub scope: Operations,

@@ -1,7 +1,7 @@
 //! Reviewing a grant: somebody else says whether it had to be.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::BREAK_GLASS;
 use super::{ShownGrant, find, shown};
@@ -13,7 +13,7 @@ use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
 /// What a reviewer says.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewReview {
     pub id: String,
     pub verdict: GlassVerdict,

@@ -2,7 +2,7 @@
 //! otherwise, and never comes into force by itself.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
 use super::{ShownChange, counted, find, find_open, is_tested};
@@ -18,14 +18,18 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
 /// The terms of a trial.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Terms {
+    #[arg(value_name = "CHANGE")]
     pub id: String,
     /// The share of decisions that it is asked about too: 1 to 100.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
     pub percent: u8,
     /// How many decisions it must have seen before it can come into force; 100 unless given.
+    #[arg(long, value_name = "N")]
     pub min_decisions: Option<u64>,
     /// It ends by itself when more decisions than this come out otherwise; no more than none is newly allowed unless given.
+    #[arg(long, value_name = "NAME=NUMBER,...")]
     pub abort_if: Option<Budgets>,
 }
 

@@ -21,16 +21,20 @@ use crate::types::scope::{Reach, Scope};
 const READS: Reach = Reach::Scopes(&[Scope::Read, Scope::Changes, Scope::Policy]);
 
 /// Which changes.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
     /// Only in this state.
+    #[arg(long = "in", value_name = "STATE")]
     pub state: Option<ChangeState>,
     /// Only changes to this.
+    #[arg(skip)]
     pub target: Option<ChangeTarget>,
     /// Only the caller's own.
     #[serde(default)]
+    #[arg(long, help = "Only the acting actor's own")]
     pub mine: bool,
     #[serde(flatten)]
+    #[arg(skip)]
     pub page: PageQuery,
 }
 

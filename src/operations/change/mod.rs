@@ -1,19 +1,19 @@
 //! Changes: proposals on their way into force. One pipeline: proposed, reviewed by somebody else, put to its tests, tried
 //! beside what is in force, promoted; every step is an operation of its own.
 
-mod canary;
+pub mod canary;
 mod counted;
-mod evals;
-mod list;
-mod promote;
+pub mod evals;
+pub mod list;
+pub mod promote;
 mod propose;
-mod reject;
+pub mod reject;
 mod resource;
-mod review;
-mod shown;
+pub mod review;
+pub mod shown;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::{Entry, Reader};
 use crate::store::changes::Change;
@@ -39,8 +39,9 @@ pub const ALL: &[Entry] = &[
     Entry::change::<reject::Reject>(),
 ];
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneChange {
+    #[arg(value_name = "CHANGE")]
     pub id: String,
 }
 

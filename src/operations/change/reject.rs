@@ -1,7 +1,7 @@
 //! Rejecting, and taking back one's own.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
@@ -12,12 +12,14 @@ use crate::types::id::Id;
 use crate::types::refusal::{Code, Stop};
 use crate::types::scope::{Reach, Scope};
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Rejection {
+    #[arg(value_name = "CHANGE")]
     pub id: String,
     /// Why; at most 1000 characters.
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
 }
 

@@ -1,7 +1,7 @@
 //! Reviewing: somebody other than the author says yes, or asks for something else.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
@@ -14,7 +14,7 @@ use crate::types::refusal::{Code, Stop};
 use crate::types::scope::Reach;
 
 /// What a reviewer says.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Said {
     pub id: String,
     pub verdict: ReviewVerdict,

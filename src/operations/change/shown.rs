@@ -1,7 +1,7 @@
 //! A change as people see it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::counted;
 use crate::gate::Reader;
@@ -13,14 +13,14 @@ use crate::types::impact::{Matrix, Shifted, TrialTerms};
 use crate::types::time::Time;
 
 /// A proposal, and how far it has come.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownChange {
     pub id: String,
     pub target: ChangeTarget,
     pub state: ChangeState,
     pub author: ActorId,
     /// On whose behalf it was proposed, the nearest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ActorId>,
     pub reason: String,
     /// The version that it was made from: it comes into force only while that is in force.
@@ -40,12 +40,12 @@ pub struct ShownChange {
     pub created_at: Time,
     pub updated_at: Time,
     /// Of a rule from approvals, as it is proposed: calls like those that were approved which it lets through too.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_allows: Vec<String>,
 }
 
 /// What one person said of it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownReview {
     pub by: ActorId,
     pub verdict: ReviewVerdict,
@@ -54,7 +54,7 @@ pub struct ShownReview {
 }
 
 /// A trial, and what it has shown.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownCanary {
     #[serde(flatten)]
     pub terms: TrialTerms,
@@ -65,7 +65,7 @@ pub struct ShownCanary {
 }
 
 /// What its tests came to.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownEvals {
     /// Whether they were run on exactly this content.
     pub run: bool,

@@ -17,13 +17,16 @@ use crate::types::scope::Reach;
 const MOST_OPEN: i64 = 1_000;
 
 /// What is to be set aside.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewReservation {
     /// The delegation.
+    #[arg(value_name = "DELEGATION")]
     pub id: String,
     /// The most that it can come to.
+    #[arg(value_name = "CENTS")]
     pub cents: i64,
     /// What for; 1 to 200 characters.
+    #[arg(long, value_name = "TEXT")]
     #[schemars(extend("x-erasable" = true))]
     pub purpose: String,
 }
@@ -87,12 +90,16 @@ impl Change for Reserve {
 }
 
 /// What something came to.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Cost {
     /// The delegation.
+    #[arg(value_name = "DELEGATION")]
     pub id: String,
+    /// What was set aside.
+    #[arg(value_name = "RESERVATION")]
     pub reservation: String,
     /// What it came to, also if that is more than was set aside.
+    #[arg(value_name = "CENTS")]
     pub cents: i64,
 }
 

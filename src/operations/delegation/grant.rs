@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::narrow::{Above, narrower};
 use super::shown::{ShownDelegation, shown};
@@ -31,22 +31,30 @@ const MOST_GIVEN: i64 = 200;
 const USUAL: i64 = 7 * DAY;
 
 /// What is to be delegated.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewDelegation {
     /// The person or agent who will act on the caller's behalf.
+    #[arg(long, value_name = "ID", help = "The person or agent who will act on your behalf")]
     pub to: ActorId,
-    /// Operations such as `actor.offboard`, groups such as `task.*`, `query` and `change`, or `*`; at most 50. Unless given,
+    /// Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. Unless given,
     /// everything that the caller acts under, or `*`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub scope: Option<Vec<String>>,
+    /// How far: to read, to propose too, or to do everything in the scope.
+    #[arg(long, default_value = Authority::Inform.name())]
     pub authority: Authority,
     /// Tools, by name; at most 50. None unless given.
     #[serde(default)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tools: Vec<String>,
     /// What may be spent under it, in cents; no limit unless given.
+    #[arg(long, value_name = "CENTS")]
     pub budget_cents: Option<i64>,
     /// When it ends: in a minute to 366 days; in 7 days unless given.
+    #[arg(skip)]
     pub expires_at: Option<Time>,
     /// How long it holds, instead of `expires_at`: `12h`, `7d`.
+    #[arg(long, value_name = "SPAN", help = "How long it holds, such as 12h or 7d [default: 7d]")]
     pub ttl: Option<String>,
 }
 

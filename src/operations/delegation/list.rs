@@ -1,7 +1,7 @@
 //! Finding and showing delegations.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::DELEGATION;
 use super::shown::{ShownDelegation, shown};
@@ -15,12 +15,14 @@ use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 
 /// Which delegations.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
     /// Only those that the caller gave or got.
     #[serde(default)]
+    #[arg(long, help = "Only those that you gave or got")]
     pub mine: bool,
     #[serde(flatten)]
+    #[arg(skip)]
     pub page: PageQuery,
 }
 

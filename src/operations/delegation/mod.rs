@@ -1,16 +1,16 @@
 //! Delegations: somebody lets another act on their behalf. Under one, only what both of them may do is allowed, and only as
 //! far as it was handed on; the gate sees to that at each call, so nothing here decides what a delegation is good for.
 
-mod budget;
-mod grant;
-mod list;
+pub mod budget;
+pub mod grant;
+pub mod list;
 mod narrow;
 mod resource;
-mod revoke;
-mod shown;
+pub mod revoke;
+pub mod shown;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::{Entry, Reader};
 use crate::store::delegations::Delegation;
@@ -29,8 +29,10 @@ pub const ALL: &[Entry] = &[
     Entry::change::<budget::Settle>(),
 ];
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneDelegation {
+    /// The delegation.
+    #[arg(value_name = "DELEGATION")]
     pub id: String,
 }
 

@@ -2,6 +2,7 @@
 
 mod resource;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
@@ -18,7 +19,7 @@ use crate::types::actor::ActorKind;
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::{Reach, Scope, Scopes, listed};
+use crate::types::scope::{self, Reach, Scope, Scopes, listed};
 use crate::types::time::{DAY, SECOND, Time};
 use crate::types::token::TokenKind;
 
@@ -34,11 +35,13 @@ pub const ALL: &[Entry] = &[
 ];
 
 /// Which tokens.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
     /// Only this actor's.
+    #[arg(long, value_name = "ID")]
     pub actor: Option<ActorId>,
     #[serde(flatten)]
+    #[arg(skip)]
     pub page: PageQuery,
 }
 
@@ -134,30 +137,35 @@ impl Query for List {
 }
 
 /// A token to be issued.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewToken {
     /// What it is for, at most 100 characters.
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub label: String,
     /// Days that it is valid: 1, 7, 30 or 90; 30 unless given.
+    #[arg(skip)]
     pub days: Option<u32>,
     /// How long it is valid, instead of `days`: `12h`, `7d`; one minute to 366 days.
+    #[arg(long, value_name = "SPAN", help = "How long it is valid, such as 12h or 7d [default: 30d]")]
     pub ttl: Option<String>,
     /// What it is limited to; nothing for all that its holder may do.
     #[serde(default)]
+    #[arg(long = "scope", value_parser = scope::names(), help = "Limit it to a scope; may be given several times")]
     pub scopes: Vec<String>,
     /// Who will hold it; the caller unless given.
+    #[arg(long, value_name = "ID", help = "Who will hold it [default: the acting actor]")]
     pub r#for: Option<ActorId>,
 }
 
 /// A token that was just issued.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct IssuedToken {
     pub id: Id,
     /// The token itself. It is shown this once.
     pub token: String,
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     pub actor: ActorId,
     pub label: String,
     pub scopes: Scopes,
@@ -217,7 +225,7 @@ pub(super) fn issue(
         expires_at,
     })?;
     let (token, access) = (plain.reveal().to_owned(), access(&scopes));
-    Ok(IssuedToken { id, token, kind: "api", actor: holder, label, scopes, access, expires_at })
+    Ok(IssuedToken { id, token, kind: "api".into(), actor: holder, label, scopes, access, expires_at })
 }
 
 /// Issue an API token. The secret is shown once.
@@ -267,7 +275,7 @@ pub struct Revoked {
     pub revoked: u64,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     pub actor: ActorId,
 }
@@ -302,7 +310,7 @@ impl Change for RevokeAll {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct OneToken {
     pub id: String,
 }
@@ -341,10 +349,13 @@ impl Change for Revoke {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Narrower {
+    /// The token's id.
+    #[arg(value_name = "TOKEN")]
     pub id: String,
     /// The scopes that remain: some of those that it has, or any if it has none yet.
+    #[arg(value_delimiter = ',', required = true, value_parser = scope::names())]
     pub scopes: Vec<String>,
 }
 

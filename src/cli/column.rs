@@ -1,0 +1,80 @@
+//! What people read of an answer, named by the fields of its type: [`columns!`] does not compile once a field has another
+//! name. `cli::tests` holds each column against the answer's schema too.
+
+use std::marker::PhantomData;
+
+use serde_json::Value;
+
+/// A field of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// The fields that lead to it.
+    pub path: &'static [&'static str],
+    /// What it is called, where that is not the field's name.
+    pub title: &'static [&'static str],
+}
+
+/// Fields of one type.
+pub struct Columns<T> {
+    pub list: &'static [Column],
+    of: PhantomData<fn(&T)>,
+}
+
+impl<T> Columns<T> {
+    /// For [`columns!`]: `has` names the fields as the compiler knows them.
+    pub const fn new(list: &'static [Column], _has: fn(&T)) -> Columns<T> {
+        Columns { list, of: PhantomData }
+    }
+}
+
+impl<T> Clone for Columns<T> {
+    fn clone(&self) -> Columns<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Columns<T> {}
+
+/// `columns!(ShownActor; actor.id, actor.name, members)`: fields of a type, by the names that they have in Rust. Of what
+/// lies within another field, the last name is the title unless `as "…"` says another.
+macro_rules! columns {
+    ($of:ty; $($($field:ident).+ $(as $title:literal)?),+ $(,)?) => {
+        $crate::cli::column::Columns::<$of>::new(
+            &[$($crate::cli::column::Column { path: &[$(stringify!($field)),+], title: &[$($title)?] }),+],
+            |of| { $(let _ = &of.$($field).+;)+ },
+        )
+    };
+}
+pub(super) use columns;
+
+impl Column {
+    pub fn title(&self) -> &'static str {
+        self.title.first().copied().unwrap_or_else(|| self.path.last().map_or("", |field| plain(field)))
+    }
+
+    pub fn of<'a>(&self, row: &'a Value) -> Option<&'a Value> {
+        let (last, before) = self.path.split_last()?;
+        // A field that is not there was flattened: what it holds stands beside the others.
+        let within = before.iter().fold(row, |row, field| row.get(plain(field)).unwrap_or(row));
+        within.get(plain(last))
+    }
+}
+
+#[cfg(test)]
+impl Column {
+    /// Whether a schema knows it.
+    pub fn is_field_of(&self, schema: &Value) -> bool {
+        let Some((last, before)) = self.path.split_last() else { return false };
+        let properties = |schema: &'_ Value| schema.get("properties").cloned().unwrap_or_default();
+        let within = before.iter().fold(properties(schema), |fields, field| match fields.get(plain(field)) {
+            Some(field) => properties(field),
+            None => fields,
+        });
+        within.get(plain(last)).is_some()
+    }
+}
+
+/// `type`, which Rust writes `r#type`.
+fn plain(field: &'static str) -> &'static str {
+    field.strip_prefix("r#").unwrap_or(field)
+}

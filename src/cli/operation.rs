@@ -1,0 +1,291 @@
+//! A command that does one operation, declared from it: `query::<Show>().command("show").fields(columns!(…))`. Its input's
+//! type gives the arguments, with their documentation; where they are shaped otherwise, [`Operation::given`] names a type of
+//! arguments that becomes the input. Commands with logic of their own ask with [`Operation::ask`].
+//!
+//! Always true: what is generic here is thin, and all that takes part in a call is compiled once, whatever the operation.
+
+use std::marker::PhantomData;
+
+use clap::ArgMatches;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::column::{Column, Columns};
+use super::command::{Command, Needs, Running, helped};
+use super::exit::{Exit, Failure};
+use super::{Context, client, show};
+use crate::gate::{Change, Query};
+use crate::types::page::{Listed, Page};
+
+/// An operation with its input `I`, its output `O`, and the arguments `A` of its command.
+pub struct Operation<I, O, A = I> {
+    op: &'static str,
+    name: &'static str,
+    help: &'static str,
+    example: &'static str,
+    needs: Needs,
+    /// Whether its answer is read page by page.
+    is_paged: bool,
+    shows: Shows<O>,
+    ends: Option<Ends<O>>,
+    of: PhantomData<fn(A) -> I>,
+}
+
+/// An answer as its type.
+type Read<O> = fn(Value) -> Result<O, Failure>;
+
+/// How a command ends by its answer.
+type Ends<O> = (Read<O>, fn(&O) -> Exit);
+
+/// What people read of its answer.
+enum Shows<O> {
+    Nothing,
+    Fields(&'static [Column]),
+    Table { none: &'static str, columns: &'static [Column] },
+    Told(Read<O>, fn(&O) -> Result<(), Failure>),
+}
+
+pub const fn query<Q: Query>() -> Operation<Q::Input, Q::Output> {
+    Operation::of(Q::SPEC.name, Q::SPEC.doc)
+}
+
+pub const fn change<C: Change>() -> Operation<C::Input, C::Output> {
+    Operation::of(C::SPEC.name, C::SPEC.doc)
+}
+
+/// An answer that is a list.
+pub trait Rows {
+    type Row;
+    /// Whether it comes in pages.
+    const IN_PAGES: bool;
+}
+
+impl<T> Rows for Vec<T> {
+    type Row = T;
+    const IN_PAGES: bool = false;
+}
+
+impl<T> Rows for Page<T> {
+    type Row = T;
+    const IN_PAGES: bool = true;
+}
+
+impl<T> Rows for Listed<T> {
+    type Row = T;
+    const IN_PAGES: bool = true;
+}
+
+impl<I, O> Operation<I, O> {
+    const fn of(op: &'static str, help: &'static str) -> Operation<I, O> {
+        Operation {
+            op,
+            name: "",
+            help,
+            example: "",
+            needs: Needs::File,
+            is_paged: false,
+            shows: Shows::Nothing,
+            ends: None,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<I, O, A> Operation<I, O, A> {
+    /// The word that it is called by.
+    pub const fn command(self, name: &'static str) -> Operation<I, O, A> {
+        Operation { name, ..self }
+    }
+
+    /// Other words for people than the operation's own.
+    pub const fn help(self, help: &'static str) -> Operation<I, O, A> {
+        Operation { help, ..self }
+    }
+
+    /// A command line that shows how it is used.
+    pub const fn example(self, example: &'static str) -> Operation<I, O, A> {
+        Operation { example, ..self }
+    }
+
+    /// It may be asked of a server too.
+    pub const fn anywhere(self) -> Operation<I, O, A> {
+        Operation { needs: Needs::FileOrServer, ..self }
+    }
+
+    /// Other arguments than the input's fields; the input is made from them.
+    pub const fn given<B>(self) -> Operation<I, O, B> {
+        let Operation { op, name, help, example, needs, is_paged, shows, ends, .. } = self;
+        Operation { op, name, help, example, needs, is_paged, shows, ends, of: PhantomData }
+    }
+
+    /// Prints these fields of the answer, a line each.
+    pub const fn fields(self, columns: Columns<O>) -> Operation<I, O, A> {
+        Operation { shows: Shows::Fields(columns.list), ..self }
+    }
+
+    /// Prints the answer's rows as a table, or that there is `none`.
+    pub const fn table(self, none: &'static str, columns: Columns<O::Row>) -> Operation<I, O, A>
+    where
+        O: Rows,
+    {
+        Operation { is_paged: O::IN_PAGES, shows: Shows::Table { none, columns: columns.list }, ..self }
+    }
+}
+
+impl<I, O: DeserializeOwned, A> Operation<I, O, A> {
+    /// Prints the answer in its own way.
+    pub const fn told(self, told: fn(&O) -> Result<(), Failure>) -> Operation<I, O, A> {
+        Operation { shows: Shows::Told(read, told), ..self }
+    }
+
+    /// How it ends hangs on the answer.
+    pub const fn ends(self, ends: fn(&O) -> Exit) -> Operation<I, O, A> {
+        Operation { ends: Some((read, ends)), ..self }
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+    Ok(serde_json::from_value(answer)?)
+}
+
+/// An input as it is sent: what is not given is left out.
+fn sent(input: &impl Serialize) -> Result<Value, Failure> {
+    let mut input = serde_json::to_value(input)?;
+    if let Some(fields) = input.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    Ok(input)
+}
+
+/// What of a declaration differs from operation to operation.
+pub trait Declared: Sync {
+    fn op(&self) -> &'static str;
+    fn input(&self, given: &ArgMatches) -> Result<Value, Failure>;
+    fn is_paged(&self) -> bool;
+    fn human(&self, answer: &Value) -> Result<(), Failure>;
+    fn exit(&self, answer: Value) -> Result<Exit, Failure>;
+    #[cfg(test)]
+    fn columns(&self) -> &'static [Column];
+}
+
+impl<I, O, A> Declared for Operation<I, O, A>
+where
+    I: Serialize,
+    A: clap::Args + TryInto<I>,
+    Failure: From<A::Error>,
+{
+    fn op(&self) -> &'static str {
+        self.op
+    }
+
+    fn input(&self, given: &ArgMatches) -> Result<Value, Failure> {
+        sent(&A::from_arg_matches(given)?.try_into()?)
+    }
+
+    fn is_paged(&self) -> bool {
+        self.is_paged
+    }
+
+    fn human(&self, answer: &Value) -> Result<(), Failure> {
+        match self.shows {
+            Shows::Nothing => Ok(()),
+            Shows::Fields(columns) => show::fields(columns, answer),
+            Shows::Table { none, columns } => {
+                show::list(none, columns, answer.as_array().map(Vec::as_slice).unwrap_or_default())
+            }
+            Shows::Told(read, told) => told(&read(answer.clone())?),
+        }
+    }
+
+    fn exit(&self, answer: Value) -> Result<Exit, Failure> {
+        match self.ends {
+            None => Ok(Exit::Done),
+            Some((read, ends)) => Ok(ends(&read(answer)?)),
+        }
+    }
+
+    #[cfg(test)]
+    fn columns(&self) -> &'static [Column] {
+        match self.shows {
+            Shows::Fields(columns) | Shows::Table { columns, .. } => columns,
+            Shows::Nothing | Shows::Told(..) => &[],
+        }
+    }
+}
+
+impl<I, O, A> Command for Operation<I, O, A>
+where
+    I: Serialize,
+    A: clap::Args + TryInto<I>,
+    Failure: From<A::Error>,
+{
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn declared(&self) -> clap::Command {
+        let command = A::augment_args(clap::Command::new(self.name));
+        let command = if self.is_paged { command.arg(limit()) } else { command };
+        helped(command, self.help, self.example)
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn run<'a>(&'a self, given: &'a ArgMatches, context: &'a Context) -> Running<'a> {
+        Box::pin(performed(self, given, context))
+    }
+
+    #[cfg(test)]
+    fn operation(&self) -> Option<&dyn Declared> {
+        Some(self)
+    }
+}
+
+fn limit() -> clap::Arg {
+    let count = clap::value_parser!(u32).range(1..);
+    clap::Arg::new(LIMIT).long(LIMIT).value_name("N").value_parser(count).help("How many at most")
+}
+
+const LIMIT: &str = "limit";
+
+async fn performed(operation: &dyn Declared, given: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let input = operation.input(given)?;
+    let answer = match operation.is_paged() {
+        true => client::list(context, operation.op(), input, given.get_one::<u32>(LIMIT).copied()).await?.into(),
+        false => client::call(context, operation.op(), input).await?,
+    };
+    context.show(&answer, || operation.human(&answer))?;
+    operation.exit(answer)
+}
+
+/// What was answered: as it came, which `--format json` prints, and as its type reads.
+pub struct Answer<O> {
+    pub value: Value,
+    of: PhantomData<fn() -> O>,
+}
+
+impl<O> Answer<O> {
+    /// Prints these fields, a line each.
+    pub fn fields(&self, context: &Context, columns: Columns<O>) -> Result<Exit, Failure> {
+        context.show(&self.value, || show::fields(columns.list, &self.value))
+    }
+}
+
+impl<O> Answer<O> {
+    /// What one of its fields holds.
+    pub fn part<P: DeserializeOwned>(&self, columns: Columns<O>) -> Result<P, Failure> {
+        let found = columns.list.iter().find_map(|column| column.of(&self.value));
+        read(found.cloned().unwrap_or_default())
+    }
+}
+
+impl<I: Serialize, O> Operation<I, O> {
+    /// Performs it as the acting actor.
+    pub async fn ask(self, context: &Context, input: &I) -> Result<Answer<O>, Failure> {
+        let value = client::call(context, self.op, sent(input)?).await?;
+        Ok(Answer { value, of: PhantomData })
+    }
+}
