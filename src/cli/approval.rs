@@ -1,21 +1,48 @@
 //! `ok approve` and `ok approval`: calls that wait for people.
 
-use clap::Subcommand;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::command::{Commands, Run, own, owns};
-use super::exit::{Exit, Failure};
-use super::{Context, client, show};
+use super::column::columns;
+use super::command::{Commands, group};
+use super::exit::Failure;
+use super::operation::{change, query};
+use super::show;
+use crate::operations::approval::decide::{Decide, Decision};
+use crate::operations::approval::explain::{Explain, ExplainedApproval, InTheWay, Similar, WhatHappens};
+use crate::operations::approval::list::{List, Show};
+use crate::operations::approval::shown::{Needed, ShownApproval, ShownDecision};
+use crate::operations::approval::withdraw::Withdraw;
+use crate::types::approval::{ApprovalStatus, Verdict};
+use crate::types::page::Page;
 
-pub const COMMANDS: Commands = &[&own::<Approve>("approve"), &owns::<Approval>("approval")];
+pub const COMMANDS: Commands = &[
+    &change::<Decide>()
+        .command("approve")
+        .help("Approve or reject a call that waits\n\nThe approval that completes it carries the call out at once.")
+        .example("ok approve apr_01M7… --note \"as agreed on Monday\"")
+        .given::<Approve>()
+        .told(decided),
+    &group(
+        "approval",
+        "Show calls that wait for people",
+        &[
+            &query::<List>().command("list").help("List approvals, newest first").in_pages().told(listed),
+            &query::<Show>().command("show").help("Show one approval").told(shown),
+            &change::<Withdraw>()
+                .command("withdraw")
+                .help("Take your own request back")
+                .told(|approval| show::text(&format!("{} {}", approval.id, approval.status))),
+            &query::<Explain>()
+                .command("explain")
+                .help("Explain why it is needed, who may decide, and what happens then")
+                .told(explained),
+        ],
+    ),
+];
 
-/// Approve or reject a call that waits
-///
-/// The approval that completes it carries the call out at once.
-///
-/// Example: `ok approve apr_01M7… --note "as agreed on Monday"`
 #[derive(clap::Args)]
-pub struct Approve {
+struct Approve {
     /// The approval's id
     #[arg(value_name = "APPROVAL")]
     id: String,
@@ -27,141 +54,95 @@ pub struct Approve {
     note: String,
 }
 
-impl Run for Approve {
-    async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let decision = if self.reject { "reject" } else { "approve" };
-        let input = json!({ "id": self.id, "decision": decision, "note": self.note });
-        let answer = client::call(context, "approval.decide", input).await?;
-        context.show(&answer, || {
-            // What was decided about first: an id alone tells nobody whether it was the one that they meant.
-            show::text(&show::cell(answer.get("summary")))?;
-            arguments(&answer)?;
-            show::text(&format!("{} {}", self.id, show::cell(answer.get("status"))))?;
-            let notes = [answer.get("stale"), answer.get("result")].into_iter().flatten();
-            notes.into_iter().try_for_each(|note| show::text(&show::visible(&show::cell(Some(note)))))
-        })
+impl From<Approve> for Decision {
+    fn from(Approve { id, reject, note }: Approve) -> Decision {
+        let decision = if reject { Verdict::Reject } else { Verdict::Approve };
+        Decision { id, decision, note, kind: None }
     }
 }
 
-/// Show calls that wait for people
-#[derive(Subcommand)]
-pub enum Approval {
-    /// List approvals, newest first
-    List {
-        /// Only in this state: pending, approved, used, stale, rejected, expired
-        #[arg(long, value_name = "STATE")]
-        status: Option<String>,
-        /// Only those that the acting actor may decide
-        #[arg(long)]
-        mine: bool,
-        /// How many at most
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        limit: Option<u32>,
-    },
-    /// Show one approval
-    Show {
-        #[arg(value_name = "APPROVAL")]
-        id: String,
-    },
-    /// Take your own request back
-    Withdraw {
-        #[arg(value_name = "APPROVAL")]
-        id: String,
-    },
-    /// Explain why it is needed, who may decide, and what happens then
-    Explain {
-        #[arg(value_name = "APPROVAL")]
-        id: String,
-    },
+fn decided(approval: &ShownApproval) -> Result<(), Failure> {
+    // What was decided about first: an id alone tells nobody whether it was the one that they meant.
+    show::text(&show::said(&approval.summary))?;
+    arguments(&approval.args, &approval.withheld)?;
+    show::text(&format!("{} {}", approval.id, approval.status))?;
+    approval.stale.iter().try_for_each(|why| show::text(&show::said(why)))?;
+    approval.result.iter().try_for_each(|result| show::text(&show::said(result)))
 }
 
-impl Run for Approval {
-    async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        match self {
-            Approval::List { status, mine, limit } => {
-                let input = json!({ "status": status, "mine": mine });
-                let rows = client::list(context, "approval.list", input, limit).await?;
-                let columns = ["id", "status", "summary", "waits_for", "expires_at"];
-                let shown: Vec<Value> = rows.iter().map(with_waiting).collect();
-                context.show(&rows.clone().into(), || show::list("no approvals", &columns, &shown))
-            }
-            Approval::Show { id } => {
-                let answer = client::call(context, "approval.read", json!({ "id": id })).await?;
-                let fields =
-                    ["id", "status", "summary", "action", "resource", "actor", "on_behalf_of", "under", "reason"];
-                context.show(&answer, || {
-                    show::fields(&fields, &answer)?;
-                    show::fields(&["stale", "waits_for", "expires_at", "ended_at"], &with_waiting(&answer))?;
-                    arguments(&answer)?;
-                    needed(answer.get("approvers"))?;
-                    let decisions = answer.get("decisions").and_then(Value::as_array).cloned().unwrap_or_default();
-                    show::table(&["by", "kind", "decision", "note", "at"], &decisions)
-                })
-            }
-            Approval::Withdraw { id } => {
-                let answer = client::call(context, "approval.withdraw", json!({ "id": id })).await?;
-                context.show(&answer, || show::text(&format!("{id} {}", show::cell(answer.get("status")))))
-            }
-            Approval::Explain { id } => {
-                let answer = client::call(context, "approval.explain", json!({ "id": id })).await?;
-                context.show(&answer, || {
-                    show::fields(&["id", "status", "summary", "decision", "reason"], &answer)?;
-                    arguments(&answer)?;
-                    let rows = |name: &str| answer.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-                    show::table(&["policy", "reason", "file", "line"], &rows("because"))?;
-                    changed(answer.get("diff"))?;
-                    needed(answer.get("who_may_decide"))?;
-                    show::table(&["approval", "decision", "actor", "summary", "at"], &rows("similar"))?;
-                    let happens = answer.get("what_happens").cloned().unwrap_or_default();
-                    show::fields(&["on_approve", "on_reject", "on_expiry"], &happens)
-                })
-            }
-        }
+fn listed(approvals: &Page<ShownApproval>) -> Result<(), Failure> {
+    let rows: Vec<Waiting<'_>> = approvals.rows.iter().map(Waiting::of).collect();
+    let columns = columns!(Waiting<'_>; approval.id, approval.status, approval.summary, waits_for, approval.expires_at);
+    if rows.is_empty() { show::text("no approvals") } else { show::rows(columns, &rows) }
+}
+
+/// An approval, and whom it still waits for.
+#[derive(Serialize)]
+struct Waiting<'a> {
+    approval: &'a ShownApproval,
+    waits_for: Option<String>,
+}
+
+impl Waiting<'_> {
+    fn of(approval: &ShownApproval) -> Waiting<'_> {
+        let open = approval.approvers.iter().filter_map(missing).collect::<Vec<_>>().join("; ");
+        Waiting { approval, waits_for: (approval.status == ApprovalStatus::Pending).then_some(open) }
     }
 }
 
-/// Whom it still waits for: of each kind that is not given yet, who may give it and has not decided.
-fn with_waiting(approval: &Value) -> Value {
-    let mut shown = approval.clone();
-    if approval.get("status").and_then(Value::as_str) != Some("pending") {
-        return shown;
-    }
-    let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-    let open = list(approval, "approvers").into_iter().filter_map(|kind| {
-        let (held, threshold) = (list(&kind, "held"), kind.get("threshold").and_then(Value::as_u64).unwrap_or(1));
-        let any_of = list(&kind, "any_of").into_iter().filter(|one| !held.contains(one));
-        let names: Vec<String> = any_of.map(|one| show::cell(Some(&one))).collect();
-        let missing = threshold.saturating_sub(held.len() as u64);
-        let kind = show::cell(kind.get("kind"));
-        let many = if missing > 1 { format!("{missing} of ") } else { String::new() };
-        (missing > 0).then(|| format!("{kind}: {many}{}", names.join(" or ")))
-    });
-    let open: Vec<String> = open.collect();
-    if let Some(fields) = shown.as_object_mut() {
-        fields.insert("waits_for".into(), open.join("; ").into());
-    }
-    shown
+/// Of a kind that is not given yet, who may give it and has not decided.
+fn missing(kind: &Needed) -> Option<String> {
+    let missing = kind.threshold.saturating_sub(kind.held.len() as u32);
+    let any_of: Vec<&str> = kind.any_of.iter().filter(|one| !kind.held.contains(one)).map(|one| one.as_str()).collect();
+    let many = if missing > 1 { format!("{missing} of ") } else { String::new() };
+    (missing > 0).then(|| format!("{}: {many}{}", kind.kind, any_of.join(" or ")))
 }
 
-/// What the call was given, a line each.
-fn arguments(approval: &Value) -> Result<(), Failure> {
-    let args = approval.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
-    let given = args.iter().filter(|(_, value)| !value.is_null());
-    let withheld = approval.get("withheld").and_then(Value::as_array).cloned().unwrap_or_default();
-    let withheld = withheld.iter().map(|name| json!({ "argument": name, "value": "(withheld)" }));
-    let rows: Vec<Value> =
-        given.map(|(name, value)| json!({ "argument": name, "value": value })).chain(withheld).collect();
-    show::table(&["argument", "value"], &rows)
+fn shown(approval: &ShownApproval) -> Result<(), Failure> {
+    let fields = columns!(
+        Waiting<'_>;
+        approval.id, approval.status, approval.summary, approval.action, approval.resource, approval.actor,
+        approval.on_behalf_of, approval.under, approval.reason
+    );
+    let waiting = Waiting::of(approval);
+    show::one(fields, &waiting)?;
+    let ends = columns!(Waiting<'_>; approval.stale, waits_for, approval.expires_at, approval.ended_at);
+    show::one(ends, &waiting)?;
+    arguments(&approval.args, &approval.withheld)?;
+    show::rows(columns!(Needed; kind, threshold, held, any_of), &approval.approvers)?;
+    show::rows(columns!(ShownDecision; by, kind, decision, note, at), &approval.decisions)
+}
+
+fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
+    show::one(columns!(ExplainedApproval; id, status, summary, decision, reason), approval)?;
+    arguments(&approval.args, &approval.withheld)?;
+    show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;
+    let differences: Vec<Difference<'_>> =
+        approval.diff.iter().map(|(changed, one)| Difference { changed, was: &one.was, is: &one.is }).collect();
+    show::rows(columns!(Difference<'_>; changed, was, is), &differences)?;
+    show::rows(columns!(Needed; kind, threshold, held, any_of), &approval.who_may_decide)?;
+    show::rows(columns!(Similar; approval, decision, actor, summary, at), &approval.similar)?;
+    show::one(columns!(WhatHappens; on_approve, on_reject, on_expiry), &approval.what_happens)
 }
 
 /// What is otherwise than when it was asked for.
-fn changed(diff: Option<&Value>) -> Result<(), Failure> {
-    let fields = diff.and_then(Value::as_object).cloned().unwrap_or_default();
-    let row = |(name, change): (&String, &Value)| json!({ "changed": name, "was": change.get("was"), "is": change.get("is") });
-    show::table(&["changed", "was", "is"], &fields.iter().map(row).collect::<Vec<_>>())
+#[derive(Serialize)]
+struct Difference<'a> {
+    changed: &'a str,
+    was: &'a Value,
+    is: &'a Value,
 }
 
-fn needed(kinds: Option<&Value>) -> Result<(), Failure> {
-    let rows = kinds.and_then(Value::as_array).cloned().unwrap_or_default();
-    show::table(&["kind", "threshold", "held", "any_of"], &rows)
+#[derive(Serialize)]
+struct Argument<'a> {
+    argument: &'a str,
+    value: Value,
+}
+
+/// What the call was given, a line each.
+fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
+    let given = args.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    let given = given.map(|(name, value)| Argument { argument: name, value: value.clone() });
+    let withheld = withheld.iter().map(|name| Argument { argument: name, value: "(withheld)".into() });
+    show::rows(columns!(Argument<'_>; argument, value), &given.chain(withheld).collect::<Vec<_>>())
 }

@@ -47,6 +47,17 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
+/// `free!(name, version)`: fields of an answer that is JSON without a type.
+macro_rules! free {
+    ($($field:ident),+) => {
+        $crate::cli::column::Columns::<serde_json::Value>::new(
+            &[$($crate::cli::column::Column { path: &[stringify!($field)], title: &[] }),+],
+            |_| {},
+        )
+    };
+}
+pub(super) use free;
+
 impl Column {
     pub fn title(&self) -> &'static str {
         self.title.first().copied().unwrap_or_else(|| self.path.last().map_or("", |field| plain(field)))

@@ -1,31 +1,39 @@
 //! `ok company`: its settings.
 
-use clap::Subcommand;
-use clap::builder::PossibleValuesParser;
-use serde_json::{Map, Value, json};
+use std::str::FromStr;
 
-use super::command::{Commands, Run, owns};
-use super::exit::{Exit, Failure};
-use super::{Context, client, show};
+use serde::Serialize;
 
-pub const COMMANDS: Commands = &[&owns::<Company>("company")];
+use super::column::columns;
+use super::command::{Commands, group};
+use super::exit::Failure;
+use super::operation::{change, query};
+use super::show;
+use crate::operations::company::{
+    ApprovalSettings, CompanyAnswer, DecisionSettings, Hours, OtherSettings, Read, Update,
+};
+use crate::types::decision::Recording;
 
-/// Show and change the company's settings
-#[derive(Subcommand)]
-pub enum Company {
-    /// Show the settings
-    Show,
-    /// Change some settings
-    ///
-    /// Time zone, locale, hours, retention and budget are kept, and nothing reads them yet.
-    ///
-    /// Example: `ok company set --timezone Europe/Berlin --hours 08:00-16:00`
-    Set(Box<Changes>),
-}
+pub const COMMANDS: Commands = &[&group(
+    "company",
+    "Show and change the company's settings",
+    &[
+        &query::<Read>().command("show").help("Show the settings").told(told),
+        &change::<Update>()
+            .command("set")
+            .help(
+                "Change some settings\n\n\
+                 Time zone, locale, hours, retention and budget are kept, and nothing reads them yet.",
+            )
+            .example("ok company set --timezone Europe/Berlin --hours 08:00-16:00")
+            .given::<Changes>()
+            .told(told),
+    ],
+)];
 
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
-pub struct Changes {
+struct Changes {
     /// The company's name
     #[arg(long)]
     name: Option<String>,
@@ -36,8 +44,8 @@ pub struct Changes {
     #[arg(long, value_name = "TAG")]
     locale: Option<String>,
     /// Working hours, in the company's time zone, such as 09:00-17:00
-    #[arg(long, value_name = "FROM-TO", value_parser = hours)]
-    hours: Option<Value>,
+    #[arg(long, value_name = "FROM-TO")]
+    hours: Option<Hours>,
     /// How many days content is to be kept; 0 for good
     #[arg(long, value_name = "DAYS")]
     retention_days: Option<u32>,
@@ -45,8 +53,8 @@ pub struct Changes {
     #[arg(long, value_name = "HOURS")]
     approval_hours: Option<u32>,
     /// Which decisions for other programs are recorded
-    #[arg(long, value_parser = PossibleValuesParser::new(["all", "refusals", "none"]))]
-    record: Option<String>,
+    #[arg(long)]
+    record: Option<Recording>,
     /// What agents are to spend in a month at most, in cents
     #[arg(long, value_name = "CENTS")]
     budget: Option<u64>,
@@ -55,62 +63,47 @@ pub struct Changes {
     no_budget: bool,
 }
 
-fn hours(text: &str) -> Result<Value, String> {
-    let (from, to) = text.split_once('-').ok_or("must be FROM-TO, such as 09:00-17:00")?;
-    Ok(json!({ "from": from, "to": to }))
-}
+impl FromStr for Hours {
+    type Err = &'static str;
 
-impl Run for Company {
-    async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let answer = match self {
-            Company::Show => client::call(context, "company.read", json!({})).await?,
-            Company::Set(changes) => client::call(context, "company.update", changes.input()).await?,
-        };
-        context.show(&answer, || {
-            let fields = [
-                "name",
-                "timezone",
-                "locale",
-                "hours",
-                "retention_days",
-                "approval_hours",
-                "record",
-                "budget_cents_month",
-                "version",
-            ];
-            show::fields(&fields, &flat(&answer))
-        })
+    fn from_str(text: &str) -> Result<Hours, &'static str> {
+        let (from, to) = text.split_once('-').ok_or("must be FROM-TO, such as 09:00-17:00")?;
+        Ok(Hours { from: from.to_owned(), to: to.to_owned() })
     }
 }
 
-impl Changes {
+impl From<Changes> for OtherSettings {
     /// Only what is given: the rest stays as it is.
-    fn input(self) -> Value {
-        let given = [
-            ("name", self.name.map(Value::from)),
-            ("timezone", self.timezone.map(Value::from)),
-            ("locale", self.locale.map(Value::from)),
-            ("hours", self.hours),
-            ("retention_days", self.retention_days.map(Value::from)),
-            ("approvals", self.approval_hours.map(|hours| json!({ "default_ttl_h": hours }))),
-            ("decisions", self.record.map(|record| json!({ "record": record }))),
-            ("budget_cents_month", self.budget.map(Value::from)),
-            ("no_budget", self.no_budget.then_some(Value::from(true))),
-        ];
-        let given = given.into_iter().filter_map(|(field, value)| Some((field.to_owned(), value?)));
-        given.collect::<Map<_, _>>().into()
+    fn from(new: Changes) -> OtherSettings {
+        OtherSettings {
+            name: new.name,
+            timezone: new.timezone,
+            locale: new.locale,
+            hours: new.hours,
+            retention_days: new.retention_days,
+            approvals: new.approval_hours.map(|default_ttl_h| ApprovalSettings { default_ttl_h }),
+            decisions: new.record.map(|record| DecisionSettings { record }),
+            budget_cents_month: new.budget,
+            no_budget: new.no_budget,
+            version: None,
+        }
     }
 }
 
 /// The settings as people read them: a line each, by the names that the options have.
-fn flat(answer: &Value) -> Value {
-    let at = |path: &str| answer.pointer(path).cloned().unwrap_or_default();
-    let hours = format!("{}-{}", show::cell(Some(&at("/hours/from"))), show::cell(Some(&at("/hours/to"))));
-    let mut flat = answer.as_object().cloned().unwrap_or_default();
-    flat.extend([
-        ("hours".to_owned(), Value::from(hours)),
-        ("approval_hours".to_owned(), at("/approvals/default_ttl_h")),
-        ("record".to_owned(), at("/decisions/record")),
-    ]);
-    flat.into()
+#[derive(Serialize)]
+struct Told<'a> {
+    hours: String,
+    answer: &'a CompanyAnswer,
+}
+
+fn told(answer: &CompanyAnswer) -> Result<(), Failure> {
+    let Hours { from, to } = &answer.settings.hours;
+    let fields = columns!(
+        Told<'_>;
+        answer.settings.name, answer.settings.timezone, answer.settings.locale, hours,
+        answer.settings.retention_days, answer.settings.approvals.default_ttl_h as "approval_hours",
+        answer.settings.decisions.record, answer.settings.budget_cents_month, answer.version
+    );
+    show::one(fields, &Told { hours: format!("{from}-{to}"), answer })
 }

@@ -1,17 +1,24 @@
 //! `ok inbox`: what waits for the acting actor.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::column::columns;
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
+use super::operation::{change, query};
 use super::{Context, client, show};
+use crate::operations::Nothing;
+use crate::operations::actor::Me;
+use crate::operations::inbox::{List, OneItem, Read, Which};
+use crate::store::inbox::Item;
+use crate::types::page::PageQuery;
 use crate::types::refusal::Code;
 
 pub const COMMANDS: Commands = &[&own::<Inbox>("inbox")];
 
 /// Show what waits for you, newest first
 #[derive(clap::Args)]
-pub struct Inbox {
+struct Inbox {
     /// Also what is resolved
     #[arg(long)]
     all: bool,
@@ -23,29 +30,33 @@ pub struct Inbox {
 impl Run for Inbox {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         // Somebody who is not in the company has nothing waiting; that is no error.
-        match client::attempt(context, "me.read", json!({})).await? {
+        match query::<Me>().attempt(context, &Nothing {}).await? {
             Err(refused) if refused.code == Code::Unauthorized.name() => {
                 client::begin(context).await?;
                 return Ok(Exit::Done);
             }
             Ok(_) | Err(_) => {}
         }
-        let rows: Vec<Value> = client::list(context, "inbox.list", json!({ "all": self.all }), None).await?;
-        if let Some(items) = &self.read {
-            return read(context, items, &rows).await;
+        let which = Which { all: self.all, page: PageQuery::default() };
+        let items = query::<List>().all(context, &which, None).await?;
+        match self.read {
+            None => {
+                let columns = columns!(Item; id, kind, title, created_at, read_at, resolved_at);
+                items.table(context, "nothing waits for you", columns)
+            }
+            Some(named) if named.is_empty() => {
+                let unread = items.rows().filter(|row| row.said(columns!(Item; read_at)).is_none());
+                read(context, unread.filter_map(|row| row.said(columns!(Item; id))).collect()).await
+            }
+            Some(named) => read(context, named).await,
         }
-        let columns = ["id", "kind", "title", "created_at", "read_at", "resolved_at"];
-        context.show(&rows.clone().into(), || show::list("nothing waits for you", &columns, &rows))
     }
 }
 
-/// Marks items as read: those that are named, or those that are listed and were not read.
-async fn read(context: &Context, items: &[String], rows: &[Value]) -> Result<Exit, Failure> {
-    let unread = rows.iter().filter(|row| row.get("read_at").is_none_or(Value::is_null));
-    let listed = unread.filter_map(|row| Some(row.get("id")?.as_str()?.to_owned()));
-    let ids: Vec<String> = if items.is_empty() { listed.collect() } else { items.to_vec() };
+/// Marks items as read.
+async fn read(context: &Context, ids: Vec<String>) -> Result<Exit, Failure> {
     for id in &ids {
-        client::call(context, "inbox.read", json!({ "id": id })).await?;
+        change::<Read>().ask(context, &OneItem { id: id.clone() }).await?;
     }
     context.show(&json!({ "read": ids }), || {
         show::text(&format!("{} {} read", ids.len(), if ids.len() == 1 { "item" } else { "items" }))

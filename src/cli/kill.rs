@@ -1,10 +1,12 @@
 //! `ok kill`: stops an actor, a team, a tool or everything, until it is released.
 
-use serde_json::json;
-
+use super::column::columns;
 use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
-use super::{Context, client, show};
+use super::operation::{change, query};
+use super::{Context, show};
+use crate::operations::Nothing;
+use crate::operations::kill::{self, Engaged, List, Switch};
 use crate::types::actor::KillScope;
 
 pub const COMMANDS: Commands = &[&own::<Kill>("kill")];
@@ -14,7 +16,7 @@ pub const COMMANDS: Commands = &[&own::<Kill>("kill")];
 /// Example: `ok kill actor:invoice-clerk --reason "pays twice"`
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["scope", "list"]))]
-pub struct Kill {
+struct Kill {
     /// What it stops: global, actor:<id>, tool:<id> or team:<id>
     scope: Option<KillScope>,
     /// Release it
@@ -32,16 +34,13 @@ impl Run for Kill {
     const NEEDS: Needs = Needs::NamedFile;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let Some(scope) = self.scope else {
-            let answer = client::call(context, "kill.list", json!({})).await?;
-            let columns = ["scope", "by", "at", "holds", "reason"];
-            return context.show(&answer, || {
-                show::list("no kill switch is engaged", &columns, answer.as_array().map_or(&[], Vec::as_slice))
-            });
+        let Kill { scope, off, reason, .. } = self;
+        let Some(scope) = scope else {
+            let answer = query::<List>().ask(context, &Nothing {}).await?;
+            return answer.table(context, "no kill switch is engaged", columns!(Engaged; scope, by, at, holds, reason));
         };
-        let input = json!({ "scope": scope, "off": self.off, "reason": self.reason });
-        let answer = client::call(context, "kill", input).await?;
-        let state = if self.off { "released" } else { "engaged" };
-        context.show(&answer, || show::text(&format!("{scope} {state}")))
+        let state = format!("{scope} {}", if off { "released" } else { "engaged" });
+        let answer = change::<kill::Kill>().ask(context, &Switch { scope, off, reason }).await?;
+        context.show(&answer.value, || show::text(&state))
     }
 }

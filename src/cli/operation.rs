@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::call::Refused;
 use super::column::{Column, Columns};
 use super::command::{Command, Needs, Running, helped};
 use super::exit::{Exit, Failure};
@@ -124,6 +125,14 @@ impl<I, O, A> Operation<I, O, A> {
         Operation { shows: Shows::Fields(columns.list), ..self }
     }
 
+    /// Reads the answer page by page, to its end or to `--limit` rows.
+    pub const fn in_pages(self) -> Operation<I, O, A>
+    where
+        O: Rows,
+    {
+        Operation { is_paged: O::IN_PAGES, ..self }
+    }
+
     /// Prints the answer's rows as a table, or that there is `none`.
     pub const fn table(self, none: &'static str, columns: Columns<O::Row>) -> Operation<I, O, A>
     where
@@ -191,9 +200,7 @@ where
         match self.shows {
             Shows::Nothing => Ok(()),
             Shows::Fields(columns) => show::fields(columns, answer),
-            Shows::Table { none, columns } => {
-                show::list(none, columns, answer.as_array().map(Vec::as_slice).unwrap_or_default())
-            }
+            Shows::Table { none, columns } => show::list(none, columns, listed(answer)),
             Shows::Told(read, told) => told(&read(answer.clone())?),
         }
     }
@@ -274,7 +281,28 @@ impl<O> Answer<O> {
     }
 }
 
+impl<O: Rows> Answer<O> {
+    /// Prints its rows as a table, or that there is `none`.
+    pub fn table(&self, context: &Context, none: &str, columns: Columns<O::Row>) -> Result<Exit, Failure> {
+        context.show(&self.value, || show::list(none, columns.list, listed(&self.value)))
+    }
+
+    pub fn rows(&self) -> impl Iterator<Item = Answer<O::Row>> {
+        listed(&self.value).iter().map(|row| Answer { value: row.clone(), of: PhantomData })
+    }
+}
+
+fn listed(answer: &Value) -> &[Value] {
+    answer.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
 impl<O> Answer<O> {
+    /// The text in one of its fields; none where there is none.
+    pub fn said(&self, columns: Columns<O>) -> Option<String> {
+        let found = columns.list.iter().find_map(|column| column.of(&self.value));
+        found.and_then(Value::as_str).map(str::to_owned)
+    }
+
     /// What one of its fields holds.
     pub fn part<P: DeserializeOwned>(&self, columns: Columns<O>) -> Result<P, Failure> {
         let found = columns.list.iter().find_map(|column| column.of(&self.value));
@@ -285,7 +313,21 @@ impl<O> Answer<O> {
 impl<I: Serialize, O> Operation<I, O> {
     /// Performs it as the acting actor.
     pub async fn ask(self, context: &Context, input: &I) -> Result<Answer<O>, Failure> {
-        let value = client::call(context, self.op, sent(input)?).await?;
-        Ok(Answer { value, of: PhantomData })
+        Ok(self.attempt(context, input).await??)
+    }
+
+    /// The same; the caller sees why it was refused.
+    pub async fn attempt(self, context: &Context, input: &I) -> Result<Result<Answer<O>, Refused>, Failure> {
+        let answer = client::attempt(context, self.op, sent(input)?).await?;
+        Ok(answer.map(|value| Answer { value, of: PhantomData }))
+    }
+
+    /// Reads a list, page by page, to its end or to `limit` rows.
+    pub async fn all(self, context: &Context, input: &I, limit: Option<u32>) -> Result<Answer<O>, Failure>
+    where
+        O: Rows,
+    {
+        let rows = client::list(context, self.op, sent(input)?, limit).await?;
+        Ok(Answer { value: rows.into(), of: PhantomData })
     }
 }

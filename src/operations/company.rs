@@ -1,5 +1,7 @@
 //! The company: its settings, and its first admin.
 
+use std::ops::Not;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -141,7 +143,7 @@ impl Settings {
 }
 
 /// A company's settings with their version.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct CompanyAnswer {
     #[serde(flatten)]
     pub settings: Settings,
@@ -209,7 +211,7 @@ impl Change for Replace {
 }
 
 /// What is to be otherwise. What is absent stays as it is.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct OtherSettings {
     /// 1 to 100 characters.
     pub name: Option<String>,
@@ -228,7 +230,7 @@ pub struct OtherSettings {
     #[schemars(with = "u64")]
     pub budget_cents_month: Option<u64>,
     /// No limit to what agents may spend in a month.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub no_budget: bool,
     /// The version that the change was made from.
     pub version: Option<i64>,

@@ -14,13 +14,19 @@ use crate::types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::change::<Forget>()];
 
-#[derive(Deserialize, JsonSchema)]
+/// What events can be erased.
+const FORGETTABLE: &str =
+    "The event numbers; only content that no state rests on: refusals, decisions for other programs, kept arguments";
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Forgotten {
     /// The numbers of the events whose content is erased, at most 100. Only records of refusals: what the state of the
     /// company rests on cannot be erased.
+    #[arg(required = true, value_name = "SEQ", help = FORGETTABLE)]
     pub events: Vec<i64>,
     /// Why; at most 1000 characters.
     #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT")]
     pub reason: String,
 }
 

@@ -16,17 +16,21 @@ use crate::types::scope::Reach;
 pub const ALL: &[Entry] = &[Entry::query::<Find>(), Entry::query::<Cards>()];
 
 /// Who is sought.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Sought {
     /// Skills, separated by commas; whoever has any of them is found, those with more of them first.
     #[serde(default)]
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub skills: Vec<String>,
     /// Only people.
     #[serde(default)]
+    #[arg(long)]
     pub humans: bool,
     /// Part of an id or a name, in any case.
+    #[arg(long)]
     pub text: Option<String>,
     /// How many at most: 1 to 1000, 200 unless given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub limit: Option<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! Each person's inbox: what waits for them, what was decided for them, what went wrong.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, get, post};
 use crate::operations::actor::ACTOR;
@@ -15,7 +15,7 @@ use crate::types::scope::Reach;
 pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::change::<Read>()];
 
 /// Which items.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Which {
     /// Also what is resolved.
     #[serde(default)]
@@ -59,7 +59,7 @@ impl Query for List {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct OneItem {
     pub id: String,
 }

@@ -23,7 +23,7 @@ use crate::types::time::Time;
 
 pub const ALL: &[Entry] = &[Entry::change::<Kill>(), Entry::query::<List>()];
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Switch {
     /// `global`, `actor:<id>`, `tool:<id>` or `team:<id>`.
     pub scope: KillScope,

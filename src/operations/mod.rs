@@ -60,7 +60,7 @@ pub static ALL: std::sync::LazyLock<Vec<Entry>> =
     std::sync::LazyLock::new(|| NOUNS.iter().flat_map(|entries| entries.iter().copied()).collect());
 
 /// Input without any field.
-#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema, clap::Args)]
 pub struct Nothing {}
 
 /// Reads a field that may be left out and is never `null`: that would mean «none» to some and «as it is» to others, and

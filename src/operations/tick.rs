@@ -21,9 +21,14 @@ pub const ALL: &[Entry] = &[Entry::change::<Tick>()];
 /// How much one tick does; the next goes on.
 const MOST: usize = 1_000;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct When {
     /// The time to advance to; the present unless given.
+    #[arg(
+        long,
+        value_name = "TIME",
+        help = "The time to advance to, such as 2026-11-20T09:00:00Z [default: the present]"
+    )]
     pub now: Option<Time>,
 }
 

@@ -1,7 +1,10 @@
 //! Which decisions for other programs go into the log.
 
+use clap::builder::{ValueParser, ValueParserFactory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::actor::parser;
 
 /// Which decisions for other programs are recorded. What is recorded is durable before it is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,6 +16,19 @@ pub enum Recording {
     #[default]
     Refusals,
     None,
+}
+
+impl ValueParserFactory for Recording {
+    type Parser = ValueParser;
+
+    /// The names that it can have, as an argument of a command.
+    fn value_parser() -> ValueParser {
+        parser(["all", "refusals", "none"].into_iter(), |name| match name.as_str() {
+            "all" => Ok(Recording::All),
+            "none" => Ok(Recording::None),
+            _ => Ok(Recording::Refusals),
+        })
+    }
 }
 
 impl Recording {

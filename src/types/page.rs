@@ -88,6 +88,13 @@ impl<T: Serialize> Serialize for Page<T> {
     }
 }
 
+/// The rows of one page, or of several that were put together.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Page<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Page<T>, D::Error> {
+        Vec::deserialize(from).map(|rows| Page { rows, next: None })
+    }
+}
+
 impl<T: JsonSchema> JsonSchema for Page<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         format!("PageOf{}", T::schema_name()).into()

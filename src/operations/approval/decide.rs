@@ -1,7 +1,7 @@
 //! Deciding: one person, one voice. The approval that completes a request carries it out.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::APPROVAL;
 use super::find;
@@ -16,7 +16,7 @@ use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
 /// What a person decides.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     pub id: String,
     pub decision: Verdict,

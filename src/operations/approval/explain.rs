@@ -1,9 +1,10 @@
 //! Why an approval is needed, who may decide, and what happens then.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::APPROVAL;
@@ -25,7 +26,7 @@ const SIMILAR: usize = 5;
 const LOOKED_AT: usize = 50;
 
 /// Why an approval is needed, and what happens next.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedApproval {
     pub id: String,
     pub status: ApprovalStatus,
@@ -35,10 +36,10 @@ pub struct ExplainedApproval {
     /// The input of the call, as the approval itself shows it.
     pub args: Value,
     /// The arguments that are not shown.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
-    pub decision: &'static str,
+    pub decision: Cow<'static, str>,
     /// Why approval was needed.
     pub reason: String,
     /// The policies that determine the answer now.
@@ -53,7 +54,7 @@ pub struct ExplainedApproval {
 }
 
 /// A policy behind the answer.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct InTheWay {
     pub policy: String,
     /// Where it stands.
@@ -66,7 +67,7 @@ pub struct InTheWay {
 }
 
 /// An earlier request for the same operation.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Similar {
     pub approval: String,
     pub actor: ActorId,
@@ -76,7 +77,7 @@ pub struct Similar {
     pub at: Option<Time>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct WhatHappens {
     #[schemars(extend("x-names" = "text"))]
     pub on_approve: String,
@@ -84,7 +85,7 @@ pub struct WhatHappens {
     pub on_expiry: String,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
     pub was: Value,
     pub is: Value,
@@ -129,7 +130,7 @@ impl Query for Explain {
             summary: format!("{} {}", approval.actor, approval.summary),
             args,
             withheld,
-            decision: ruling.as_ref().map_or("deny", |ruling| ruling.decision().name()),
+            decision: ruling.as_ref().map_or("deny", |ruling| ruling.decision().name()).into(),
             because: ruling.iter().flat_map(Ruling::because).map(|policy| InTheWay::of(policy, with_text)).collect(),
             who_may_decide: needed(&approval, read),
             what_happens,

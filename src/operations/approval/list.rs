@@ -1,7 +1,7 @@
 //! Finding and showing approvals.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};
@@ -15,14 +15,17 @@ use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 
 /// Which approvals.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
     /// Only in this state.
+    #[arg(long, value_name = "STATE")]
     pub status: Option<ApprovalStatus>,
     /// Only those that the caller may decide.
     #[serde(default)]
+    #[arg(long, help = "Only those that you may decide")]
     pub mine: bool,
     #[serde(flatten)]
+    #[arg(skip)]
     pub page: PageQuery,
 }
 

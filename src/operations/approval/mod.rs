@@ -1,17 +1,17 @@
 //! Approvals: parked calls that people decide. One mechanism for every operation; what was approved is carried out in
 //! the transaction of the decision that completes it.
 
-mod decide;
-mod explain;
-mod list;
+pub mod decide;
+pub mod explain;
+pub mod list;
 mod notices;
 mod request;
 mod resource;
-mod shown;
-mod withdraw;
+pub mod shown;
+pub mod withdraw;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::{Entry, Reader};
 use crate::store::approvals::Approval;
@@ -30,8 +30,10 @@ pub const ALL: &[Entry] = &[
     Entry::change::<withdraw::Withdraw>(),
 ];
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneApproval {
+    /// The approval's id.
+    #[arg(value_name = "APPROVAL")]
     pub id: String,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::gate::{Reader, veil};
@@ -13,7 +13,7 @@ use crate::types::id::ActorId;
 use crate::types::time::Time;
 
 /// A parked call, as it is shown.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownApproval {
     pub id: String,
     pub status: ApprovalStatus,
@@ -25,7 +25,7 @@ pub struct ShownApproval {
     /// Who asked.
     pub actor: ActorId,
     /// On whose behalf, the nearest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ActorId>,
     /// The delegation that it was asked under.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct ShownApproval {
     /// The input of the call. What of it can be erased is shown to those who decide and to those who asked.
     pub args: Value,
     /// The arguments that are not shown: to this caller, or to anybody since they were erased.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
     /// SHA-256 of exactly what was asked; an approval is good for nothing else.
     pub digest: String,
@@ -59,7 +59,7 @@ pub struct ShownApproval {
 }
 
 /// One kind of approval that is needed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Needed {
     pub kind: String,
     /// How many people must agree.
@@ -70,7 +70,7 @@ pub struct Needed {
     pub any_of: Vec<ActorId>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownDecision {
     pub by: ActorId,
     pub kind: String,

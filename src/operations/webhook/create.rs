@@ -17,34 +17,41 @@ use crate::types::scope::Reach;
 use crate::types::webhook::{SignatureFormat, Topic, WebhookStatus};
 
 /// A webhook to be.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewWebhook {
     /// Where messages are sent: a public https address, at most 2048 bytes.
     pub url: String,
     /// What it is told of.
+    #[arg(long = "event", required = true, help = "What it is told of; may be given several times")]
     pub events: Vec<Topic>,
     /// What it is for; at most 256 characters.
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub description: String,
     /// Only of what these agents do; at most 100. Of everybody's unless given.
     #[serde(default)]
+    #[arg(long = "agent", value_name = "ID", help = "Only of what this agent does; may be given several times")]
     pub agents: Vec<ActorId>,
     /// Messages about runs hold their output too.
     #[serde(default)]
+    #[arg(skip)]
     pub include_output: bool,
     /// How messages are signed: `v1`, with a shared secret, unless given; or `v1a`, with a key of which it gets the public
     /// half.
     #[serde(default = "v1")]
+    #[arg(long = "signature", value_name = "SIGNATURE", default_value = SignatureFormat::V1.name(), help = SIGNATURE)]
     pub format: SignatureFormat,
 }
+
+const SIGNATURE: &str = "How messages are signed: with a shared secret, or with a key of which it gets the public half";
 
 const fn v1() -> SignatureFormat {
     SignatureFormat::V1
 }
 
 /// A webhook with its secret, which is shown this once.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct CreatedWebhook {
     /// What messages are verified with: `whsec_…`, or with `v1a` the public key, `whpk_…`. Shown this once.
     pub secret: String,

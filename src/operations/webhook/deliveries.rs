@@ -60,10 +60,13 @@ impl Change for Test {
 }
 
 /// Which deliveries.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
+    /// The subscription.
+    #[arg(value_name = "SUBSCRIPTION")]
     pub id: String,
     #[serde(flatten)]
+    #[arg(skip)]
     pub page: ListQuery,
 }
 
@@ -100,9 +103,12 @@ impl Query for Deliveries {
 }
 
 /// One message of one webhook.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneDelivery {
+    /// The subscription.
+    #[arg(value_name = "SUBSCRIPTION")]
     pub id: String,
+    #[arg(value_name = "MESSAGE")]
     pub message: String,
 }
 

@@ -2,20 +2,20 @@
 //! is who is told, and what came of it. To name such a place lets things out of the company, so the policies decide about
 //! its host.
 
-mod create;
-mod deliveries;
+pub mod create;
+pub mod deliveries;
 mod dispatch;
 mod leaving;
-mod list;
+pub mod list;
 mod resource;
 mod settle;
-mod shown;
-mod update;
+pub mod shown;
+pub mod update;
 
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::gate::{Entry, Reader, Target};
@@ -51,8 +51,10 @@ const MOST_AGENTS: usize = 100;
 /// Most characters of a description.
 const DESCRIPTION: usize = 256;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneWebhook {
+    /// The subscription.
+    #[arg(value_name = "SUBSCRIPTION")]
     pub id: String,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::Reader;
 use crate::store::outbox::Intent;
@@ -14,7 +14,7 @@ use crate::types::time::Time;
 use crate::types::webhook::{IntentState, Outcome, SignatureFormat, Topic, WebhookStatus};
 
 /// A place outside that is told of some things.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownWebhook {
     pub id: String,
     pub url: String,
@@ -35,7 +35,7 @@ pub struct ShownWebhook {
 }
 
 /// What was tried last.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct LastDelivery {
     pub id: String,
     pub at: Option<Time>,

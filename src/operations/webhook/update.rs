@@ -19,7 +19,7 @@ use crate::types::webhook::{Topic, WebhookStatus};
 const BOTH: i64 = DAY;
 
 /// What is to be otherwise. What is absent stays as it is.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Changes {
     pub id: String,
     /// Where messages are sent: a public https address, at most 2048 bytes.
@@ -36,7 +36,7 @@ pub struct Changes {
     pub status: Option<Switch>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Switch {
     Active,
@@ -129,7 +129,7 @@ impl Change for Delete {
 }
 
 /// A webhook's new secret.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RotatedWebhook {
     pub id: String,
     /// What messages are verified with from now on. Shown this once.
