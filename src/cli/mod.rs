@@ -41,6 +41,7 @@ mod subscription;
 mod tests;
 mod tick;
 mod token;
+mod work;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -113,6 +114,7 @@ const NOUNS: &[Commands] = &[
     directory::COMMANDS,
     token::COMMANDS,
     inbox::COMMANDS,
+    work::COMMANDS,
     approval::COMMANDS,
     delegation::COMMANDS,
     policy::break_glass::COMMANDS,

@@ -72,6 +72,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     beside.spawn(socket.serve(company.gate.clone(), stop.clone()));
     beside.spawn(engine::tick::run(company.gate.clone(), stop.clone()));
     beside.spawn(engine::courier::run(company.gate.clone(), stop.clone()));
+    beside.spawn(engine::runner::run(company.gate.clone(), stop.clone()));
     beside.close();
     if !address.ip().is_loopback() {
         show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");

@@ -1,11 +1,26 @@
 //! `ok tick`: what time brings about, once.
 
+use super::Context;
 use super::column::columns;
-use super::command::Commands;
+use super::command::{Commands, Run, own};
+use super::exit::{Exit, Failure};
 use super::operation::change;
-use crate::operations::tick::{Tick, Ticked};
+use super::work;
+use crate::operations::tick::{Tick, Ticked, When};
 
-pub const COMMANDS: Commands = &[&change::<Tick>()
-    .command("tick")
-    .help("Advance the clock once: end the tokens and approvals whose time is over, remind and escalate")
-    .fields(columns!(Ticked; now, expired, reminded, escalated, more))];
+pub const COMMANDS: Commands = &[&own::<Ticking>("tick")];
+
+/// Advance the clock once: end the tokens and approvals whose time is over, remind and escalate, let runs go on
+#[derive(clap::Args)]
+struct Ticking {
+    #[command(flatten)]
+    when: When,
+}
+
+impl Run for Ticking {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = change::<Tick>().ask(context, &self.when).await?;
+        work::go_on(context).await?;
+        answer.fields(context, columns!(Ticked; now, expired, reminded, escalated, more))
+    }
+}

@@ -3,4 +3,5 @@
 mod call;
 pub mod courier;
 pub mod egress;
+pub mod runner;
 pub mod tick;

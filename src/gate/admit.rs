@@ -1,5 +1,7 @@
 //! Admission: who is calling. What a token may reach is decided here; what its holder may do, by policy.
 
+use std::sync::Arc;
+
 use super::chain;
 use super::limiter::Limiter;
 use super::operation::{Auth, Spec};
@@ -28,12 +30,18 @@ pub(super) fn admit(
         },
         Credential::Holder(actor) => Who::Holder(holder(world, actor)?),
         Credential::Server if spec.route.auth == Auth::Server => Who::Server,
+        Credential::Run(agent, _) if spec.is_tool() => Who::Holder(holder(world, agent)?),
+        Credential::Run(..) => return Err(unauthorized("agents are not offered this operation")),
         Credential::Server => return Err(unauthorized("the server itself does not do this")),
     };
     // Nobody in particular acts in nobody's name.
     let under = presented.under.as_deref().filter(|_| !matches!(who, Who::Visitor | Who::Server)).map(Id::stored);
     let issuer = issuer(world, &who);
-    let caller = Caller { issuer, under, ..Caller::new(who, presented.channel) };
+    let run = match &presented.credential {
+        Credential::Run(_, facts) => Some(Arc::clone(facts)),
+        _ => None,
+    };
+    let caller = Caller { issuer, under, run, ..Caller::new(who, presented.channel) };
     reaches(&caller, spec)?;
     chain::holds(world, &caller, now)?;
     Ok(caller)

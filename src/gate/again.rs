@@ -174,7 +174,8 @@ impl<'a> Worker<'a> {
         let channel = note.channel.parse().map_err(|_| UNREADABLE)?;
         let (under, glass) = (asked.under.clone(), asked.glass.clone());
         let issuer = asked.issuer.clone();
-        let caller = Caller { issuer, under, glass, ..Caller::new(who(asked, actor), channel) };
+        let run = asked.run.clone().map(Arc::new);
+        let caller = Caller { issuer, under, glass, run, ..Caller::new(who(asked, actor), channel) };
         let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
         let recorded = recorded(entry, &outcome, plan);
         self.tally.note_times(operation, &entry.actor, &outcome, (recorded, times));

@@ -11,8 +11,9 @@ use super::world::World;
 use crate::policy::{Giver, Record};
 use crate::store::actors::Status;
 use crate::types::caller::{Caller, Who};
-use crate::types::delegation::{DEEPEST, DelegationStatus, Terms};
+use crate::types::delegation::{Authority, DEEPEST, DelegationStatus, Terms};
 use crate::types::id::ActorId;
+use crate::types::operations::Operations;
 use crate::types::refusal::{Code, Refusal};
 use crate::types::time::Time;
 
@@ -57,6 +58,28 @@ pub(super) fn holds(world: &World, caller: &Caller, now: Time) -> Result<(), Ref
 pub(super) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
     let given = caller.under.as_ref().and_then(|under| world.delegations.get(under.as_str()));
     given.map(|terms| terms.chain.clone()).unwrap_or_default()
+}
+
+/// The agents that asked for a part of what they do: in it, nothing is allowed that they may not do themselves.
+pub(super) fn agents_above(world: &World, caller: &Caller) -> Vec<ActorId> {
+    let askers = caller.run.iter().flat_map(|run| run.askers.iter());
+    let is_agent = |id: &&ActorId| world.card(id).is_some_and(|card| card.actor.kind.is_agent());
+    askers.filter(is_agent).cloned().collect()
+}
+
+/// One of them, as the policies are asked about it.
+pub(super) fn above(world: &World, caller: &Caller, agent: &ActorId, now: Time) -> Giver {
+    let run = caller.run.as_ref().map(|run| run.run.to_string()).unwrap_or_default();
+    let who = Caller { run: caller.run.clone(), ..Caller::new(Who::Holder(agent.clone()), caller.channel) };
+    Giver {
+        name: agent.to_string(),
+        principal: actor_uid(agent),
+        facts: facts::of(world, &who, &[], now),
+        delegation: run,
+        scope: Operations([Operations::ALL.to_owned()].into()),
+        authority: Authority::Act,
+        ended: !is_active(world, agent),
+    }
 }
 
 /// Those whom the policies are asked about beside the caller, nearest first.

@@ -12,6 +12,7 @@ use super::permit::Grant;
 use super::reader::Reader;
 use super::record::{self, GateNote};
 use super::replay::{self, Keyed};
+use super::steps::{self, Step};
 use super::target::Target;
 use super::writer::{Work, Writer};
 use super::{admit, chain, ends, hold, outbox, pool, rule};
@@ -141,8 +142,11 @@ impl Writer {
         let Told { caller, entry, target, input, ruling, events, reply } = told;
         self.room.suffices()?;
         let caller = admit::still(&self.world, caller, &entry.spec, now)?;
+        steps::is_at(&self.conn, &self.world, &caller)?;
+        let step = Step { caller: &caller, operation: entry.spec.name, target: &target };
+        let taken = step.completed(&events, &reply.body);
         let gate = note(&self.world, entry, &caller, (&target, &input), &[], &ruling);
-        let drafted = events.into_iter().map(|event| Drafted { event, behalf: None }).collect();
+        let drafted = events.into_iter().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
         self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
         Ok(Reply { decision: self.newest(), ..reply })
     }
@@ -151,6 +155,7 @@ impl Writer {
         let Changing { caller, entry, value, act, idem } = changing;
         let spec = &entry.spec;
         let caller = admit::still(&self.world, caller, spec, now)?;
+        steps::is_at(&self.conn, &self.world, &caller)?;
         let key = idem.and_then(|idem| replay::key(&self.world.instance.sealing, &caller, spec, &idem));
         let asked = replay::fingerprint(&value)?;
         let keyed = key.map(|key| Keyed { key, asked });
@@ -181,7 +186,7 @@ impl Writer {
         match &ruling {
             Ruling::Allow { .. } => {
                 let gate = note(&self.world, entry, caller, (&target, input), &[], &ruling);
-                self.effect(&Record::allowed(caller, gate, idem, now), &entry.spec, act, &ruling, Vec::new())
+                self.effect(&Record::allowed(caller, gate, idem, now), (&entry.spec, &target), act, &ruling, Vec::new())
             }
             Ruling::NeedsApproval { .. } => {
                 let wait = Wait { caller, entry, input, target: &target, ruling: &ruling, idem, now };
@@ -216,7 +221,7 @@ impl Writer {
                 let used = ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
                 let gate = note(&self.world, entry, caller, (target, input), &open.kinds, &granted);
                 let record = Record::allowed(caller, gate, idem, now);
-                return self.effect(&record, spec, act, &granted, vec![used.into()]);
+                return self.effect(&record, (spec, target), act, &granted, vec![used.into()]);
             }
         }
         if broken.is_none() {
@@ -228,11 +233,12 @@ impl Writer {
             let requester = caller.actor();
             let over = pending.map(|open| ApprovalCancelled { id: Id::stored(&open.id), requester });
             let uses = [Event::from(used)].into_iter().chain(over.map(Event::from)).collect();
-            return self.effect(&Record::allowed(&caller, gate, idem, now), spec, act, &ruling, uses);
+            return self.effect(&Record::allowed(&caller, gate, idem, now), (spec, target), act, &ruling, uses);
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
         let told = pool::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
-        let events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
+        let mut events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
+        events.extend(Step { caller, operation: spec.name, target }.waits(&id));
         let gate = note(&self.world, entry, caller, (target, input), &[], ruling);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
         let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
@@ -292,7 +298,7 @@ impl Writer {
     fn effect(
         &mut self,
         record: &Record<'_>,
-        spec: &'static Spec,
+        (spec, target): (&'static Spec, &Target),
         act: Box<dyn Act>,
         ruling: &Ruling,
         uses: Vec<Event>,
@@ -305,7 +311,10 @@ impl Writer {
             let done = act.run(grant, &mut draft)?;
             (done, draft.into_outcome())
         };
-        drafted.events.extend(uses.into_iter().map(|event| Drafted { event, behalf: None }));
+        let asked: Vec<Event> = drafted.events.iter().map(|drafted| drafted.event.clone()).collect();
+        let step = Step { caller, operation: spec.name, target };
+        let uses = uses.into_iter().chain(step.completed(&asked, &done.body));
+        drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
         let kept = replay::done(record.idem, spec, &done.body)?;
         self.record(drafted.events, record, kept)?;
         Ok(Reply { decision: self.newest(), ..reply(&self.world, spec, done) })
@@ -318,6 +327,7 @@ impl Writer {
         let mut entries: Vec<record::Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
         let at = record.now.max(self.tail.ts());
         entries.extend(ends::requests(&self.conn, &entries, at)?);
+        entries.extend(steps::go_on(&self.conn, &entries)?);
         entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
         ask_once(&mut entries);
         if let (Some(first), Some(kept)) = (entries.first_mut(), &kept) {

@@ -11,6 +11,7 @@ use super::rate;
 use super::record;
 use super::repeats::Key;
 use super::replay::{self, Keyed};
+use super::steps::{self, Step};
 use super::target::Target;
 use super::writer::Writer;
 use crate::log::record::Decision;
@@ -54,7 +55,17 @@ impl Writer {
         }
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         let refusal = denial(spec, ruling);
-        let decision = self.record_once(event.into(), &record, replay::refused(idem, spec, &refusal))?;
+        let kept = replay::refused(idem, spec, &refusal);
+        let decision = match (Step { caller, operation: spec.name, target }).denied(&refusal.message) {
+            None => self.record_once(event.into(), &record, kept)?,
+            // Each refusal of a run is a step of its own.
+            Some(step) => {
+                steps::is_at(&self.conn, &self.world, caller)?;
+                let events = [event.into(), step].map(|event| Drafted { event, behalf: None });
+                self.record(events.into(), &record, kept)?;
+                self.newest()
+            }
+        };
         Ok(Refusal { decision, ..refusal }.into())
     }
 

@@ -11,6 +11,7 @@ use crate::types::caller::{Caller, Who};
 use crate::types::delegation::Terms;
 use crate::types::scope::Scope;
 use crate::types::time::Time;
+use crate::types::work::RunFacts;
 
 /// The engaged switches that touch a caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +54,18 @@ pub(super) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = K
     world.kills.keys().cloned().collect::<Vec<_>>().into_iter().filter(touches)
 }
 
+/// What policies see of the run that a call is a step of.
+fn of_run(run: &RunFacts) -> Record {
+    let askers: Vec<_> = run.askers.iter().map(actor_uid).collect();
+    Record::new()
+        .entity("asker", &actor_uid(&run.asker))
+        .entities("askers", &askers)
+        .long("depth", run.depth.into())
+        .long("steps", run.steps.into())
+        .long("calls", run.calls.into())
+        .long("cost_cents", run.cost_cents)
+}
+
 /// `links`: the chain of delegations that the caller acts under.
 pub(super) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time) -> Record {
     let killed = killed(world, caller);
@@ -74,6 +87,7 @@ pub(super) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time
         .record("kill", kill)
         .datetime("now", now.0)
         .record("token", token);
+    let facts = caller.run.iter().fold(facts, |facts, run| facts.record("run", of_run(run)));
     match chain::facts_of(links) {
         Some(delegation) => facts.record("delegation", delegation),
         None => facts,

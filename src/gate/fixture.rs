@@ -31,6 +31,7 @@ use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::time::Time;
 use crate::types::token::TokenHash;
+use crate::types::work::RunFacts;
 
 /// Checks a bundle against these operations.
 pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Report {
@@ -212,6 +213,7 @@ fn blank(id: ActorId, kind: ActorKind, role: Role, now: Time) -> Actor {
 
 fn caller(world: &World, case: &Case) -> Result<Caller, String> {
     let channel = match case.around.channel {
+        _ if case.around.run.is_some() => Channel::Run,
         Some(Way::Cli) => Channel::Cli,
         Some(Way::Http) | None => Channel::Http,
     };
@@ -232,7 +234,16 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
     };
     let (under, glass) = (case.around.under.as_deref(), case.around.broken.then(|| Id::stored("bgl_1")));
     let issuer = case.around.issuer.as_ref().map(|id| known(world, id.as_str())).transpose()?;
-    Ok(Caller { issuer, under: under.map(Id::stored), glass, ..Caller::new(who, channel) })
+    let run = case.around.run.as_ref().map(|run| facts(world, run)).transpose()?.map(Arc::new);
+    Ok(Caller { issuer, under: under.map(Id::stored), glass, run, ..Caller::new(who, channel) })
+}
+
+/// The run of a case, as policies see it.
+fn facts(world: &World, run: &testing::Step) -> Result<RunFacts, String> {
+    let asker = known(world, run.asker.as_str())?;
+    let askers = if run.askers.is_empty() { vec![asker.clone()] } else { run.askers.clone() };
+    let testing::Step { depth, steps, calls, cost_cents, .. } = run.clone();
+    Ok(RunFacts { run: Id::stored("run_1"), asker, askers, depth, steps, calls, cost_cents: cost_cents.into() })
 }
 
 fn known(world: &World, id: &str) -> Result<ActorId, String> {

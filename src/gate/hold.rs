@@ -35,6 +35,9 @@ struct Exact<'a> {
     action: &'a str,
     actor: &'a ActorId,
     arguments: &'a Value,
+    /// The run that it is a step of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a str>,
     /// The delegation that it was asked under.
     #[serde(skip_serializing_if = "Option::is_none")]
     delegation: Option<&'a str>,
@@ -53,6 +56,7 @@ impl Asked<'_> {
             arguments: &self.entry.arguments().whole(self.input),
             delegation: self.caller.under.as_ref().map(Id::as_str),
             on_behalf_of: self.behalf,
+            run: self.caller.run.as_ref().map(|run| run.run.as_str()),
             resource: self.target.id(),
             resource_version: &self.resource,
             tenant: self.tenant,
@@ -114,6 +118,7 @@ pub(super) fn park(
         under: asked.caller.under.clone(),
         on_behalf_of: asked.behalf.to_vec(),
         issuer: asked.caller.issuer.clone(),
+        run: asked.caller.run.as_deref().cloned(),
     };
     let kept = keeps.then(|| Event::from(kept));
     Ok([Event::from(requested)].into_iter().chain(kept).collect())

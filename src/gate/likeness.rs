@@ -57,6 +57,7 @@ pub(super) fn write(
     granted.iter().for_each(|kind| writer.text(kind));
     writer.caller(caller);
     writer.maybe(caller.issuer.as_ref(), Far::End);
+    writer.run(caller);
     writer.target(target);
     writer.cards();
 }
@@ -90,6 +91,18 @@ impl Writer<'_> {
                 self.count(scopes.len());
                 scopes.iter().for_each(|scope| self.text(scope.name()));
             }
+        }
+    }
+
+    fn run(&mut self, caller: &Caller) {
+        self.key.push(u8::from(caller.run.is_some()));
+        if let Some(run) = &caller.run {
+            self.actor(&run.asker, Far::End);
+            self.all(run.askers.iter(), Far::Beyond);
+            [run.depth, run.steps, run.calls]
+                .iter()
+                .for_each(|number| self.key.extend_from_slice(&number.to_le_bytes()));
+            self.key.extend_from_slice(&run.cost_cents.to_le_bytes());
         }
     }
 

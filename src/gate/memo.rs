@@ -35,10 +35,15 @@ impl Clone for Memo {
     }
 }
 
+/// A delegation ends by time; a grant and a run are of one call.
+fn is_apart(caller: &Caller) -> bool {
+    caller.under.is_some() || caller.glass.is_some() || caller.run.is_some()
+}
+
 /// The question, where its answer can be remembered.
 fn question(world: &World, caller: &Caller, operation: &'static str, target: &Target) -> Option<Question> {
-    // A candidate on trial wants to see every question; a delegation ends by time.
-    if !matches!(target, Target::Company) || world.trial.is_some() || caller.under.is_some() || caller.glass.is_some() {
+    // A candidate on trial wants to see every question.
+    if !matches!(target, Target::Company) || world.trial.is_some() || is_apart(caller) {
         return None;
     }
     let identity = match &caller.who {

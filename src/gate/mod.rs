@@ -52,6 +52,7 @@ pub mod schema;
 mod sentence;
 pub mod shares;
 mod soundness;
+mod steps;
 pub mod target;
 pub mod trial;
 pub mod vault;

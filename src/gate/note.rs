@@ -43,6 +43,7 @@ pub(super) fn note(
             granted: granted.to_vec(),
             under: caller.under.clone(),
             glass: caller.glass.clone(),
+            run: caller.run.as_deref().cloned(),
         }),
     }
 }

@@ -11,13 +11,14 @@ use super::input::{BadInput, parse, straight};
 use super::permit::{Grant, Permit};
 use super::reader::Reader;
 use super::resource::Resource;
-pub use super::route::{Answer, Auth, Body, Method, Route};
+pub use super::route::{Answer, Auth, Body, Method, Route, Surface};
 use super::sentence;
 use super::target::Target;
 use super::veil;
 use crate::store::event::{Event, EventKind};
 use crate::types::refusal::{Fault, Stop};
 use crate::types::scope::Reach;
+use crate::types::work::ToolEffect;
 
 /// The declaration of one operation.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,20 @@ pub struct Spec {
     pub about: &'static [&'static Resource],
     /// The event kinds that it may record.
     pub events: &'static [EventKind],
+}
+
+impl Spec {
+    /// Whether agents may be offered it as a tool: what is answered once, as a stream or as a text is for people and programs,
+    /// and so is what takes the place of a file.
+    pub fn is_tool(&self) -> bool {
+        let Route { surface, auth, body, answer, .. } = self.route;
+        if auth == Auth::Run {
+            return true;
+        }
+        (surface, body, answer) == (Surface::Api, Body::Usual, Answer::Json)
+            && auth != Auth::Visitor
+            && self.route.offered
+    }
 }
 
 /// An operation that only reads: it is given no way to record.
@@ -277,6 +292,17 @@ impl Entry {
         let schema = self.input_schema();
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         required.filter_map(Value::as_str).any(|name| !self.spec.route.has_in_path(name))
+    }
+
+    /// Takes out of an answer of it whom the reader may not see.
+    pub fn veil(&self, answer: &mut Value, read: &Reader<'_>) {
+        veil::of_answer(self.spec.name, self.output).apply(answer, read);
+    }
+
+    /// What kind of effect it has as a tool, if agents may be offered it.
+    pub fn tool(&self) -> Option<ToolEffect> {
+        let effect = if self.effect == Effect::Change { ToolEffect::Idempotent } else { ToolEffect::Read };
+        self.spec.is_tool().then_some(effect)
     }
 
     /// The input's schema on its own, for reading parameters by their types.

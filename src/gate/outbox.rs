@@ -59,7 +59,14 @@ fn wants(world: &World, webhook: &Webhook, (news, by): (&News, &ActorId), now: T
         None => {}
     }
     let owner = holder(&webhook.owner);
-    let sees = |(sight, target): &(&str, Target)| rule::Asker::new(world, &owner, target, now).sees(sight);
+    let sees = |(sight, target): &(&str, Target)| {
+        let whole = match target {
+            Target::Thing(thing) => world.resources.complete(thing.clone(), world).into(),
+            Target::Company | Target::Actor(_) => target.clone(),
+        };
+        rule::Asker::new(world, &owner, &whole, now).sees(sight)
+    };
+    let by = news.of.as_ref().unwrap_or(by);
     (webhook.agents.is_empty() || webhook.agents.contains(by)) && news.about.as_ref().is_none_or(sees)
 }
 

@@ -210,7 +210,7 @@ impl Gate {
             let mut done = query.run(grant, &read)?;
             let events = std::mem::take(&mut done.events);
             let reply = reply(world, spec, done);
-            if events.is_empty() {
+            if events.is_empty() && caller.run.is_none() {
                 return Ok(Asked::Done(reply));
             }
             drop(read);

@@ -8,6 +8,7 @@ mod log;
 mod policies;
 mod sight;
 mod webhooks;
+mod work;
 
 pub use delegations::delegation_thing;
 

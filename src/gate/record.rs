@@ -10,6 +10,7 @@ use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Fault;
 use crate::types::scope::Scopes;
 use crate::types::target::Target;
+use crate::types::work::RunFacts;
 
 /// What is to be recorded.
 #[derive(Clone, Debug)]
@@ -65,6 +66,9 @@ pub struct Asked {
     /// The break-glass grant because of which they counted as given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glass: Option<Id>,
+    /// The run that it was a step of, as it stood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunFacts>,
 }
 
 /// As whom a question was asked.

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::draft::{Behalf, Draft};
+use super::draft::{Behalf, Draft, Drafted};
 use super::hold::Asked;
 use super::note::note;
 use super::operation::Call;
 use super::permit::Grant;
+use super::steps::Step;
 use super::{admit, chain, replay, rule};
 use crate::policy::Ruling;
 use crate::store::approvals::Approval;
+use crate::store::event::Event;
 use crate::types::refusal::{Refusal, Stop};
 
 /// What came of an approval.
@@ -44,6 +46,9 @@ impl Draft<'_> {
         if approval.erasable.is_none() {
             return Ok(Redeemed::Stale("a part of what was asked for has been erased".into()));
         }
+        if approval.run.is_some() && self.read().run_waiting_for(approval)?.is_none() {
+            return Ok(Redeemed::Stale("the run that asked for it has gone on without it".into()));
+        }
         let caller = approval.requester();
         let read = self.read().acting_as(&caller);
         admit::still(read.world(), caller.clone(), &entry.spec, read.now())?;
@@ -69,7 +74,10 @@ impl Draft<'_> {
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
         let mut nested = self.nested(&read, &entry.spec);
         let done = act.run(grant, &mut nested)?;
-        let events = nested.into_outcome().events;
+        let mut events = nested.into_outcome().events;
+        let told: Vec<Event> = events.iter().map(|drafted| drafted.event.clone()).collect();
+        let step = Step { caller: &caller, operation, target: &target };
+        events.extend(step.completed(&told, &done.body).into_iter().map(|event| Drafted { event, behalf: None }));
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
         Ok(Redeemed::Done(serde_json::from_slice(&replay::without(&done.body, entry.spec.route.once())?)?))
     }

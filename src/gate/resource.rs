@@ -383,6 +383,14 @@ impl Resources {
         self.named(&thing.kind).map_or(&[], |noun| noun.facts)
     }
 
+    /// A thing with what is worked out from the directory.
+    pub(super) fn complete(&self, thing: Thing, company: &dyn Directory) -> Thing {
+        match self.named(&thing.kind).map(|noun| noun.staged) {
+            Some(Staged::Rows { complete, .. }) => complete(thing, company),
+            _ => thing,
+        }
+    }
+
     /// The operation that must be allowed for the target to exist as far as the caller can tell.
     pub(super) fn sight(&self, target: &Target) -> Option<&'static str> {
         self.kind_of(target)?.sight

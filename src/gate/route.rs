@@ -33,6 +33,8 @@ pub enum Auth {
     Token,
     /// Holders of a token, and the server itself, as `Ok::Server`.
     Server,
+    /// Agents at work, at a step of a run.
+    Run,
     /// Everybody: callers without a token are asked about as `Ok::Visitor`.
     Visitor,
 }
@@ -87,6 +89,8 @@ pub struct Route {
     pub stops: bool,
     /// The input's field for the version of the record that the change was made from; `If-Match` fills it.
     pub made_from: Option<&'static str>,
+    /// Agents are offered it as a tool, if it can be one.
+    pub offered: bool,
     /// The code of a denial by policy.
     pub denied: Code,
 }
@@ -103,6 +107,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         slow: None,
         stops: false,
         made_from: None,
+        offered: true,
         denied: Code::Denied,
     }
 }
@@ -126,6 +131,10 @@ pub const fn delete(path: &'static str) -> Route {
 impl Route {
     pub const fn created(self) -> Route {
         Route { status: 201, ..self }
+    }
+    /// It begins something that goes on after the answer.
+    pub const fn accepted(self) -> Route {
+        Route { status: 202, ..self }
     }
     /// At an address that a standard names, from the root.
     pub const fn standard(self) -> Route {
@@ -174,6 +183,9 @@ impl Route {
     pub const fn by_server(self) -> Route {
         Route { auth: Auth::Server, ..self }
     }
+    pub const fn in_run(self) -> Route {
+        Route { auth: Auth::Run, ..self }
+    }
     pub const fn stops(self) -> Route {
         Route { stops: true, ..self }
     }
@@ -204,6 +216,10 @@ impl Route {
     }
     pub const fn made_from(self, field: &'static str) -> Route {
         Route { made_from: Some(field), ..self }
+    }
+    /// Not for agents.
+    pub const fn for_people(self) -> Route {
+        Route { offered: false, ..self }
     }
     pub const fn denied_as(self, denied: Code) -> Route {
         Route { denied, ..self }

@@ -55,8 +55,11 @@ impl<'a> Asker<'a> {
         let given = links.as_deref().unwrap_or_default();
         given.iter().for_each(|link| entities.add_with_links(&link.from));
         let facts = facts::of(world, caller, given, now);
-        let givers =
+        let mut givers =
             if caller.under.is_some() { chain::givers(world, caller, links.as_deref(), now) } else { Vec::new() };
+        let above = chain::agents_above(world, caller);
+        above.iter().for_each(|agent| entities.add_with_links(agent));
+        givers.extend(above.iter().map(|agent| chain::above(world, caller, agent, now)));
         let Entities { seen: reached, found: entities, .. } = entities;
         Asker { world, principal: principal(caller), resource, entities, facts, givers, given: None, beyond, reached }
     }
@@ -261,6 +264,7 @@ impl Entities<'_> {
             Who::Token { actor, .. } | Who::Holder(actor) => {
                 self.add_with_links(actor);
                 caller.issuer.iter().for_each(|issuer| self.add_with_links(issuer));
+                caller.run.iter().for_each(|run| self.add_with_links(&run.asker));
             }
             Who::Visitor | Who::Server => {
                 self.found.push(Closed::new(&principal(caller), [], &Record::new()));

@@ -305,6 +305,11 @@ impl World {
         })
     }
 
+    /// Whether a kill switch stops what an agent does: its own, its team's, or the one for everything.
+    pub(super) fn is_held(&self, agent: &ActorId) -> bool {
+        !self.kills.is_empty() && (self.kills.contains_key(&KillScope::Global) || self.is_stopped(agent))
+    }
+
     /// How many people with the role admin may act.
     pub fn admins(&self) -> usize {
         self.people.count(Role::Admin)

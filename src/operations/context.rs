@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
 use crate::store::approvals::events::ArgumentsKept;
+use crate::store::content::events::ContentKept;
 use crate::store::context::events::ContextForgotten;
 use crate::store::event::EventKind;
 use crate::types::id::Id;
@@ -15,13 +16,12 @@ use crate::types::scope::Reach;
 pub const ALL: &[Entry] = &[Entry::change::<Forget>()];
 
 /// What events can be erased.
-const FORGETTABLE: &str =
-    "The event numbers; only content that no state rests on: refusals, decisions for other programs, kept arguments";
+const FORGETTABLE: &str = "The event numbers; only content that no state rests on: refusals, decisions for other programs, kept arguments and content";
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Forgotten {
-    /// The numbers of the events whose content is erased, at most 100. Only records of refusals: what the state of the
-    /// company rests on cannot be erased.
+    /// The numbers of the events whose content is erased, at most 100. Only records of refusals, and what was written
+    /// with tasks, runs and requests: what the state of the company rests on cannot be erased.
     #[arg(required = true, value_name = "SEQ", help = FORGETTABLE)]
     pub events: Vec<i64>,
     /// Why; at most 1000 characters.
@@ -72,9 +72,21 @@ impl Change for Forget {
         }
         let forgotten = input.events.len() as u64;
         let approvals = approvals(&input.events, draft.read())?;
-        draft.record(ContextForgotten { events: input.events, reason: input.reason, approvals })?;
+        let contents = contents(&input.events, draft.read())?;
+        draft.record(ContextForgotten { events: input.events, reason: input.reason, approvals, contents })?;
         Ok(Count { forgotten })
     }
+}
+
+/// What these events keep of what was written with tasks and runs.
+fn contents(events: &[i64], read: &Reader<'_>) -> Result<Vec<(Id, String)>, Stop> {
+    let mut contents = Vec::new();
+    for seq in events {
+        let kept = read.event(*seq)?.filter(|logged| logged.kind == ContentKept::KIND.name);
+        let kept = kept.and_then(|logged| serde_json::from_value::<ContentKept>(logged.event?).ok());
+        contents.extend(kept.map(|kept| (kept.id, kept.part)));
+    }
+    Ok(contents)
 }
 
 /// The calls that wait, or waited, of which arguments are among these events.

@@ -14,30 +14,32 @@ use crate::operations::company::COMPANY;
 use crate::policy::yaml::{self, YamlError};
 use crate::types::blueprint::Blueprint;
 use crate::types::definition::{AgentDefinition, MAX_BYTES};
+use crate::types::plan::Plan;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::query::<Schemas>()];
 
-/// A definition of an input's field `definition`, read when the input is: the writer reads none before the policy is asked.
+/// A definition of an input's field, read when the input is: the writer reads none before the policy is asked. What is wrong
+/// is told when it is taken out, under the field's name.
 pub struct Written<T> {
     written: Value,
-    read: Result<T, Refusal>,
+    read: Result<T, String>,
 }
 
 impl<T> Written<T> {
-    pub fn get(&self) -> Result<&T, Refusal> {
-        self.read.as_ref().map_err(Clone::clone)
+    pub fn get(&self, field: &str) -> Result<&T, Refusal> {
+        self.read.as_ref().map_err(|what| Refusal::field(field, what))
     }
 
-    pub fn into_inner(self) -> Result<T, Refusal> {
-        self.read
+    pub fn into_inner(self, field: &str) -> Result<T, Refusal> {
+        self.read.map_err(|what| Refusal::field(field, what))
     }
 }
 
 impl<T: DeserializeOwned> Written<T> {
     pub fn new(written: Value) -> Written<T> {
-        Written { read: read("definition", &written), written }
+        Written { read: read(&written), written }
     }
 }
 
@@ -53,29 +55,29 @@ impl<T> Serialize for Written<T> {
     }
 }
 
-/// Reads a definition; what is wrong is told under the name of the input's field.
-pub fn read<T: DeserializeOwned>(field: &str, written: &Value) -> Result<T, Refusal> {
+/// Reads a definition, or says what is wrong with it.
+pub fn read<T: DeserializeOwned>(written: &Value) -> Result<T, String> {
     match written {
         Value::String(text) => {
-            bounded(field, text)?;
-            yaml::read_at_once(text).map_err(|error| wrong(field, &error))
+            bounded(text)?;
+            yaml::read_at_once(text).map_err(|error| wrong(&error))
         }
         other => {
             let text = other.to_string();
-            bounded(field, &text)?;
-            yaml::read_at_once(&text).map_err(|error| Refusal::field(field, error.message))
+            bounded(&text)?;
+            yaml::read_at_once(&text).map_err(|error| error.message)
         }
     }
 }
 
-fn bounded(field: &str, text: &str) -> Result<(), Refusal> {
+fn bounded(text: &str) -> Result<(), String> {
     let fits = text.len() <= MAX_BYTES;
-    if fits { Ok(()) } else { Err(Refusal::field(field, format!("holds more than {MAX_BYTES} bytes"))) }
+    if fits { Ok(()) } else { Err(format!("holds more than {MAX_BYTES} bytes")) }
 }
 
 /// What is wrong with a text, and where.
-pub fn wrong(field: &str, error: &YamlError) -> Refusal {
-    Refusal::field(field, format!("line {}: {}", error.line, error.message))
+pub fn wrong(error: &YamlError) -> String {
+    format!("line {}: {}", error.line, error.message)
 }
 
 /// The JSON Schema of every kind of definition.
@@ -85,6 +87,7 @@ pub fn schemas() -> BTreeMap<&'static str, Value> {
     BTreeMap::from([
         ("Agent", schema(generator().into_root_schema_for::<AgentDefinition>())),
         ("Blueprint", schema(generator().into_root_schema_for::<Blueprint>())),
+        ("Plan", schema(generator().into_root_schema_for::<Plan>())),
     ])
 }
 

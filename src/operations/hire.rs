@@ -59,12 +59,12 @@ impl Change for Hire {
 
     /// The team that it joins, or the company.
     fn target(input: &Hiring, read: &Reader<'_>) -> Result<Target, Stop> {
-        let team = input.definition.get()?.team().and_then(|team| team.parse::<ActorId>().ok());
+        let team = input.definition.get("definition")?.team().and_then(|team| team.parse::<ActorId>().ok());
         Ok(joining(team.as_ref(), read))
     }
 
     fn run(permit: Permit<Self>, input: Hiring, draft: &mut Draft<'_>) -> Result<Hired, Stop> {
-        let definition = input.definition.into_inner()?;
+        let definition = input.definition.into_inner("definition")?;
         let known = Known::of(draft.read());
         let candidate = Candidate::new(definition, &permit.actor(), &known).map_err(Refusal::invalid)?;
         if draft.is_taken(&candidate.actor.id) {

@@ -42,6 +42,8 @@ pub struct Switched {
     pub engaged: bool,
     pub by: ActorId,
     pub at: Time,
+    /// How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
+    pub runs: u64,
 }
 
 pub static KILL_SWITCH: Resource = Resource {
@@ -112,8 +114,18 @@ impl Change for Kill {
             keeps_an_admin(&input.scope, draft.read())?;
         }
         draft.record(KillSwitch { scope: input.scope.clone(), engaged: !input.off, reason: input.reason })?;
-        Ok(Switched { scope: input.scope, engaged: !input.off, by: permit.actor(), at: permit.now() })
+        let runs = runs(&input.scope, draft.read())?;
+        Ok(Switched { scope: input.scope, engaged: !input.off, by: permit.actor(), at: permit.now(), runs })
     }
+}
+
+/// How many runs have not ended of those whom a switch stops.
+fn runs(scope: &KillScope, read: &Reader<'_>) -> Result<u64, Stop> {
+    let counted = read.open_runs_by_agent()?;
+    let stopped = counted
+        .into_iter()
+        .filter(|(agent, _)| read.card(agent).is_some_and(|card| stops(scope, card)) && read.knows(agent));
+    Ok(stopped.map(|(_, count)| count).sum())
 }
 
 /// A kill switch that is engaged.

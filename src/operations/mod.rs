@@ -21,8 +21,10 @@ pub mod joining;
 pub mod kill;
 pub mod offboard;
 pub mod policy;
+pub mod run;
 mod scope;
 pub mod standing;
+pub mod task;
 pub mod tick;
 pub mod token;
 pub mod webhook;
@@ -49,7 +51,9 @@ const NOUNS: &[&[Entry]] = &[
     kill::ALL,
     offboard::ALL,
     policy::ALL,
+    run::ALL,
     standing::ALL,
+    task::ALL,
     tick::ALL,
     token::ALL,
     webhook::ALL,

@@ -3,6 +3,7 @@
 pub mod events;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -13,6 +14,7 @@ use crate::types::approval::{ApprovalStatus, Notice, Verdict};
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
+use crate::types::work::RunFacts;
 
 /// A parked call.
 #[derive(Clone, Debug)]
@@ -47,6 +49,8 @@ pub struct Approval {
     pub behalf: Vec<ActorId>,
     /// Who issued the token that it was asked with, where that is not the actor.
     pub issuer: Option<ActorId>,
+    /// The run that it was a step of, as it stood.
+    pub run: Option<RunFacts>,
     /// In the order in which they were made.
     pub decisions: Vec<Decided>,
 }
@@ -55,7 +59,8 @@ impl Approval {
     /// Whoever asked, as they asked: to decide the call again, or to carry it out.
     pub fn requester(&self) -> Caller {
         let under = self.under.as_deref().map(Id::stored);
-        Caller { under, issuer: self.issuer.clone(), ..Caller::new(Who::Holder(self.actor.clone()), self.channel) }
+        let run = self.run.clone().map(Arc::new);
+        Caller { under, run, issuer: self.issuer.clone(), ..Caller::new(Who::Holder(self.actor.clone()), self.channel) }
     }
 
     /// The whole input of the call; without what is erased.
@@ -79,7 +84,7 @@ pub struct Decided {
 }
 
 const COLUMNS: &str = "id, actor, operation, target, input, resource, channel, kinds, digest, reason, status, \
-                       created_at, expires_at, ended_at, under, behalf, issuer, summary, erasable, stale";
+                       created_at, expires_at, ended_at, under, behalf, issuer, summary, erasable, stale, run";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
     Ok(Approval {
@@ -103,6 +108,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
         summary: row.get(17)?,
         erasable: json_or_null(row, 18)?,
         stale: row.get(19)?,
+        run: json_or_null(row, 20)?,
         decisions: Vec::new(),
     })
 }

@@ -63,7 +63,7 @@ pub fn after(
 ) -> rusqlite::Result<Vec<Item>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM inbox \
-         WHERE actor = ?1 AND (?2 OR resolved_at IS NULL AND (kind IN ('approval', 'alert') OR read_at IS NULL)) AND (created_at < ?3 OR (created_at = ?3 AND id > ?4)) \
+         WHERE actor = ?1 AND (?2 OR resolved_at IS NULL AND (kind IN ('approval', 'alert', 'question') OR read_at IS NULL)) AND (created_at < ?3 OR (created_at = ?3 AND id > ?4)) \
          ORDER BY created_at DESC, id LIMIT ?5"
     );
     let rows = params![actor.as_str(), all, from.at, from.id, limit as i64];

@@ -8,6 +8,7 @@ pub mod blueprints;
 pub mod break_glass;
 pub mod changes;
 pub mod company;
+pub mod content;
 pub mod context;
 pub mod decisions;
 pub mod delegations;
@@ -19,7 +20,9 @@ pub mod memory;
 pub mod open;
 pub mod outbox;
 pub mod policies;
+pub mod runs;
 pub mod shape;
+pub mod tasks;
 pub mod tokens;
 pub mod webhooks;
 
@@ -40,6 +43,9 @@ pub const EVENTS: &[&[event::EventKind]] = &[
     outbox::events::ALL,
     inbox::events::ALL,
     context::events::ALL,
+    content::events::ALL,
+    tasks::events::ALL,
+    runs::events::ALL,
 ];
 
 /// The tables' migrations, oldest first.

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::Value;
 
 use super::{Position, parsed, parsed_or_null};
+use crate::types::id::ActorId;
 use crate::types::target::Target;
 use crate::types::time::Time;
 use crate::types::webhook::{IntentState, Outcome};
@@ -17,6 +18,8 @@ pub struct News {
     pub topic: &'static str,
     /// The one subscription that it is for; all of its topic if none.
     pub only: Option<String>,
+    /// Whose doing it is, where that is not who brought it about.
+    pub of: Option<ActorId>,
     /// What its owner must be allowed to read, and by which operation.
     pub about: Option<(&'static str, Target)>,
     pub data: Value,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use super::actor::named;
 use super::id::{ActorId, Id};
 use super::scope::Scopes;
 use super::token::TokenHash;
+use super::work::RunFacts;
 
 named! {
     /// How a request reached us. Policies see it as `context.channel`.
@@ -20,6 +22,8 @@ named! {
         Cli = "cli",
         /// The server's own clock.
         Tick = "tick",
+        /// A run: an agent at work.
+        Run = "run",
     }
 }
 
@@ -34,6 +38,8 @@ pub enum Credential {
     Holder(ActorId),
     /// The server itself.
     Server,
+    /// An agent, at the next step of a run.
+    Run(ActorId, Arc<RunFacts>),
 }
 
 /// A request's origin, before admission.
@@ -58,6 +64,8 @@ pub struct Caller {
     pub under: Option<Id>,
     /// The break-glass grant that lets this call go on without the approvals that it needs.
     pub glass: Option<Id>,
+    /// The run that the call is a step of, as it stands.
+    pub run: Option<Arc<RunFacts>>,
 }
 
 #[derive(Clone, Debug)]
@@ -77,7 +85,7 @@ pub enum Who {
 
 impl Caller {
     pub fn new(who: Who, channel: Channel) -> Caller {
-        Caller { who, channel, issuer: None, under: None, glass: None }
+        Caller { who, channel, issuer: None, under: None, glass: None, run: None }
     }
 
     /// The id that goes into the log.

@@ -91,6 +91,8 @@ pub enum Kind {
     Glass,
     Webhook,
     Message,
+    Task,
+    Run,
 }
 
 impl Kind {
@@ -104,6 +106,8 @@ impl Kind {
             Kind::Glass => "bgl_",
             Kind::Webhook => "whk_",
             Kind::Message => "msg_",
+            Kind::Task => "tsk_",
+            Kind::Run => "run_",
         }
     }
 }
@@ -131,7 +135,8 @@ impl Id {
 }
 
 /// The kinds of ids of which a beginning is enough on the command line.
-const SHORTENED: [Kind; 5] = [Kind::Token, Kind::Approval, Kind::Change, Kind::Delegation, Kind::Glass];
+const SHORTENED: [Kind; 7] =
+    [Kind::Token, Kind::Approval, Kind::Change, Kind::Delegation, Kind::Glass, Kind::Task, Kind::Run];
 /// The least characters of such a beginning: up to here, an id tells its millisecond.
 pub const SHORT: usize = 14;
 const ULID: usize = 26;

@@ -18,6 +18,10 @@ named! {
         /// What the reader is from now on: who answers for an agent, who leads a team or does no longer, who may act on
         /// somebody's behalf; another role or team of theirs or of an agent of theirs.
         Assignment = "assignment",
+        /// A run waits for the reader's answer.
+        Question = "question",
+        /// A run that the reader asked for failed.
+        Failure = "failure",
         /// Somebody wrote the reader's name: `@ana`.
         Mention = "mention",
         /// A kill switch stops the reader or an agent of theirs, somebody goes on without approval, or a webhook was disabled.

@@ -22,7 +22,7 @@ async fn a_switch_is_recorded_with_who_and_why() {
     test.cast().await;
     assert_eq!(
         engage(&test, &test.admin, "actor:bot").await.json(),
-        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z" })
+        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0 })
     );
     let event = test.event().await;
     assert_eq!(

@@ -240,6 +240,16 @@ impl Stage {
                 let (id, reservation) = self.delegation(of, who).await;
                 json!({ "id": id, "reservation": reservation, "cents": 5 })
             }
+            "agent.ask" => json!({ "agent": of.agent(who), "text": "x", "plan": { "steps": [{ "say": "x" }] } }),
+            "task.create" => json!({ "title": "a matrix" }),
+            "task.read" => json!({ "id": self.task(of, who, false).await.0 }),
+            "task.run" => json!({ "id": self.task(of, who, false).await.0, "plan": { "steps": [{ "say": "x" }] } }),
+            "task.assign" => json!({ "id": self.task(of, who, false).await.0, "to": "oz" }),
+            "task.complete" => json!({ "id": self.task(of, who, false).await.0, "outcome": "done" }),
+            "task.update" => json!({ "id": self.task(of, who, false).await.0, "collection": "url", "thing": "x" }),
+            "run.read" | "run.cancel" => json!({ "id": self.task(of, who, true).await.1 }),
+            "run.answer" => json!({ "id": self.task(of, who, true).await.1, "text": "x" }),
+            "budget.raise" => json!({ "id": self.task(of, who, true).await.1, "budget_cents": 5 }),
             "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
             "access.evaluate.batch" => json!({ "evaluations": [{}] }),
             "webhook.list" => json!({}),

@@ -31,6 +31,7 @@ mod long_bodies;
 mod matrix;
 mod me;
 mod offboard;
+mod runs;
 mod standing;
 mod storm;
 mod terms;

@@ -34,6 +34,8 @@ struct Stage {
     delegations: Vec<String>,
     tokens: Vec<String>,
     webhook: String,
+    tasks: Vec<String>,
+    runs: Vec<String>,
 }
 
 fn id(answer: &Answer) -> String {
@@ -76,9 +78,12 @@ impl Stage {
             delegations: vec![],
             tokens: vec![],
             webhook: String::new(),
+            tasks: vec![],
+            runs: vec![],
         };
         stage.approvals(&lead, &admin, &mia).await;
         stage.changes(&admin).await;
+        stage.work(&lead, &mia).await;
         stage.others(&lead, &admin, &mia).await;
         stage
     }
@@ -108,6 +113,36 @@ impl Stage {
         }
         let review = format!("/changes/{}/review", self.changes[2]);
         assert_eq!(self.test.post(&review, admin, json!({ "verdict": "approve" })).await.status, 200);
+    }
+
+    /// What agents did for them, and wait for.
+    async fn work(&mut self, lead: &str, mia: &str) {
+        let test = &self.test;
+        for (who, agent, plan) in [
+            (lead, "bot", json!([{ "ask": { "text": "which?" } }])),
+            (
+                lead,
+                "qzxbot",
+                json!([{ "delegate": { "agent": "bot", "text": "do", "plan": { "steps": [{ "ask": { "text": "?" } }] } } }]),
+            ),
+            (
+                mia,
+                "bot",
+                json!([{ "call": { "tool": "actor.read", "with": { "id": NAME } } }, { "wait": { "seconds": 9 } }]),
+            ),
+        ] {
+            let asked =
+                test.post("/ask", who, json!({ "agent": agent, "text": "do", "plan": { "steps": plan } })).await;
+            assert_eq!(asked.status, 202, "{}", asked.text());
+            let made = |field: &str| asked.json()[field].as_str().unwrap().to_owned();
+            self.runs.push(made("run"));
+            self.tasks.push(made("task"));
+        }
+        ok::engine::runner::settle(&test.company.gate).await.unwrap();
+        let answer = json!({ "text": "this" });
+        assert_eq!(test.post(&format!("/runs/{}/answer", self.runs[0]), lead, answer).await.status, 200);
+        let given = json!({ "title": "theirs", "owner": "bot" });
+        self.tasks.push(id(&test.post("/tasks", lead, given).await));
     }
 
     async fn others(&mut self, lead: &str, admin: &str, mia: &str) {
@@ -212,6 +247,17 @@ impl Stage {
             }
             "kill.list" => vec![json!({})],
             "kill" => vec![json!({ "scope": "actor:bot", "off": true })],
+            "agent.ask" => vec![json!({ "agent": "bot", "text": "x", "plan": { "steps": [{ "say": "x" }] } })],
+            "task.create" => vec![json!({ "title": "x", "owner": "bot" })],
+            "task.read" => each(&self.tasks),
+            "task.update" => vec![json!({ "id": self.tasks[3], "collection": "url", "thing": "x" })],
+            "task.run" => vec![json!({ "id": self.tasks[3], "plan": { "steps": [{ "say": "x" }] } })],
+            "task.assign" => vec![json!({ "id": self.tasks[3], "to": "mia" })],
+            "task.complete" => vec![json!({ "id": self.tasks[0], "outcome": "done" })],
+            "run.read" => each(&self.runs),
+            "run.answer" => vec![json!({ "id": self.runs[1], "text": "x" })],
+            "budget.raise" => vec![json!({ "id": self.runs[2], "budget_cents": 50 })],
+            "run.cancel" => each(&self.runs[2..]),
             "context.forget" => vec![json!({ "events": [self.test.last_seq().await], "reason": "a test" })],
             "company.update" => vec![json!({ "name": "Acme" })],
             "company.replace" => vec![self.test.get("/company", &self.eye).await.json()],
@@ -232,8 +278,10 @@ impl Stage {
             name if name.starts_with("access.") || name.starts_with("audit.") => vec![json!({})],
             "approval.list" | "blueprint.list" | "break_glass.list" | "change.list" | "company.read"
             | "definition.schemas" | "delegation.list" | "directory.cards" | "event.stream" | "health.read"
-            | "me.read" | "openapi.read" | "policy.applied" | "policy.drift" | "policy.export" | "policy.read"
-            | "tick" | "webhook.list" => vec![json!({})],
+            | "me.agents" | "me.read" | "openapi.read" | "policy.applied" | "policy.drift" | "policy.export"
+            | "policy.read" | "run.list" | "task.list" | "tick" | "tool.list" | "trace.read" | "webhook.list" => {
+                vec![json!({})]
+            }
             name => panic!("say in `inputs` what {name} is asked, so that its answers name nobody who is hidden"),
         }
     }

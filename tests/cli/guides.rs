@@ -62,6 +62,7 @@ const PAGES: &[Page] = &[
         ..NONE
     },
     Page { name: "why", before: &[(FIRST, &["init --admin ana", "actor add-human bob --role member"])], ..NONE },
+    Page { name: "agents", ..NONE },
     Page { name: "webhooks", before: &[(FIRST, &["init --admin ana"])], ..NONE },
     Page {
         name: "policies",
@@ -223,6 +224,7 @@ fn the_page_for_reviewers_is_followed() {
 #[test]
 fn the_page_that_explains_is_followed() {
     follow("why");
+    follow("agents");
 }
 
 #[test]

@@ -76,8 +76,9 @@ impl Source {
     fn read(field: &str, text: String, files: BTreeMap<String, String>) -> Result<Source, Refusal> {
         // What is asked for stands in for itself, so that a key that is wrong is told with its line.
         let plain = filled(&text, &mut |_| "x".to_owned());
-        let blueprint: Blueprint = definition::read(field, &Value::String(plain))?;
-        let raw: Value = yaml::read(&text).map_err(|error| definition::wrong(field, &error))?;
+        let blueprint: Blueprint =
+            definition::read(&Value::String(plain)).map_err(|what| Refusal::field(field, what))?;
+        let raw: Value = yaml::read(&text).map_err(|error| Refusal::field(field, definition::wrong(&error)))?;
         let names = super::files::of_bundle(&files);
         let bad = problems(&names, 20);
         if bad.is_empty() { Ok(Source { blueprint, text, raw, files }) } else { Err(Refusal::invalid(bad)) }

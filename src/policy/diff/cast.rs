@@ -6,7 +6,7 @@ use std::str::FromStr as _;
 use serde_json::Value;
 
 use crate::policy::engine::{Looks, Named};
-use crate::policy::testing::{Around, Fixture, Member, Row, Team, Way, parse};
+use crate::policy::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
 use crate::types::actor::{KillScope, Role};
 use crate::types::change::ChangeState;
 use crate::types::id::ActorId;
@@ -93,6 +93,7 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
     fixture.rows.extend(tokens.chain(strange).map(token));
     propose(fixture, &everybody);
     break_glass(fixture, &everybody);
+    work(fixture, &everybody);
     let hosts = named.texts.iter().map(String::as_str).filter(|text| text.contains('.'));
     let hosts: Vec<&str> = ["hooks.example.com"].into_iter().chain(hosts).take(MOST).collect();
     for owner in ["ana", "max"] {
@@ -149,6 +150,28 @@ fn break_glass(fixture: &mut Fixture, everybody: &[ActorId]) {
                 .rows
                 .extend([("issued", 2), ("alone", 1)].map(|(what, peers)| grant(what, peers).with("issuer", "ana")));
         }
+    }
+}
+
+/// Tasks and runs: of everybody, wanted by another, and what waits for somebody's answer.
+fn work(fixture: &mut Fixture, everybody: &[ActorId]) {
+    let agents: Vec<ActorId> =
+        fixture.actors.iter().filter(|row| row.kind.is_agent()).map(|row| row.id.clone()).collect();
+    for who in everybody {
+        let other = if who.as_str() == "max" { "mia" } else { "max" };
+        let task = |what: &str, creator: &str| Row::new("tasks", format!("tsk_{what}.{who}")).with("creator", creator);
+        fixture.rows.push(task("wanted", who.as_str()));
+        fixture.rows.push(task("given", other).with("owner", who));
+        for (number, agent) in agents.iter().enumerate() {
+            fixture.rows.push(task(&format!("for{number}"), who.as_str()).with("owner", agent));
+            let run = |what: &str, asker: &str| {
+                let row = Row::new("runs", format!("run_{what}{number}.{who}")).with("agent", agent);
+                row.with("asker", asker).with("askers", [asker])
+            };
+            fixture.rows.push(run("of", who.as_str()));
+            fixture.rows.push(run("to", other).with("asked", [who]).with("status", "waiting_input"));
+        }
+        fixture.rows.push(Row::new("runs", format!("run_by.{who}")).with("agent", who).with("asker", other));
     }
 }
 
@@ -213,6 +236,8 @@ impl Scene {
             }
             "Ok::BreakGlass" => self.rows("break_glass").collect(),
             "Ok::Webhook" => self.rows("webhooks").collect(),
+            "Ok::Task" => self.rows("tasks").filter(|id| owned(id) || id.ends_with(".max")).collect(),
+            "Ok::Run" => self.rows("runs").filter(|id| owned(id) || id.ends_with(".max")).collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
             _ => Vec::new(),
@@ -251,6 +276,11 @@ pub(super) fn arounds(looks: &Looks, named: &Named, inputs: &[Value], switch: bo
     if reads("delegation") {
         let under = ["dlg_1", "dlg_2", "dlg_3", "dlg_4"].into_iter();
         all.extend(under.map(|id| Around { under: Some(id.to_owned()), ..plain.clone() }));
+    }
+    if reads("run") {
+        let asked = ["ana", "max", "lea"].into_iter().filter_map(|id| id.parse().ok());
+        let step = |asker: ActorId| Step { asker, askers: Vec::new(), depth: 0, steps: 1, calls: 1, cost_cents: 0 };
+        all.extend(asked.map(|asker| Around { run: Some(step(asker)), ..plain.clone() }));
     }
     if reads("kill") {
         let scopes =

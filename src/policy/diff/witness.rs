@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Answer, Decision, Shift};
 use crate::policy::own::{Properties, Said};
@@ -155,7 +155,7 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer } = &case.around;
+    let Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
@@ -179,6 +179,7 @@ fn line(case: &Case, after: &Answer) -> String {
     under.iter().for_each(|id| add("under", quoted(id)));
     issuer.iter().for_each(|id| add("issuer", quoted(id.as_str())));
     // JSON is YAML.
+    run.iter().for_each(|run| add("run", json!(run).to_string()));
     input.iter().for_each(|input| add("input", input.to_string()));
     add("expect", after.decision.name().into());
     if after.decision == Decision::NeedsApproval {

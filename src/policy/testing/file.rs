@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::own::{self, Evaluation, Records};
@@ -18,6 +18,7 @@ use crate::types::id::ActorId;
 use crate::types::impact::Decision;
 use crate::types::scope::Scopes;
 use crate::types::time::Time;
+use crate::types::work::RunFacts;
 
 /// The most cases that one file may come to.
 const MAX_CASES: usize = 20_000;
@@ -118,6 +119,34 @@ pub struct Around {
     pub input: Option<Value>,
     /// Who issued the token, where that is not the actor.
     pub issuer: Option<ActorId>,
+    /// The run that the call is a step of.
+    pub run: Option<Step>,
+}
+
+/// The run that a call is a step of, as far as policies see it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Who asked for it.
+    pub asker: ActorId,
+    /// All who asked for what it is a part of; the asker alone unless given.
+    #[serde(default)]
+    pub askers: Vec<ActorId>,
+    #[serde(default)]
+    pub depth: u32,
+    #[serde(default)]
+    pub steps: u32,
+    #[serde(default)]
+    pub calls: u32,
+    #[serde(default)]
+    pub cost_cents: u32,
+}
+
+impl From<&RunFacts> for Step {
+    fn from(run: &RunFacts) -> Step {
+        let RunFacts { asker, askers, depth, steps, calls, cost_cents, .. } = run.clone();
+        Step { asker, askers, depth, steps, calls, cost_cents: u32::try_from(cost_cents).unwrap_or(u32::MAX) }
+    }
 }
 
 /// One case as it is written. (serde cannot flatten a struct that refuses unknown fields.)
@@ -145,6 +174,7 @@ struct Line {
     under: Option<String>,
     input: Option<Value>,
     issuer: Option<ActorId>,
+    run: Option<Step>,
 }
 
 /// Every one of these actors with every one of these operations.
@@ -170,6 +200,7 @@ struct Matrix {
     under: Option<String>,
     input: Option<Value>,
     issuer: Option<ActorId>,
+    run: Option<Step>,
 }
 
 /// Which fields of a matrix have an answer: `rest`, or names of actors, of operations, or both as `actor op`.
@@ -288,11 +319,11 @@ fn read(text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFi
 impl Line {
     fn read(self, line: usize) -> Result<Case, YamlError> {
         let Line { actor, op, target, expect, because, approvals, .. } = self;
-        let Line { granted, broken, kill, release, scopes, channel, now, under, input, issuer, .. } = self;
+        let Line { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, .. } = self;
         if approvals.is_some() && expect != Decision::NeedsApproval {
             return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
         }
-        let around = Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer };
+        let around = Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run };
         let set = |list: Vec<String>| list.into_iter().collect();
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
     }
@@ -368,6 +399,7 @@ impl Matrix {
                 under: self.under.clone(),
                 input: self.input.clone(),
                 issuer: self.issuer.clone(),
+                run: self.run.clone(),
             },
             expect,
             because: None,

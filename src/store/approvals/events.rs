@@ -15,6 +15,7 @@ use crate::types::inbox::ItemKind;
 use crate::types::target::Thing;
 use crate::types::time::Time;
 use crate::types::webhook::Topic;
+use crate::types::work::RunFacts;
 
 pub(in crate::store) const APPROVAL: Table = Table { name: "approval", key: "id" };
 const DECISION: Table = Table { name: "approval_decision", key: "approval || ' ' || by" };
@@ -38,6 +39,8 @@ events! {
         on_behalf_of: Vec<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunFacts>,
     // Not its target: who sees a request is for the approval's own rules.
     } about [id] => {
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
@@ -127,7 +130,7 @@ events! {
 fn requested(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = format!(
         "INSERT INTO approval ({COLUMNS}) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?, ?, ?, '{{}}', NULL)"
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?, ?, ?, '{{}}', NULL, ?)"
     );
     moment.conn.prepare_cached(&sql)?.execute(params![
         event.id.as_str(),
@@ -145,7 +148,8 @@ fn requested(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result
         event.under.as_ref().map(Id::as_str),
         to_json(&event.on_behalf_of)?,
         event.issuer.as_ref().map(ActorId::as_str),
-        event.summary
+        event.summary,
+        event.run.as_ref().map(to_json).transpose()?
     ])?;
     Ok(Touched::Nothing)
 }
@@ -247,10 +251,11 @@ fn pending(event: &ApprovalRequested, teller: &Teller<'_>) -> News {
     News {
         topic: Topic::GatePending.name(),
         only: None,
+        of: None,
         about: Some(("approval.read", about.into())),
         data: json!({
             "approval_id": id,
-            "run_id": null,
+            "run_id": event.run.as_ref().map(|run| &run.run),
             "action": operation,
             "summary": summary,
             "expires_at": expires_at,

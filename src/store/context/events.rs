@@ -1,6 +1,7 @@
 //! What happens to the content of events.
 
-use crate::store::approvals::events::{APPROVAL, forgotten};
+use crate::store::approvals::events::{self as approvals, APPROVAL};
+use crate::store::content::events::{self as content, CONTENT};
 use crate::store::event::{Content, Moment, Notify, events};
 use crate::store::memory::{Memory, Touched};
 use crate::types::id::Id;
@@ -11,13 +12,17 @@ events! {
         events: Vec<i64>, reason: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         approvals: Vec<Id>,
+        /// What was written with tasks and runs: the id of each with its part.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        contents: Vec<(Id, String)>,
     } about [events] => {
-        content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[APPROVAL, CONTENT], memory: Memory::Nothing,
         fold: Some(erased), notify: Notify::Nobody, news: None,
     }
 }
 
 fn erased(event: &ContextForgotten, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    event.approvals.iter().try_for_each(|id| forgotten(moment, id))?;
+    event.approvals.iter().try_for_each(|id| approvals::forgotten(moment, id))?;
+    event.contents.iter().try_for_each(|(id, part)| content::forgotten(moment, id.as_str(), part))?;
     Ok(Touched::Nothing)
 }

@@ -126,7 +126,8 @@ CREATE TABLE approval (
   stale      TEXT,                 -- why it went stale
   under      TEXT,                 -- the delegation that it was asked under
   behalf     TEXT NOT NULL,        -- JSON: on whose behalf
-  issuer     TEXT                  -- who issued the token that it was asked with, where that is not the actor
+  issuer     TEXT,                 -- who issued the token that it was asked with, where that is not the actor
+  run        TEXT                  -- JSON: the run that it was asked in, as it stood
 ) STRICT;
 CREATE INDEX approval_by_age ON approval (created_at DESC, id);
 CREATE INDEX approval_open ON approval (expires_at) WHERE status IN ('pending', 'approved');
@@ -254,6 +255,89 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_by_age ON inbox (actor, created_at DESC, id);
 CREATE INDEX inbox_by_subject ON inbox (subject) WHERE resolved_at IS NULL;
 CREATE INDEX inbox_of_actor_about ON inbox (actor, subject);
+
+-- What people and agents write that can be erased.
+CREATE TABLE content (
+  id   TEXT NOT NULL,              -- a task or a run
+  part TEXT NOT NULL,
+  kept TEXT NOT NULL,              -- JSON
+  PRIMARY KEY (id, part)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE task (
+  id         TEXT PRIMARY KEY,
+  title      TEXT NOT NULL,
+  creator    TEXT NOT NULL,
+  owner      TEXT,
+  status     TEXT NOT NULL,
+  priority   TEXT NOT NULL,
+  due_at     INTEGER,
+  parent     TEXT,
+  version    INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  closed_at  INTEGER
+) STRICT;
+CREATE INDEX task_by_age ON task (created_at DESC, id);
+CREATE INDEX task_by_owner ON task (owner, created_at DESC, id);
+CREATE INDEX task_by_creator ON task (creator, created_at DESC, id);
+CREATE TABLE task_ref (
+  task  TEXT NOT NULL,
+  place TEXT NOT NULL,             -- a collection, or url
+  thing TEXT NOT NULL,
+  note  TEXT NOT NULL,
+  by    TEXT NOT NULL,
+  at    INTEGER NOT NULL,
+  PRIMARY KEY (task, place, thing)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE run (
+  id           TEXT PRIMARY KEY,
+  task         TEXT NOT NULL,
+  agent        TEXT NOT NULL,
+  asker        TEXT NOT NULL,
+  askers       TEXT NOT NULL,      -- JSON
+  asked        TEXT NOT NULL,      -- JSON: who is to answer
+  parent       TEXT,               -- the run that it is a part of
+  depth        INTEGER NOT NULL,
+  status       TEXT NOT NULL,
+  wait         TEXT,               -- JSON
+  due_at       INTEGER,            -- when it goes on by itself
+  budget_cents INTEGER,
+  steps        INTEGER NOT NULL,
+  calls        INTEGER NOT NULL,
+  cost_cents   INTEGER NOT NULL,
+  tokens_in    INTEGER NOT NULL,
+  tokens_out   INTEGER NOT NULL,
+  denied       TEXT,               -- what was denied last
+  denials      INTEGER NOT NULL,   -- how often in a row
+  failure      TEXT,
+  error        TEXT,
+  created_at   INTEGER NOT NULL,
+  started_at   INTEGER,
+  ended_at     INTEGER
+) STRICT;
+CREATE INDEX run_by_age ON run (created_at DESC, id);
+CREATE INDEX run_by_agent ON run (agent, created_at DESC, id);
+CREATE INDEX run_by_asker ON run (asker, created_at DESC, id);
+CREATE INDEX run_of_task ON run (task, created_at DESC, id);
+CREATE INDEX run_due ON run (due_at, id) WHERE due_at IS NOT NULL;
+CREATE INDEX run_of_parent ON run (parent) WHERE ended_at IS NULL;
+CREATE INDEX run_open ON run (agent, id) WHERE ended_at IS NULL;
+CREATE TABLE step (
+  run        TEXT NOT NULL,
+  number     INTEGER NOT NULL,
+  kind       TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  status     TEXT NOT NULL,
+  target     TEXT NOT NULL,
+  wait       TEXT,                 -- JSON: what it waits for, or waited for
+  reason     TEXT,                 -- why it was denied, or failed
+  tokens_in  INTEGER NOT NULL,
+  tokens_out INTEGER NOT NULL,
+  cost_cents INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at   INTEGER,
+  PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
 
 -- Answers to be given again for the same Idempotency-Key; written with the effect, forgotten after a day.
 CREATE TABLE idem (

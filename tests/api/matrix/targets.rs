@@ -33,6 +33,12 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "inbox.list"
         | "kill.list"
         | "me.read"
+        | "me.agents"
+        | "run.list"
+        | "task.list"
+        | "task.create"
+        | "tool.list"
+        | "trace.read"
         | "policy.check"
         | "policy.diff"
         | "policy.read"
@@ -51,6 +57,9 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "webhook.list" => &[Company],
         "webhook.read" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "webhook.test"
         | "webhook.deliveries" | "webhook.redeliver" => &[Own, Another, Absent],
+        "agent.ask" => &[Own, Ops, Another, Absent],
+        "task.read" | "task.assign" | "task.update" | "task.complete" | "task.run" | "run.read" | "run.answer"
+        | "run.cancel" | "budget.raise" => &[Own, Another, Absent],
         "break_glass.list" => &[Company],
         "break_glass.open" => &[Own],
         "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],

@@ -24,6 +24,22 @@ impl Stage {
         opened.json()["id"].as_str().unwrap_or_else(|| panic!("{}", opened.text())).to_owned()
     }
 
+    /// A task that an admin gave to an agent of the caller, or of another, and a run that works on it.
+    pub(super) async fn task(&mut self, of: Of, who: &Who, runs: bool) -> (String, String) {
+        if of == Absent {
+            return ("tsk_00000000000000000000000000".into(), "run_00000000000000000000000000".into());
+        }
+        let agent = if of.agent(who) == "ext" { "bot" } else { of.agent(who) };
+        let new = json!({ "title": self.fresh("task"), "owner": agent });
+        let task = self.test.post("/tasks", &self.test.admin, new).await.json()["id"].as_str().unwrap().to_owned();
+        if !runs {
+            return (task, String::new());
+        }
+        let plan = json!({ "plan": { "steps": [{ "say": "a matrix" }] } });
+        let run = self.test.post(&format!("/tasks/{task}/run"), &self.test.admin, plan).await.json();
+        (task, run["run"].as_str().unwrap().to_owned())
+    }
+
     /// So that they may have another.
     pub(super) async fn review_grants_of(&self, holder: &str) {
         let grants = self.test.get("/policy/break-glass", &self.test.admin).await.json();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::call::Call;
 use crate::gate::{Reader, Target, Thing};
 use crate::policy::diff::{Answer, test_file};
-use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Team, Way};
+use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Step, Team, Way};
 use crate::policy::{Answered, Ruling, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::types::actor::ActorKind;
@@ -63,7 +63,13 @@ fn case(call: &Call, caller: &Caller, expect: Decision) -> Case {
         actor: caller.actor().to_string(),
         op: call.operation().to_owned(),
         target: (call.target != Target::Company).then(|| call.target.id()),
-        around: Around { channel, release: releases(&call.target), input: given(call), ..Around::default() },
+        around: Around {
+            channel,
+            release: releases(&call.target),
+            input: given(call),
+            run: caller.run.as_deref().map(Step::from),
+            ..Around::default()
+        },
         expect,
         because: None,
         approvals: None,

@@ -1,0 +1,314 @@
+//! `ok ask`, `ok answer`, `ok tasks`, `ok runs`, `ok task`, `ok run`: agents at work. Where no server has the company, what a
+//! command sets going goes on within the command.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use super::client::{self, Opened};
+use super::column::{Columns, columns};
+use super::command::{Commands, Run, group, own};
+use super::definition::text_of;
+use super::exit::{Exit, Failure};
+use super::operation::{change, query};
+use super::{Context, show};
+use crate::engine::runner;
+use crate::operations::Nothing;
+use crate::operations::actor::Me;
+use crate::operations::definition::Written;
+use crate::operations::run::{
+    self, Answer, Ask, Cancel, OneRun, Raise, Reply, Show, ShownRun, ShownStep, WholeRun, Wish,
+};
+use crate::operations::task::{
+    self, Assign, Complete, Completion, Create, Outcome, ShownTask, Update, WholeTask, Work,
+};
+use crate::types::definition::MAX_BYTES;
+use crate::types::id::ActorId;
+use crate::types::page::PageQuery;
+use crate::types::plan::Plan;
+use crate::types::refusal::Code;
+use crate::types::work::{RunStatus, StepStatus, TaskStatus, Wait};
+
+pub const COMMANDS: Commands = &[
+    &own::<Asking>("ask"),
+    &own::<Answering>("answer"),
+    &own::<Tasks>("tasks"),
+    &own::<Runs>("runs"),
+    &group(
+        "task",
+        "Create, show, assign, run and close tasks",
+        &[
+            &change::<Create>()
+                .command("create")
+                .help("Create a task")
+                .example("ok task create \"Call the vendor\" --owner ana --due 2026-12-24T12:00:00Z")
+                .fields(TASK),
+            &query::<task::Show>().command("show").help("Show one task").fields(TASK),
+            &change::<Assign>().command("assign").help("Assign a task to a person or an agent").fields(TASK),
+            &own::<Working>("run"),
+            &change::<Complete>().given::<Closing>().command("complete").help("Close a task").fields(TASK),
+            &change::<Update>().command("refer").help("Say what a task is about").fields(TASK),
+        ],
+    ),
+    &group(
+        "run",
+        "Show and cancel runs, and raise their budgets",
+        &[
+            &query::<Show>().command("show").help("Show one run, step by step").told(told),
+            &change::<Cancel>().command("cancel").help("Cancel a run, with its parts").fields(RUN),
+            &change::<Raise>()
+                .command("budget")
+                .help("Let a run spend more; one that is held because of its budget goes on")
+                .fields(RUN),
+        ],
+    ),
+];
+
+const TASK: Columns<WholeTask> = columns!(
+    WholeTask; task.id, task.title, task.status, task.owner, task.created_by, task.priority, task.due_at, goal, result
+);
+const RUN: Columns<ShownRun> = columns!(
+    ShownRun; id, task, agent, asker, status, waiting, steps, cost_cents, budget_cents, error, created_at
+);
+
+/// Ask an agent, and follow what it does
+///
+/// Example: `ok ask --agent clerk "Call the vendor" --plan plan.yaml`
+#[derive(clap::Args)]
+struct Asking {
+    /// The agent
+    #[arg(long, value_name = "ID")]
+    agent: ActorId,
+    /// What is asked
+    text: String,
+    #[command(flatten)]
+    with: With,
+}
+
+#[derive(clap::Args)]
+struct With {
+    /// What the agent does, step by step, in place of a model: a YAML or JSON file of at most 64 KiB
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// What it may spend, in cents [default: no limit]
+    #[arg(long, value_name = "CENTS")]
+    budget_cents: Option<i64>,
+}
+
+impl With {
+    fn plan(&self) -> Result<Option<Written<Plan>>, Failure> {
+        self.plan.as_ref().map(|file| Ok(Written::new(text_of(file, MAX_BYTES)?.into()))).transpose()
+    }
+}
+
+impl Run for Asking {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let plan = self.with.plan()?;
+        let wish = Wish { agent: self.agent, text: self.text, plan, budget_cents: self.with.budget_cents };
+        let begun = change::<Ask>().ask(context, &wish).await?;
+        follow(context, begun.part(columns!(run::Begun; run))?).await
+    }
+}
+
+/// Let a task's agent work on it, and follow what it does
+#[derive(clap::Args)]
+struct Working {
+    /// The task
+    #[arg(value_name = "TASK")]
+    id: String,
+    #[command(flatten)]
+    with: With,
+}
+
+impl Run for Working {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let plan = self.with.plan()?;
+        let work = Work { id: self.id, plan, budget_cents: self.with.budget_cents };
+        let begun = change::<task::Run>().ask(context, &work).await?;
+        follow(context, begun.part(columns!(run::Begun; run))?).await
+    }
+}
+
+/// Answer what a run has asked, and follow what it does then
+#[derive(clap::Args)]
+struct Answering {
+    #[command(flatten)]
+    reply: Reply,
+}
+
+impl Run for Answering {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answered = change::<Answer>().ask(context, &self.reply).await?;
+        follow(context, answered.part(columns!(ShownRun; id))?).await
+    }
+}
+
+/// How long a run of a server is followed.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Lets a run go on, or waits for the server that does, until it waits for somebody or has ended; then tells of it.
+async fn follow(context: &Context, id: String) -> Result<Exit, Failure> {
+    go_on(context).await?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let shown = query::<Show>().ask(context, &OneRun { id: id.clone() }).await?;
+        let run: WholeRun = serde_json::from_value(shown.value.clone())?;
+        let moves = matches!(run.run.status, RunStatus::Queued | RunStatus::Running) && run.run.waiting.is_none();
+        if !moves || Instant::now() >= until {
+            context.show(&shown.value, || told(&run))?;
+            return Ok(exit(&run));
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Where no server has the company, runs go on here.
+pub async fn go_on(context: &Context) -> Result<(), Failure> {
+    if context.server.is_some() || !context.state.exists() {
+        return Ok(());
+    }
+    if let Opened::Ours(company) = client::open(context).await? {
+        let settled = runner::settle(&company.gate).await;
+        company.close().await;
+        settled.map_err(Failure::new)?;
+    }
+    Ok(())
+}
+
+const fn exit(run: &WholeRun) -> Exit {
+    match run.run.status {
+        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled => Exit::Failed,
+        RunStatus::WaitingApproval => Exit::Waits,
+        _ => Exit::Done,
+    }
+}
+
+/// A run, a line for each step.
+fn told(run: &WholeRun) -> Result<(), Failure> {
+    run.trace.iter().try_for_each(|step| show::text(&line(step)))?;
+    if let Some(output) = &run.output {
+        show::text(&format!("\n{output}"))?;
+    }
+    let ShownRun { id, status, cost_cents, error, .. } = &run.run;
+    let why = error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
+    show::note(&format!("{id} is {status}{why} ({} steps, {cost_cents} cents)", run.run.steps));
+    match &run.run.waiting {
+        Some(Wait::Question { .. }) => {
+            let question = run.question.as_deref().unwrap_or("something");
+            show::note(&format!("It asks: {question}\nAnswer with `ok answer {id} \"…\"`."));
+        }
+        Some(Wait::Approval { approval }) => show::note(&format!("It waits for {approval}: `ok approve {approval}`.")),
+        Some(Wait::Time { until }) => {
+            show::note(&format!("It waits until {until}: `ok tick` or a server lets it go on."))
+        }
+        Some(Wait::Budget) => show::note(&format!("Its budget is spent: `ok run budget {id} <cents>` raises it.")),
+        Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
+        None => {}
+    }
+    Ok(())
+}
+
+fn line(step: &ShownStep) -> String {
+    let ShownStep { seq, kind, name, status, target, reason, output, .. } = step;
+    let about = if target.is_empty() || target == name { String::new() } else { format!(" {target}") };
+    let named = if name.is_empty() { String::new() } else { format!(" {name}{about}") };
+    let stands = if *status == StepStatus::Completed { String::new() } else { format!(" {status}") };
+    let said = match (reason, output) {
+        (Some(reason), _) => format!(": {reason}"),
+        (None, Some(Value::String(text))) => format!(": {text}"),
+        _ => String::new(),
+    };
+    format!("{seq:>3}  {kind}{named}{stands}{said}")
+}
+
+/// List tasks, newest first
+#[derive(clap::Args)]
+struct Tasks {
+    /// Only those of this person or agent
+    #[arg(long, value_name = "ID")]
+    owner: Option<ActorId>,
+    /// Only those that stand so
+    #[arg(long)]
+    status: Option<TaskStatus>,
+    /// Those too that closed longer ago than the company keeps them in lists
+    #[arg(long)]
+    archived: bool,
+    /// How many at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+}
+
+impl Run for Tasks {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        if !is_known(context).await? {
+            return Ok(Exit::Done);
+        }
+        let Tasks { owner, status, archived, limit } = self;
+        let which = task::Which { owner, status, archived, page: PageQuery::default() };
+        let rows = query::<task::List>().all(context, &which, limit).await?;
+        rows.table(context, "no tasks", columns!(ShownTask; id, title, status, owner, priority, due_at, created_at))
+    }
+}
+
+/// List runs, newest first
+#[derive(clap::Args)]
+struct Runs {
+    /// Only those of this agent
+    #[arg(long, value_name = "ID")]
+    agent: Option<ActorId>,
+    /// Only those that work on this task
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// Only those that stand so
+    #[arg(long)]
+    status: Option<RunStatus>,
+    /// Those too that ended longer ago than the company keeps them in lists
+    #[arg(long)]
+    archived: bool,
+    /// How many at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+}
+
+impl Run for Runs {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let Runs { agent, task, status, archived, limit } = self;
+        let which = run::Which { agent, task, status, archived, page: PageQuery::default() };
+        let rows = query::<run::List>().all(context, &which, limit).await?;
+        rows.table(context, "no runs", columns!(ShownRun; id, agent, asker, status, steps, cost_cents, created_at))
+    }
+}
+
+/// Somebody who is not in the company has nothing to do; that is no error.
+async fn is_known(context: &Context) -> Result<bool, Failure> {
+    match query::<Me>().attempt(context, &Nothing {}).await? {
+        Err(refused) if refused.code == Code::Unauthorized.name() => {
+            client::begin(context).await?;
+            Ok(false)
+        }
+        Ok(_) | Err(_) => Ok(true),
+    }
+}
+
+#[derive(clap::Args)]
+struct Closing {
+    /// The task
+    #[arg(value_name = "TASK")]
+    id: String,
+    /// It was given up
+    #[arg(long)]
+    cancelled: bool,
+    /// What came of it
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    result: String,
+}
+
+impl From<Closing> for Completion {
+    fn from(closing: Closing) -> Completion {
+        let Closing { id, cancelled, result } = closing;
+        Completion { id, outcome: if cancelled { Outcome::Cancelled } else { Outcome::Done }, result }
+    }
+}

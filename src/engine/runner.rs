@@ -1,0 +1,200 @@
+//! Lets runs go on: it asks the gate which ones can, performs the next step of each as its agent, and asks again. It keeps
+//! nothing itself: what a run has done, and what it waits for, is in the log, so a server that dies goes on with the next.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+use tokio::task::{Id, JoinSet};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{in_words, perform};
+use crate::gate::{Gate, Request};
+use crate::operations::run::{Due, DueRun, Next};
+use crate::types::caller::{Channel, Credential, Presented};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::work::RunFacts;
+
+/// Runs under way at once.
+const AT_ONCE: usize = 64;
+/// It asks at least so often.
+const PERIOD: Duration = Duration::from_secs(30);
+/// It asks at most so often, however fast the log grows.
+const PAUSE: Duration = Duration::from_millis(5);
+/// After something went wrong with the gate.
+const AFTER_FAULT: Duration = Duration::from_secs(5);
+/// How long a step that the server was too busy for waits, unless it says.
+const BUSY: Duration = Duration::from_millis(200);
+/// How long what is under way may take when the server stops.
+const STOPPING: Duration = Duration::from_secs(3);
+
+/// Lets runs go on until `stop`.
+pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
+    let mut grown = gate.grown();
+    let mut under_way = UnderWay::new(gate.clone());
+    let mut failing = false;
+    loop {
+        grown.mark_unchanged();
+        let wait = match under_way.start().await {
+            Ok(wait) => {
+                failing = false;
+                wait
+            }
+            Err(why) => {
+                if !failing {
+                    tracing::error!(why = in_words(why), "which runs can go on cannot be told");
+                }
+                failing = true;
+                AFTER_FAULT
+            }
+        };
+        let until = Instant::now() + wait;
+        tokio::select! {
+            () = stop.cancelled() => break,
+            ended = under_way.ended(), if !under_way.is_empty() => if let Err(why) = ended {
+                tracing::error!(why, "a run is tried again");
+                sleep(AFTER_FAULT).await;
+            },
+            changed = grown.changed(), if !under_way.is_full() && !failing => if changed.is_err() { break },
+            () = sleep_until(until) => {}
+        }
+        sleep(PAUSE).await;
+    }
+    // A step that does not end in time is taken by the next server, unless it was recorded.
+    let _ = timeout(STOPPING, async {
+        while !under_way.is_empty() {
+            let _ = under_way.ended().await;
+        }
+    })
+    .await;
+}
+
+/// Lets runs go on until none can by itself at this time.
+pub async fn settle(gate: &Arc<Gate>) -> Result<(), String> {
+    let mut under_way = UnderWay::new(gate.clone());
+    loop {
+        under_way.start().await.map_err(in_words)?;
+        if under_way.is_empty() {
+            return Ok(());
+        }
+        under_way.ended().await?;
+    }
+}
+
+/// The runs that are under way.
+struct UnderWay {
+    gate: Arc<Gate>,
+    tasks: JoinSet<Result<(), String>>,
+    runs: BTreeMap<Id, DueRun>,
+}
+
+impl UnderWay {
+    fn new(gate: Arc<Gate>) -> UnderWay {
+        UnderWay { gate, tasks: JoinSet::new(), runs: BTreeMap::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    fn is_full(&self) -> bool {
+        self.runs.len() >= AT_ONCE
+    }
+
+    /// Starts what can go on, and says when to ask again.
+    async fn start(&mut self) -> Result<Duration, Stop> {
+        let busy: Vec<&DueRun> = self.runs.values().collect();
+        let input = json!({ "busy": busy, "most": AT_ONCE.saturating_sub(busy.len()) });
+        let due: Due = perform(&self.gate, "run.dispatch", input).await?;
+        for run in due.runs {
+            let (gate, id) = (Arc::clone(&self.gate), run.run.clone());
+            let task = self.tasks.spawn(async move {
+                go_on(&gate, &id).await.map_err(|why| format!("{id} cannot go on: {}", in_words(why)))
+            });
+            self.runs.insert(task.id(), run);
+        }
+        Ok(due.wait_ms.map_or(PERIOD, |ms| Duration::from_millis(ms.unsigned_abs()).min(PERIOD)))
+    }
+
+    /// Waits until one of them has stopped, and says why it could not go on, if it could not.
+    async fn ended(&mut self) -> Result<(), String> {
+        let (id, outcome) = match self.tasks.join_next_with_id().await {
+            Some(Ok(ended)) => ended,
+            Some(Err(broken)) => (broken.id(), Err(format!("a run broke off: {broken}"))),
+            None => return Ok(()),
+        };
+        self.runs.remove(&id);
+        outcome
+    }
+}
+
+/// Takes one step after the other until the run waits, is held or has ended.
+async fn go_on(gate: &Arc<Gate>, run: &str) -> Result<(), Stop> {
+    loop {
+        match perform::<Next>(gate, "run.next", json!({ "id": run })).await? {
+            Next::Call { operation, input, agent, facts } => {
+                let step = facts.step();
+                if let Some(reason) = call(gate, &operation, input, (agent, facts)).await? {
+                    settle_step(gate, run, step, Some(reason)).await?;
+                }
+            }
+            Next::Settle { step } => settle_step(gate, run, step, None).await?,
+            Next::Sleep { .. } | Next::Nothing => return Ok(()),
+        }
+    }
+}
+
+/// Performs one operation as the agent. What comes of it is recorded with it; why it could not be performed, where the gate
+/// has recorded nothing, is for the run to know.
+async fn call(
+    gate: &Arc<Gate>,
+    operation: &str,
+    input: Value,
+    (agent, facts): (ActorId, RunFacts),
+) -> Result<Option<String>, Stop> {
+    let Some(entry) = gate.entry(operation) else { return Ok(Some(format!("there is no tool `{operation}`"))) };
+    let credential = Credential::Run(agent, Arc::new(facts));
+    let presented = Presented { credential, channel: Channel::Run, address: None, under: None };
+    let caller = match gate.admit(&presented, &entry.spec) {
+        Ok(caller) => caller,
+        Err(refusal) => return Ok(Some(told(&refusal))),
+    };
+    let call = match entry.prepare(input) {
+        Ok(call) => call,
+        Err(bad) => return Ok(Some(bad.to_string())),
+    };
+    match gate.perform(Request { caller, call, idem: None }).await {
+        Ok(_) => Ok(None),
+        Err(Stop::Refused(refusal)) => match refusal.code {
+            Code::NeedsApproval => Ok(None),
+            Code::Denied | Code::NotApprover if refusal.decision.is_some() => Ok(None),
+            Code::RateLimited | Code::Unavailable | Code::AuditUnavailable => {
+                sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;
+                Ok(None)
+            }
+            _ => Ok(Some(told(&refusal))),
+        },
+        Err(failed) => Err(failed),
+    }
+}
+
+fn told(refusal: &Refusal) -> String {
+    format!("{}: {}", refusal.code.name(), refusal.message)
+}
+
+/// Has a step recorded. A run that is elsewhere by now needs nothing more.
+async fn settle_step(gate: &Arc<Gate>, run: &str, step: u32, failed: Option<String>) -> Result<(), Stop> {
+    let settled = perform::<IgnoredAny>(gate, "run.settle", json!({ "id": run, "step": step, "failed": failed })).await;
+    match settled {
+        Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(()),
+        Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) => {
+            sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;
+            Ok(())
+        }
+        other => other.map(drop),
+    }
+}

@@ -1,0 +1,138 @@
+//! Tasks and runs, as an operation may read them.
+
+use serde_json::{Map, Value};
+
+use super::Reader;
+use crate::gate::target::{Target, Thing};
+use crate::gate::{rule, steps};
+use crate::store::approvals::Approval;
+use crate::store::runs::{self, Run, Step};
+use crate::store::tasks::{self, Task, TaskRef};
+use crate::store::{Position, actors, content};
+use crate::types::definition::{AgentDefinition, RunLimits};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+use crate::types::work::StepStatus;
+
+impl Reader<'_> {
+    pub fn task(&self, id: &str) -> Result<Option<Task>, Fault> {
+        Ok(tasks::get(self.conn()?, id)?)
+    }
+
+    pub fn tasks_after(&self, sought: &tasks::Sought, from: &Position, limit: usize) -> Result<Vec<Task>, Fault> {
+        Ok(tasks::after(self.conn()?, sought, from, limit)?)
+    }
+
+    /// What somebody has not finished.
+    pub fn open_tasks_of(&self, owner: &ActorId) -> Result<Vec<Task>, Fault> {
+        Ok(tasks::open_of(self.conn()?, owner)?)
+    }
+
+    pub fn task_refs(&self, task: &str) -> Result<Vec<TaskRef>, Fault> {
+        Ok(tasks::refs(self.conn()?, task)?)
+    }
+
+    /// A task as the gate sees it.
+    pub fn task_target(&self, task: &Task) -> Target {
+        let thing = Thing::new("Task", &task.id).actor("creator", &task.creator).maybe("owner", task.owner.as_ref());
+        self.complete(thing.text("status", task.status.name()))
+    }
+
+    pub fn run(&self, id: &str) -> Result<Option<Run>, Fault> {
+        Ok(runs::get(self.conn()?, id)?)
+    }
+
+    pub fn runs_after(&self, sought: &runs::Sought, from: &Position, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::after(self.conn()?, sought, from, limit)?)
+    }
+
+    pub fn runs_of_task(&self, task: &str) -> Result<Vec<Run>, Fault> {
+        Ok(runs::of_task(self.conn()?, task)?)
+    }
+
+    /// The parts of a run that have not ended.
+    pub fn open_parts(&self, run: &str) -> Result<Vec<Run>, Fault> {
+        Ok(runs::open_parts(self.conn()?, run)?)
+    }
+
+    /// The runs of an agent that have not ended, as many as `limit`.
+    pub fn open_runs_of(&self, agent: &ActorId, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::open_of(self.conn()?, agent, limit)?)
+    }
+
+    /// The agents that have runs which have not ended, with how many.
+    pub fn open_runs_by_agent(&self) -> Result<Vec<(ActorId, u64)>, Fault> {
+        Ok(runs::count_open(self.conn()?)?)
+    }
+
+    /// Runs that can go on now; and when the next one can.
+    pub fn runs_due(&self, skip: usize, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::due(self.conn()?, self.now, skip, limit)?)
+    }
+
+    pub fn next_run_due(&self) -> Result<Option<Time>, Fault> {
+        Ok(runs::next_due(self.conn()?, self.now)?)
+    }
+
+    /// The steps of a run, in order.
+    pub fn steps(&self, run: &str) -> Result<Vec<Step>, Fault> {
+        Ok(runs::steps(self.conn()?, run)?)
+    }
+
+    /// How the last step of a run came out, and what it waited for.
+    pub fn last_step(&self, run: &str) -> Result<Option<(StepStatus, bool)>, Fault> {
+        Ok(runs::last_step(self.conn()?, run)?)
+    }
+
+    /// What was written with a task, a run or a part of one, unless it is erased.
+    pub fn kept(&self, id: &str, part: &str) -> Result<Option<Map<String, Value>>, Fault> {
+        Ok(content::get(self.conn()?, id, part)?)
+    }
+
+    /// The run that waits for this approval.
+    pub fn run_waiting_for(&self, approval: &Approval) -> Result<Option<Run>, Fault> {
+        steps::waiting_for(self.conn()?, approval)
+    }
+
+    /// Whether a kill switch stops an agent's runs.
+    pub fn is_held(&self, agent: &ActorId) -> bool {
+        self.world.is_held(agent)
+    }
+
+    /// What an agent's definition lets it use up; none where it was not hired by one.
+    pub fn agent_limits(&self, agent: &ActorId) -> Result<Option<RunLimits>, Fault> {
+        Ok(self.definition_of(agent)?.and_then(|definition| definition.spec.limits))
+    }
+
+    /// Whether an agent asks for a tool. One that was hired by a definition asks for what that names: operations, and groups
+    /// such as `task.*`.
+    pub fn asks_for(&self, agent: &ActorId, tool: &str) -> Result<bool, Fault> {
+        let asked = self.definition_of(agent)?.map(|definition| definition.spec.tools);
+        let names =
+            |asked: &String| asked == tool || asked.strip_suffix('*').is_some_and(|noun| tool.starts_with(noun));
+        Ok(asked.is_none_or(|tools| tools.iter().any(names)))
+    }
+
+    fn definition_of(&self, agent: &ActorId) -> Result<Option<AgentDefinition>, Fault> {
+        let stored = actors::definition(self.conn()?, agent)?;
+        Ok(stored.map(serde_json::from_value).transpose()?)
+    }
+
+    /// Whether the policies could let the caller do this, if only with approval, whatever it would be about.
+    pub fn could(&self, operation: &str) -> bool {
+        rule::Asker::new(self.world, self.caller, &Target::Company, self.now).could(operation).is_ok()
+    }
+
+    /// A run as the gate sees it.
+    pub fn run_target(&self, run: &Run) -> Target {
+        let thing = Thing::new("Run", &run.id).actor("agent", &run.agent).actor("asker", &run.asker);
+        let thing = thing.actors("askers", run.askers.iter().cloned()).actors("asked", run.asked.iter().cloned());
+        self.complete(thing.text("status", run.status.name()))
+    }
+
+    /// A thing with what is worked out from the directory.
+    fn complete(&self, thing: Thing) -> Target {
+        self.world.resources.complete(thing, self.world).into()
+    }
+}

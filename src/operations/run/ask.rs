@@ -1,0 +1,150 @@
+//! Asking an agent for something: a task of its own, and a run that works on it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::begin::{Beginning, Begun, begin};
+use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
+use crate::operations::actor::ACTOR;
+use crate::operations::company::COMPANY;
+use crate::operations::definition::Written;
+use crate::policy::Ruling;
+use crate::store::actors::{self, Status};
+use crate::store::content::events::ContentKept;
+use crate::store::runs::events::{RunStarted, RunWaiting};
+use crate::store::tasks::events::TaskCreated;
+use crate::types::actor::{ActorKind, Trust};
+use crate::types::id::{ActorId, Kind};
+use crate::types::page::{Page, PageQuery};
+use crate::types::plan::Plan;
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+use crate::types::work::Priority;
+
+/// What is asked of an agent.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Wish {
+    /// The agent.
+    pub agent: ActorId,
+    /// What is asked: 1 byte to 64 KiB. It can be erased.
+    #[schemars(extend("x-erasable" = true))]
+    pub text: String,
+    /// What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+    /// itself. `GET /schemas` has its schema.
+    #[schemars(with = "Value", extend("x-erasable" = true))]
+    pub plan: Option<Written<Plan>>,
+    /// What it may spend, in cents; no limit unless given.
+    #[schemars(range(min = 0))]
+    pub budget_cents: Option<i64>,
+}
+
+/// Ask an agent.
+pub enum Ask {}
+
+impl Change for Ask {
+    const SPEC: Spec = Spec {
+        name: "agent.ask",
+        doc: "Ask an agent for something: a task is created for it, and a run begins. Asked by a run, it is a part of that run.",
+        scope: Reach::Full,
+        route: post("/ask").accepted(),
+        about: &[&ACTOR],
+        events: &[TaskCreated::KIND, RunStarted::KIND, RunWaiting::KIND, ContentKept::KIND],
+    };
+    const SAYS: &'static str = "asks {agent} for something[ for at most {budget_cents} cents]";
+    type Input = Wish;
+    type Output = Begun;
+
+    fn target(input: &Wish, read: &Reader<'_>) -> Result<Target, Stop> {
+        read.known(&input.agent)?;
+        Ok(Target::Actor(input.agent.clone()))
+    }
+
+    fn run(permit: Permit<Self>, input: Wish, draft: &mut Draft<'_>) -> Result<Begun, Stop> {
+        let Wish { agent, text, plan, budget_cents } = input;
+        let plan = plan.map(|plan| plan.into_inner("plan")).transpose()?;
+        // A part of a run belongs to the task of the whole.
+        let above = draft.read().caller().run.clone();
+        let above = above.map(|above| draft.read().run(above.run.as_str())).transpose()?.flatten();
+        let task = above.map_or_else(|| draft.new_id(Kind::Task).to_string(), |above| above.task);
+        let (creator, title) = (permit.actor(), title(&agent));
+        let new = Beginning { agent: agent.clone(), task: task.clone(), text, plan, budget_cents };
+        if draft.read().caller().run.is_none() {
+            draft.record(TaskCreated {
+                id: crate::types::id::Id::stored(&task),
+                title,
+                creator: creator.clone(),
+                owner: Some(agent),
+                priority: Priority::Normal,
+                due_at: None,
+                parent: None,
+            })?;
+        }
+        begin(creator, new, draft)
+    }
+}
+
+/// The title of a task that is asked for. What was asked can be erased, so it is not in it.
+fn title(agent: &ActorId) -> String {
+    format!("asked of {agent}")
+}
+
+/// An agent that the caller may ask.
+#[derive(Serialize, JsonSchema)]
+pub struct Askable {
+    pub id: ActorId,
+    #[schemars(extend("x-names" = "text"))]
+    pub name: String,
+    pub team: Option<ActorId>,
+    pub owner: Option<ActorId>,
+    pub skills: Vec<String>,
+    pub trust: Trust,
+    /// Whether asking waits for approval.
+    pub needs_approval: bool,
+}
+
+/// List the agents that the caller may ask.
+pub enum Agents {}
+
+impl Query for Agents {
+    const SPEC: Spec = Spec {
+        name: "me.agents",
+        doc: "List the agents that the caller may ask, if only with approval, newest first.",
+        scope: Reach::READ,
+        route: get("/me/agents").listed(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = PageQuery;
+    type Output = Page<Askable>;
+
+    fn target(_: &PageQuery, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: PageQuery, read: &Reader<'_>) -> Result<Page<Askable>, Stop> {
+        let ruling = |actor: &actors::Actor| read.ruling(read.caller(), "agent.ask", &Target::Actor(actor.id.clone()));
+        let shown = |actor: &actors::Actor| {
+            actor.kind == ActorKind::Agent
+                && actor.status == Status::Active
+                && !matches!(ruling(actor), Ruling::Deny { .. })
+                && read.may("actor.read", &Target::Actor(actor.id.clone()))
+        };
+        let what = "me.agents".to_owned();
+        let page = read.page(&input, what, |from, limit| read.actors_after(from, limit), shown, actors::position)?;
+        let askable = |actor: actors::Actor| Askable {
+            needs_approval: !ruling(&actor).is_allowed(),
+            id: actor.id,
+            name: actor.name,
+            team: actor.team,
+            owner: actor.owner,
+            skills: actor.skills,
+            trust: actor.trust,
+        };
+        Ok(Page { rows: page.rows.into_iter().map(askable).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<Askable>) -> Option<String> {
+        output.next.clone()
+    }
+}

@@ -1,0 +1,121 @@
+//! The beginning of a run: by somebody who asks, or by another run of which it is a part.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::tools::is_tool;
+use crate::gate::{Draft, Reader};
+use crate::store::actors::Status;
+use crate::store::content::events::ContentKept;
+use crate::store::runs::events::{RunStarted, RunWaiting};
+use crate::types::actor::ActorKind;
+use crate::types::delegation::MOST_CENTS;
+use crate::types::id::{ActorId, Id, Kind};
+use crate::types::plan::Plan;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::work::{DEEPEST, LONGEST_TEXT, RunFacts, RunStatus, StepKind, Wait};
+
+/// A run that has begun.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Begun {
+    pub task: String,
+    pub run: String,
+    pub status: RunStatus,
+}
+
+/// What a run begins with.
+pub struct Beginning {
+    pub agent: ActorId,
+    pub task: String,
+    pub text: String,
+    pub plan: Option<Plan>,
+    pub budget_cents: Option<i64>,
+}
+
+impl Beginning {
+    fn problems(&self, read: &Reader<'_>) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.text.trim().is_empty() || self.text.len() > LONGEST_TEXT {
+            problems.push(format!("text: must have 1 to {LONGEST_TEXT} bytes"));
+        }
+        if self.budget_cents.is_some_and(|cents| !(0..=MOST_CENTS).contains(&cents)) {
+            problems.push(format!("budget_cents: must be 0 to {MOST_CENTS}"));
+        }
+        match read.card(&self.agent).map(|card| &card.actor) {
+            Some(actor) if actor.kind != ActorKind::Agent => {
+                problems.push(format!("agent: {} is no agent of the company", self.agent));
+            }
+            Some(actor) if actor.status != Status::Active => problems.push(format!("agent: {} has left", self.agent)),
+            Some(_) => {}
+            None => problems.push(format!("agent: there is no agent {}", self.agent)),
+        }
+        problems.extend(self.plan.iter().flat_map(|plan| plan.problems(&is_tool)));
+        problems
+    }
+}
+
+/// Begins a run. What another run asks for is a part of that run, which waits for it.
+pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Begun, Stop> {
+    let problems = new.problems(draft.read());
+    if !problems.is_empty() {
+        return Err(Refusal::invalid(problems).into());
+    }
+    if new.plan.is_none() {
+        return Err(Refusal::invalid(vec!["no model provider is configured".into()]).into());
+    }
+    let id = draft.new_id(Kind::Run);
+    let above = draft.read().caller().run.clone();
+    let above = above.as_deref();
+    if let Some(above) = above {
+        is_part(above, &asker, &new.agent)?;
+    }
+    let budget_cents = budget(&new, above, draft.read())?;
+    let Beginning { agent, task, text, plan, .. } = new;
+    let askers = above.map(|above| above.askers.clone()).unwrap_or_default();
+    draft.record(RunStarted {
+        id: id.clone(),
+        task: Id::stored(&task),
+        agent: agent.clone(),
+        askers: std::iter::once(asker.clone()).chain(askers).collect(),
+        asker,
+        parent: above.map(|above| above.run.clone()),
+        depth: above.map_or(0, |above| above.depth.saturating_add(1)),
+        budget_cents,
+    })?;
+    let kept = Map::from_iter([("text".to_owned(), Value::from(text)), ("plan".to_owned(), json!(plan))]);
+    draft.record(ContentKept { id: id.clone(), part: "asked".into(), kept })?;
+    if let Some(above) = above {
+        draft.record(RunWaiting {
+            id: above.run.clone(),
+            agent: draft.read().caller().actor(),
+            asker: above.asker.clone(),
+            step: above.step(),
+            kind: StepKind::Delegate,
+            name: agent.to_string(),
+            target: id.to_string(),
+            wait: Wait::Run { run: id.clone() },
+        })?;
+    }
+    Ok(Begun { task, run: id.to_string(), status: RunStatus::Queued })
+}
+
+/// Whether a run may ask an agent for a part: neither itself nor whoever it is a part for, and not too deep.
+fn is_part(above: &RunFacts, asker: &ActorId, agent: &ActorId) -> Result<(), Refusal> {
+    if agent == asker || above.askers.contains(agent) {
+        return Err(Refusal::field("agent", format!("{agent} works on this already")));
+    }
+    if above.depth >= DEEPEST {
+        return Err(Refusal::conflict(format!("{} is {DEEPEST} runs deep already", above.run)));
+    }
+    Ok(())
+}
+
+/// What it may spend: what was said, at most what its definition says, at most what the run above has left.
+fn budget(new: &Beginning, above: Option<&RunFacts>, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
+    let defined = read.agent_limits(&new.agent)?.and_then(|limits| limits.run_cents);
+    let defined = defined.and_then(|cents| i64::try_from(cents).ok());
+    let above = above.map(|above| read.run(above.run.as_str())).transpose()?.flatten();
+    let left = above.and_then(|run| run.budget_cents.map(|budget| (budget - run.cost_cents).max(0)));
+    Ok([new.budget_cents, defined, left].into_iter().flatten().min())
+}

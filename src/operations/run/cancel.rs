@@ -1,0 +1,71 @@
+//! The end of a run by somebody who wants nothing more of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shown::{ShownRun, shown};
+use super::{RUN, find, open};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::operations::actor::reason;
+use crate::store::runs::Run;
+use crate::store::runs::events::RunCancelled;
+use crate::types::id::Id;
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+use crate::types::work::RunStatus;
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Cancellation {
+    /// The run.
+    #[arg(value_name = "RUN")]
+    pub id: String,
+    /// Why; at most 1000 characters.
+    #[serde(default)]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub reason: String,
+}
+
+/// Cancel a run.
+pub enum Cancel {}
+
+impl Change for Cancel {
+    const SPEC: Spec = Spec {
+        name: "run.cancel",
+        doc: "Cancel a run, with its parts. What it has done stays done.",
+        scope: Reach::Full,
+        route: post("/runs/{id}/cancel").stops(),
+        about: &[&RUN],
+        events: &[RunCancelled::KIND],
+    };
+    const SAYS: &'static str = "cancels {id}";
+    type Input = Cancellation;
+    type Output = ShownRun;
+
+    fn target(input: &Cancellation, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.run_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Cancellation, draft: &mut Draft<'_>) -> Result<ShownRun, Stop> {
+        if !input.reason.is_empty() {
+            reason(&input.reason)?;
+        }
+        let run = open(&input.id, draft.read())?;
+        cancel_with_parts(&run, &input.reason, draft)?;
+        let ended_at = Some(permit.now());
+        Ok(shown(Run { status: RunStatus::Cancelled, wait: None, ended_at, ..run }, draft.read()))
+    }
+}
+
+/// Cancels a run and what works for it, unless it has ended. It comes before its parts, so that it does not go on because one has ended.
+pub fn cancel_with_parts(run: &Run, reason: &str, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    if run.status.is_over() {
+        return Ok(());
+    }
+    let (id, task) = (Id::stored(&run.id), Id::stored(&run.task));
+    let (agent, asker) = (run.agent.clone(), run.asker.clone());
+    draft.record(RunCancelled { id, task, agent, asker, reason: reason.to_owned() })?;
+    for part in draft.read().open_parts(&run.id)? {
+        cancel_with_parts(&part, "the run that it is a part of was cancelled", draft)?;
+    }
+    Ok(())
+}

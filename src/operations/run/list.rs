@@ -1,0 +1,97 @@
+//! Finding and showing runs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shown::{ShownRun, WholeRun, shown, whole};
+use super::{OneRun, RUN, find};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
+use crate::operations::task::kept_since;
+use crate::store::runs::{self, Run};
+use crate::types::id::ActorId;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+use crate::types::work::RunStatus;
+
+/// Which runs. All of what is given must fit.
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Which {
+    /// Only those of this agent.
+    #[arg(long, value_name = "ID")]
+    pub agent: Option<ActorId>,
+    /// Only those that work on this task.
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+    /// Only those that stand so. Whom a kill switch holds stands as before, and is shown as held.
+    #[arg(long)]
+    pub status: Option<RunStatus>,
+    /// Those too that ended longer ago than the company keeps them in lists.
+    #[serde(default)]
+    #[arg(long)]
+    pub archived: bool,
+    #[serde(flatten)]
+    #[arg(skip)]
+    pub page: PageQuery,
+}
+
+/// List runs.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "run.list",
+        doc: "List the runs that the caller may see, newest first.",
+        scope: Reach::READ,
+        route: get("/runs").listed(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Page<ShownRun>;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ShownRun>, Stop> {
+        let Which { agent, task, status, archived, page } = input;
+        let of = agent.as_ref().map(ActorId::as_str).unwrap_or_default();
+        let (on, at) = (task.as_deref().unwrap_or_default(), status.map(RunStatus::name).unwrap_or_default());
+        let what = format!("run.list {of} {} {on} {at} {archived}", on.len());
+        let ended_since = if archived { None } else { kept_since(read)? };
+        let sought = runs::Sought { agent, task, status, since: None, ended_since };
+        let seen = |run: &Run| read.may("run.read", &read.run_target(run));
+        let page = read.page(&page, what, |from, limit| read.runs_after(&sought, from, limit), seen, runs::position)?;
+        Ok(Page { rows: page.rows.into_iter().map(|run| shown(run, read)).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<ShownRun>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+/// Show one run.
+pub enum Show {}
+
+impl Query for Show {
+    const SPEC: Spec = Spec {
+        name: "run.read",
+        doc: "Show one run, step by step: what it did, what that came to, and what it waits for.",
+        scope: Reach::READ,
+        route: get("/runs/{id}").by_server(),
+        about: &[&RUN],
+        events: &[],
+    };
+    type Input = OneRun;
+    type Output = WholeRun;
+
+    fn target(input: &OneRun, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.run_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneRun, read: &Reader<'_>) -> Result<WholeRun, Stop> {
+        whole(find(&input.id, read)?, read)
+    }
+}

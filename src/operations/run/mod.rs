@@ -1,0 +1,76 @@
+//! Runs: agents at work. A run takes one step after the other; each operation of it is performed as its agent, through the
+//! gate. What it waits for is a row, so it goes on after a restart where it was.
+
+mod answer;
+mod ask;
+mod begin;
+mod budget;
+mod cancel;
+mod dispatch;
+mod list;
+mod model;
+mod next;
+mod question;
+mod resource;
+mod settle;
+mod shown;
+mod tools;
+mod trace;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Entry, Reader};
+use crate::store::runs::Run;
+use crate::types::refusal::{Refusal, Stop};
+
+pub use answer::{Answer, Reply};
+pub use ask::{Ask, Wish};
+pub use begin::Begun;
+pub(super) use begin::{Beginning, begin};
+pub use budget::{Raise, Raised};
+pub(super) use cancel::cancel_with_parts;
+pub use cancel::{Cancel, Cancellation};
+pub use dispatch::{Due, DueRun};
+pub use list::{List, Show, Which};
+pub use next::Next;
+pub use resource::RUN;
+pub(super) use shown::shown;
+pub use shown::{ShownRun, ShownStep, WholeRun};
+
+pub const ALL: &[Entry] = &[
+    Entry::change::<ask::Ask>(),
+    Entry::query::<ask::Agents>(),
+    Entry::query::<list::List>(),
+    Entry::query::<list::Show>(),
+    Entry::change::<answer::Answer>(),
+    Entry::change::<cancel::Cancel>(),
+    Entry::change::<budget::Raise>(),
+    Entry::change::<question::Question>(),
+    Entry::change::<model::Call>(),
+    Entry::query::<trace::List>(),
+    Entry::query::<tools::List>(),
+    Entry::query::<dispatch::Dispatch>(),
+    Entry::query::<next::Step>(),
+    Entry::change::<settle::Settle>(),
+];
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct OneRun {
+    /// The run.
+    #[arg(value_name = "RUN")]
+    pub id: String,
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Run, Stop> {
+    Ok(read.run(id)?.ok_or_else(Refusal::not_found)?)
+}
+
+/// A run that has not ended.
+fn open(id: &str, read: &Reader<'_>) -> Result<Run, Stop> {
+    let run = find(id, read)?;
+    if run.status.is_over() {
+        return Err(Refusal::conflict(format!("{id} is {}", run.status)).into());
+    }
+    Ok(run)
+}

@@ -1,0 +1,96 @@
+//! A question of a run to somebody.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::RUN;
+use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use crate::store::actors::Status;
+use crate::store::content::events::ContentKept;
+use crate::store::runs::events::RunWaiting;
+use crate::types::actor::ActorKind;
+use crate::types::id::ActorId;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::work::{LONGEST_TEXT, RunFacts, StepKind, Wait};
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Asked {
+    /// What is asked: 1 byte to 64 KiB. It can be erased.
+    #[schemars(extend("x-erasable" = true))]
+    pub text: String,
+    /// Who is asked: a person. The first person among those who asked for the run, unless given.
+    pub to: Option<ActorId>,
+}
+
+/// Who is to answer.
+#[derive(Serialize, JsonSchema)]
+pub struct Waits {
+    pub to: ActorId,
+}
+
+/// Ask somebody.
+pub enum Question {}
+
+impl Change for Question {
+    const SPEC: Spec = Spec {
+        name: "run.ask",
+        doc: "Ask a person something, and wait for the answer. Only for agents at work, about their own run.",
+        scope: Reach::Full,
+        route: Route::LOCAL.in_run(),
+        about: &[&RUN],
+        events: &[RunWaiting::KIND, ContentKept::KIND],
+    };
+    const SAYS: &'static str = "asks[ {to}] something";
+    type Input = Asked;
+    type Output = Waits;
+
+    fn target(_: &Asked, read: &Reader<'_>) -> Result<Target, Stop> {
+        let own = own(read)?;
+        Ok(read.run_target(&read.run(own.run.as_str())?.ok_or_else(Refusal::not_found)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Asked, draft: &mut Draft<'_>) -> Result<Waits, Stop> {
+        let own = own(draft.read())?;
+        if input.text.trim().is_empty() || input.text.len() > LONGEST_TEXT {
+            return Err(Refusal::field("text", format!("must have 1 to {LONGEST_TEXT} bytes")).into());
+        }
+        let to = asked(input.to, &own, draft.read())?;
+        let (id, step) = (own.run.clone(), own.step());
+        let kept = Map::from_iter([("text".to_owned(), Value::from(input.text))]);
+        draft.record(ContentKept { id: id.clone(), part: format!("{step}/question"), kept })?;
+        draft.record(RunWaiting {
+            id,
+            agent: permit.actor(),
+            asker: own.asker.clone(),
+            step,
+            kind: StepKind::Question,
+            name: to.to_string(),
+            target: to.to_string(),
+            wait: Wait::Question { to: vec![to.clone()] },
+        })?;
+        Ok(Waits { to })
+    }
+}
+
+/// The run that the caller is a step of.
+pub(super) fn own(read: &Reader<'_>) -> Result<RunFacts, Refusal> {
+    let run = read.caller().run.as_deref().cloned();
+    run.ok_or_else(|| Refusal::conflict("only an agent does this, in a run of its own"))
+}
+
+fn asked(to: Option<ActorId>, own: &RunFacts, read: &Reader<'_>) -> Result<ActorId, Stop> {
+    let is_there = |id: &ActorId| {
+        read.card(id).is_some_and(|card| card.actor.kind == ActorKind::Person && card.actor.status == Status::Active)
+    };
+    match to {
+        Some(to) if is_there(&to) && read.knows(&to) => Ok(to),
+        Some(to) => Err(Refusal::field("to", format!("there is no person {to} to be asked")).into()),
+        None => {
+            let first = own.askers.iter().find(|asker| is_there(asker));
+            let nobody = || Refusal::field("to", "nobody who asked for this can answer; name a person");
+            Ok(first.cloned().ok_or_else(nobody)?)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Runs as policies see them.
+
+use serde_json::{Value, json};
+
+use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
+use crate::operations::task::with_leads;
+use crate::types::refusal::{Fault, Stop};
+use crate::types::work::RunStatus;
+
+pub static RUN: Resource = Resource {
+    name: "Run",
+    doc: "An agent at work.",
+    sight: Some("run.read"),
+    own: None,
+    facts: &[
+        FactSpec::actor("agent", "who works"),
+        FactSpec::actor("asker", "who asked for it"),
+        FactSpec::actors("askers", "all who asked for what it is a part of, the asker among them"),
+        FactSpec::actors("asked", "whose answer it waits for"),
+        FactSpec::text(
+            "status",
+            "queued, running, waiting_approval, waiting_input, held, completed, failed, timed_out, cancelled",
+        )
+        .one_of("running", || RunStatus::ALL.iter().map(|status| status.name()).collect()),
+        FactSpec::actors("leads", "who leads the agent's team").linked().derived(),
+    ],
+    staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company) },
+    find,
+    state,
+};
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
+    let found = read.run(id)?.filter(|run| run.created_at <= read.now());
+    Ok(found.map(|run| read.run_target(&run)))
+}
+
+/// Another step is another state: what was approved about a run is approved for this step of it.
+fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
+    Ok(json!(read.run(&target.id())?.map(|run| json!({ "status": run.status, "steps": run.steps }))))
+}

@@ -1,0 +1,158 @@
+//! A run as people see it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::gate::Reader;
+use crate::operations;
+use crate::store::runs::{Run, Step, duration};
+use crate::types::id::ActorId;
+use crate::types::refusal::Stop;
+use crate::types::time::Time;
+use crate::types::work::{Failure, RunStatus, StepKind, StepStatus, Wait};
+
+/// An agent at work.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ShownRun {
+    pub id: String,
+    pub task: String,
+    pub agent: ActorId,
+    /// Who asked for it.
+    pub asker: ActorId,
+    /// The run that it is a part of.
+    pub parent: Option<String>,
+    pub status: RunStatus,
+    /// What it waits for.
+    pub waiting: Option<Wait>,
+    /// Steps taken.
+    pub steps: u32,
+    pub tokens: Tokens,
+    pub cost_cents: i64,
+    /// What it may spend; none where there is no limit.
+    pub budget_cents: Option<i64>,
+    /// Why it failed.
+    pub error: Option<RunError>,
+    pub created_at: Time,
+    pub started_at: Option<Time>,
+    pub ended_at: Option<Time>,
+    /// How long it has taken, or took.
+    pub duration_ms: i64,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Tokens {
+    pub input: i64,
+    pub output: i64,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct RunError {
+    pub code: Failure,
+    #[schemars(extend("x-names" = "text"))]
+    pub message: String,
+}
+
+/// A run with its steps.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct WholeRun {
+    #[serde(flatten)]
+    pub run: ShownRun,
+    /// What was asked; none where it is erased.
+    #[schemars(extend("x-names" = "text"))]
+    pub input: Option<String>,
+    /// What the agent said last.
+    #[schemars(extend("x-names" = "text"))]
+    pub output: Option<String>,
+    /// What is asked of somebody, while it waits for the answer.
+    #[schemars(extend("x-names" = "text"))]
+    pub question: Option<String>,
+    pub trace: Vec<ShownStep>,
+}
+
+/// One step of a run.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ShownStep {
+    /// 1 for the first.
+    pub seq: u32,
+    pub kind: StepKind,
+    /// The operation, the model, the agent, or who answered.
+    #[schemars(extend("x-names" = "reference"))]
+    pub name: String,
+    pub status: StepStatus,
+    /// What it was about.
+    #[schemars(extend("x-names" = "reference"))]
+    pub target: String,
+    /// What it waits for, or waited for.
+    pub waiting: Option<Wait>,
+    /// Why it was denied, or failed.
+    #[schemars(extend("x-names" = "text"))]
+    pub reason: Option<String>,
+    /// What came of it; none where nothing did, or where it is erased.
+    #[schemars(extend("x-names" = "json"))]
+    pub output: Option<Value>,
+    pub tokens: Tokens,
+    pub cost_cents: i64,
+    pub started_at: Time,
+    /// How long it took, with the waiting.
+    pub duration_ms: Option<i64>,
+}
+
+/// A run as it stands: one whose agent a kill switch stops is held.
+pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
+    let held = !run.status.is_over() && read.is_held(&run.agent);
+    let error = run.failure.map(|code| RunError { code, message: run.error.clone().unwrap_or_default() });
+    ShownRun {
+        status: if held { RunStatus::Held } else { run.status },
+        id: run.id,
+        task: run.task,
+        agent: run.agent,
+        asker: run.asker,
+        parent: run.parent,
+        waiting: run.wait,
+        steps: run.steps,
+        tokens: Tokens { input: run.tokens_in, output: run.tokens_out },
+        cost_cents: run.cost_cents,
+        budget_cents: run.budget_cents,
+        error,
+        created_at: run.created_at,
+        started_at: run.started_at,
+        ended_at: run.ended_at,
+        duration_ms: duration(run.started_at, run.ended_at.unwrap_or(read.now())),
+    }
+}
+
+pub(super) fn whole(run: Run, read: &Reader<'_>) -> Result<WholeRun, Stop> {
+    let text = |part: &str, field: &str| -> Result<Option<String>, Stop> {
+        Ok(read.kept(&run.id, part)?.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
+    };
+    let (input, output) = (text("asked", "text")?, text("output", "text")?);
+    let waits = matches!(run.wait, Some(Wait::Question { .. }));
+    let question = if waits { text(&format!("{}/question", run.facts().step()), "text")? } else { None };
+    let trace =
+        read.steps(&run.id)?.into_iter().map(|step| shown_step(&run.id, step, read)).collect::<Result<_, _>>()?;
+    Ok(WholeRun { input, output, question, trace, run: shown(run, read) })
+}
+
+fn shown_step(run: &str, step: Step, read: &Reader<'_>) -> Result<ShownStep, Stop> {
+    let output = read.kept(run, &step.number.to_string())?;
+    let mut output = output.map(|mut kept| kept.remove("output").unwrap_or(Value::Object(kept)));
+    // What the agent was answered, as this reader would have been.
+    if let Some(entry) = operations::ALL.iter().find(|entry| entry.spec.name == step.name) {
+        output.iter_mut().for_each(|answer| entry.veil(answer, read));
+    }
+    Ok(ShownStep {
+        output,
+        seq: step.number,
+        kind: step.kind,
+        name: step.name,
+        status: step.status,
+        target: step.target,
+        waiting: step.wait,
+        reason: step.reason,
+        tokens: Tokens { input: step.tokens_in, output: step.tokens_out },
+        cost_cents: step.cost_cents,
+        started_at: step.started_at,
+        duration_ms: step.ended_at.map(|at| at.0.saturating_sub(step.started_at.0)),
+    })
+}

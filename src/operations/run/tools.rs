@@ -1,0 +1,93 @@
+//! Tools: the operations that an agent may be offered.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
+use crate::operations::{self, Nothing};
+use crate::policy::Ruling;
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+use crate::types::work::ToolEffect;
+
+/// Whether there is a tool of this name that a plan may call. What only a run does has a step of its own.
+pub fn is_tool(name: &str) -> bool {
+    operations::ALL
+        .iter()
+        .any(|entry| entry.spec.name == name && entry.spec.route.is_served() && entry.tool().is_some())
+}
+
+/// An operation as an agent may be offered it.
+#[derive(Serialize, JsonSchema)]
+pub struct Tool {
+    pub name: String,
+    #[schemars(extend("x-names" = "text"))]
+    pub description: String,
+    /// What kind of effect it has.
+    pub effect: ToolEffect,
+    /// The JSON Schema of its input.
+    #[schemars(extend("x-names" = "json"))]
+    pub input_schema: Value,
+    pub gate: Hint,
+}
+
+/// What the gate would say to a call, as far as that can be told before it is made.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Hint {
+    Allow,
+    /// It would wait for people.
+    Approval,
+    /// That depends on what it is about.
+    Depends,
+}
+
+fn hint(entry: &Entry, read: &Reader<'_>) -> Option<Hint> {
+    if !read.could(entry.spec.name) {
+        return None;
+    }
+    if entry.spec.about != [&COMPANY] {
+        return Some(Hint::Depends);
+    }
+    match read.ruling(read.caller(), entry.spec.name, &Target::Company) {
+        Ruling::Allow { .. } => Some(Hint::Allow),
+        Ruling::NeedsApproval { .. } => Some(Hint::Approval),
+        Ruling::Deny { .. } => None,
+    }
+}
+
+/// List tools.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "tool.list",
+        doc: "List the tools of which the policies could allow the caller some call: name, input, kind of effect.",
+        scope: Reach::READ,
+        route: get("/tools").listed(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = Vec<Tool>;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Vec<Tool>, Stop> {
+        let offered = operations::ALL.iter().filter(|entry| is_tool(entry.spec.name));
+        let tool = |entry: &Entry| {
+            Some(Tool {
+                gate: hint(entry, read)?,
+                effect: entry.tool()?,
+                name: entry.spec.name.to_owned(),
+                description: entry.spec.doc.to_owned(),
+                input_schema: entry.input_schema().to_value(),
+            })
+        };
+        Ok(offered.filter_map(tool).collect())
+    }
+}

@@ -1,0 +1,97 @@
+//! Traces: runs with their steps, as a monitor reads them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shown::{ShownStep, whole};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
+use crate::store::runs::{self, Run};
+use crate::types::id::ActorId;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+use crate::types::work::RunStatus;
+
+/// The most traces of a page, and how many unless another number is given.
+const MOST: u32 = 200;
+const USUAL: u32 = 50;
+
+/// Which traces.
+#[derive(Deserialize, JsonSchema)]
+pub struct Which {
+    /// Those of runs that were asked for since this time: RFC 3339.
+    pub since: Option<String>,
+    /// How many at most: 1 to 200, 50 unless given.
+    #[schemars(range(min = 1, max = 200))]
+    pub limit: Option<u32>,
+    /// The `x-next-cursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+/// A run with its steps.
+#[derive(Serialize, JsonSchema)]
+pub struct Trace {
+    pub run: String,
+    pub agent: ActorId,
+    pub task: String,
+    pub status: RunStatus,
+    pub steps: Vec<ShownStep>,
+    pub cost_cents: i64,
+    pub created_at: Time,
+}
+
+/// List traces.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "trace.read",
+        doc: "List the runs that the caller may see with their steps, newest first.",
+        scope: Reach::READ,
+        route: get("/traces").listed(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Page<Trace>;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<Trace>, Stop> {
+        let unread = |_| Refusal::field("since", "must be a time such as 2026-01-31T00:00:00Z");
+        let since = input.since.as_deref().map(|text| text.parse::<Time>().map_err(unread)).transpose()?;
+        let limit = match input.limit.unwrap_or(USUAL) {
+            limit @ 1..=MOST => limit,
+            limit => return Err(Refusal::bad_request(format!("limit: must be 1 to {MOST}, not {limit}")).into()),
+        };
+        let what = format!("trace.read {}", since.map(|since| since.0).unwrap_or_default());
+        let sought = runs::Sought { since, ..runs::Sought::default() };
+        let query = PageQuery { limit: Some(limit), cursor: input.cursor };
+        let seen = |run: &Run| read.may("run.read", &read.run_target(run));
+        let page =
+            read.page(&query, what, |from, limit| read.runs_after(&sought, from, limit), seen, runs::position)?;
+        let rows = page.rows.into_iter().map(|run| trace(run, read)).collect::<Result<_, _>>()?;
+        Ok(Page { rows, next: page.next })
+    }
+
+    fn next(output: &Page<Trace>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+fn trace(run: Run, read: &Reader<'_>) -> Result<Trace, Stop> {
+    let whole = whole(run, read)?;
+    Ok(Trace {
+        run: whole.run.id,
+        agent: whole.run.agent,
+        task: whole.run.task,
+        status: whole.run.status,
+        steps: whole.trace,
+        cost_cents: whole.run.cost_cents,
+        created_at: whole.run.created_at,
+    })
+}

@@ -1,0 +1,73 @@
+//! Who is to do a task.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::shown::{WholeTask, whole};
+use super::{TASK, find, open, owner};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::store::content::events::ContentKept;
+use crate::store::tasks::Task;
+use crate::store::tasks::events::TaskAssigned;
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::work::{LONGEST_TEXT, TaskStatus};
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Assignment {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub id: String,
+    /// The person or agent who is to do it.
+    #[arg(long, value_name = "ID")]
+    pub to: ActorId,
+    /// What they should know; at most 64 KiB. It can be erased.
+    #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub note: String,
+}
+
+/// Assign a task.
+pub enum Assign {}
+
+impl Change for Assign {
+    const SPEC: Spec = Spec {
+        name: "task.assign",
+        doc: "Assign a task to a person or an agent.",
+        scope: Reach::Full,
+        route: post("/tasks/{id}/assign"),
+        about: &[&TASK],
+        events: &[TaskAssigned::KIND, ContentKept::KIND],
+    };
+    const SAYS: &'static str = "assigns {id} to {to}";
+    type Input = Assignment;
+    type Output = WholeTask;
+
+    fn target(input: &Assignment, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.task_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Assignment, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
+        let task = open(&input.id, draft.read())?;
+        owner("to", &input.to, draft.read())?;
+        if input.note.len() > LONGEST_TEXT {
+            return Err(Refusal::field("note", format!("must have at most {LONGEST_TEXT} bytes")).into());
+        }
+        if draft.read().runs_of_task(&task.id)?.iter().any(|run| !run.status.is_over()) {
+            return Err(Refusal::conflict(format!("{} is being worked on; cancel its run first", task.id)).into());
+        }
+        let id = Id::stored(&task.id);
+        let (from, creator) = (task.owner.clone(), task.creator.clone());
+        draft.record(TaskAssigned { id: id.clone(), owner: input.to.clone(), from, creator })?;
+        if !input.note.is_empty() {
+            let kept = Map::from_iter([("note".to_owned(), Value::from(input.note))]);
+            draft.record(ContentKept { id, part: "note".into(), kept })?;
+        }
+        let status = if task.status == TaskStatus::Open { TaskStatus::Assigned } else { task.status };
+        let (version, updated_at) = (task.version + 1, permit.now());
+        whole(Task { owner: Some(input.to), status, version, updated_at, ..task }, draft.read())
+    }
+}

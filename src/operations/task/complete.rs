@@ -1,0 +1,83 @@
+//! The end of a task.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::shown::{WholeTask, whole};
+use super::{TASK, find, open};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::operations::run::cancel_with_parts;
+use crate::store::content::events::ContentKept;
+use crate::store::runs::events::RunCancelled;
+use crate::store::tasks::Task;
+use crate::store::tasks::events::TaskCompleted;
+use crate::types::id::Id;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::work::{LONGEST_TEXT, TaskStatus};
+
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Done,
+    Cancelled,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Completion {
+    /// The task.
+    pub id: String,
+    pub outcome: Outcome,
+    /// What came of it; at most 64 KiB. It can be erased.
+    #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
+    pub result: String,
+}
+
+/// Close a task.
+pub enum Complete {}
+
+impl Change for Complete {
+    const SPEC: Spec = Spec {
+        name: "task.complete",
+        doc: "Close a task, as done or as cancelled. Runs that still work on it are cancelled.",
+        scope: Reach::Full,
+        route: post("/tasks/{id}/complete"),
+        about: &[&TASK],
+        events: &[TaskCompleted::KIND, ContentKept::KIND, RunCancelled::KIND],
+    };
+    const SAYS: &'static str = "closes {id} as {outcome}";
+    type Input = Completion;
+    type Output = WholeTask;
+
+    fn target(input: &Completion, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.task_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Completion, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
+        let task = open(&input.id, draft.read())?;
+        if input.result.len() > LONGEST_TEXT {
+            return Err(Refusal::field("result", format!("must have at most {LONGEST_TEXT} bytes")).into());
+        }
+        let id = Id::stored(&task.id);
+        let outcome = match input.outcome {
+            Outcome::Done => TaskStatus::Completed,
+            Outcome::Cancelled => TaskStatus::Cancelled,
+        };
+        let (owner, creator) = (task.owner.clone(), task.creator.clone());
+        draft.record(TaskCompleted { id: id.clone(), owner, creator, outcome })?;
+        for run in draft.read().runs_of_task(&task.id)?.into_iter().filter(|run| run.parent.is_none()) {
+            cancel_with_parts(&run, "its task was closed", draft)?;
+        }
+        let result = (!input.result.is_empty()).then(|| input.result.clone());
+        if !input.result.is_empty() {
+            let kept = Map::from_iter([("result".to_owned(), Value::from(input.result))]);
+            draft.record(ContentKept { id, part: "result".into(), kept })?;
+        }
+        let (version, updated_at, closed_at) = (task.version + 1, permit.now(), Some(permit.now()));
+        let closed = whole(Task { status: outcome, version, updated_at, closed_at, ..task }, draft.read())?;
+        Ok(WholeTask { result, ..closed })
+    }
+}

@@ -1,0 +1,123 @@
+//! Something to do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::shown::{WholeTask, whole};
+use super::{find, owner};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::operations::actor::ACTOR;
+use crate::operations::company::COMPANY;
+use crate::store::content::events::ContentKept;
+use crate::store::tasks::Task;
+use crate::store::tasks::events::TaskCreated;
+use crate::types::id::{ActorId, Id, Kind};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+use crate::types::work::{LONGEST_TEXT, Priority, TaskStatus};
+
+/// The most characters of a title.
+pub(in crate::operations) const LONGEST_TITLE: usize = 200;
+
+/// What is to be done.
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct NewTask {
+    /// What it is, in a line: 1 to 200 characters. The log keeps it for good.
+    #[schemars(extend("x-new" = true))]
+    pub title: String,
+    /// What is to come of it; at most 64 KiB. It can be erased.
+    #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub goal: String,
+    /// Who is to do it: a person or an agent. Nobody yet, unless given.
+    #[arg(long, value_name = "ID")]
+    pub owner: Option<ActorId>,
+    /// How soon: `normal` unless given.
+    #[serde(default = "normal")]
+    #[arg(long, default_value = "normal")]
+    pub priority: Priority,
+    /// By when.
+    #[arg(long = "due", value_name = "TIME")]
+    pub due_at: Option<Time>,
+    /// The task that it is a part of.
+    #[arg(long, value_name = "TASK")]
+    pub parent: Option<String>,
+}
+
+const fn normal() -> Priority {
+    Priority::Normal
+}
+
+/// Create a task.
+pub enum Create {}
+
+impl Change for Create {
+    const SPEC: Spec = Spec {
+        name: "task.create",
+        doc: "Create a task, for somebody or for nobody yet. An agent begins to work on it with `POST /tasks/{id}/run`.",
+        scope: Reach::Full,
+        route: post("/tasks").created(),
+        about: &[&COMPANY, &ACTOR],
+        events: &[TaskCreated::KIND, ContentKept::KIND],
+    };
+    const SAYS: &'static str = "creates the task «{title}»[ for {owner}]";
+    type Input = NewTask;
+    type Output = WholeTask;
+
+    fn target(input: &NewTask, read: &Reader<'_>) -> Result<Target, Stop> {
+        let known = input.owner.as_ref().filter(|owner| read.knows(owner));
+        Ok(known.map_or(Target::Company, |owner| Target::Actor(owner.clone())))
+    }
+
+    fn run(permit: Permit<Self>, input: NewTask, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
+        let NewTask { title, goal, owner: wanted, priority, due_at, parent } = input;
+        let mut problems = Vec::new();
+        if title.trim().is_empty() || title.chars().count() > LONGEST_TITLE {
+            problems.push(format!("title: must have 1 to {LONGEST_TITLE} characters"));
+        }
+        if goal.len() > LONGEST_TEXT {
+            problems.push(format!("goal: must have at most {LONGEST_TEXT} bytes"));
+        }
+        if due_at.is_some_and(|due| due <= permit.now()) {
+            problems.push("due_at: must be in the future".into());
+        }
+        if !problems.is_empty() {
+            return Err(Refusal::invalid(problems).into());
+        }
+        wanted.iter().try_for_each(|id| owner("owner", id, draft.read()))?;
+        let parent = parent.map(|id| above(&id, draft.read())).transpose()?;
+        let (id, creator) = (draft.new_id(Kind::Task), permit.actor());
+        let task = Task {
+            id: id.to_string(),
+            title: title.clone(),
+            creator: creator.clone(),
+            owner: wanted.clone(),
+            status: if wanted.is_some() { TaskStatus::Assigned } else { TaskStatus::Open },
+            priority,
+            due_at,
+            parent: parent.as_ref().map(Id::to_string),
+            version: 1,
+            created_at: permit.now(),
+            updated_at: permit.now(),
+            closed_at: None,
+        };
+        draft.record(TaskCreated { id: id.clone(), title, creator, owner: wanted, priority, due_at, parent })?;
+        let told = (!goal.is_empty()).then(|| goal.clone());
+        if !goal.is_empty() {
+            let kept = Map::from_iter([("goal".to_owned(), Value::from(goal))]);
+            draft.record(ContentKept { id, part: "goal".into(), kept })?;
+        }
+        Ok(WholeTask { goal: told, ..whole(task, draft.read())? })
+    }
+}
+
+/// A task of which another is to be a part. One that the caller may not see is not there.
+fn above(id: &str, read: &Reader<'_>) -> Result<Id, Stop> {
+    let missing = || Refusal::field("parent", format!("there is no task {}", id.chars().take(80).collect::<String>()));
+    let task = find(id, read).map_err(|_| missing())?;
+    let seen = read.may("task.read", &read.task_target(&task));
+    if seen { Ok(Id::stored(&task.id)) } else { Err(missing().into()) }
+}

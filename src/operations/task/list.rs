@@ -1,0 +1,101 @@
+//! Finding and showing tasks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::shown::{ShownTask, WholeTask, shown, whole};
+use super::{OneTask, TASK, find};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
+use crate::store::tasks::{self, Task};
+use crate::types::id::ActorId;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+use crate::types::time::{DAY, Time};
+use crate::types::work::TaskStatus;
+
+/// Which tasks. All of what is given must fit.
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Which {
+    /// Only those of this person or agent.
+    #[arg(long, value_name = "ID")]
+    pub owner: Option<ActorId>,
+    /// Only those that stand so.
+    #[arg(long)]
+    pub status: Option<TaskStatus>,
+    /// Those too that closed longer ago than the company keeps them in lists.
+    #[serde(default)]
+    #[arg(long)]
+    pub archived: bool,
+    #[serde(flatten)]
+    #[arg(skip)]
+    pub page: PageQuery,
+}
+
+/// List tasks.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "task.list",
+        doc: "List the tasks that the caller may see, newest first.",
+        scope: Reach::READ,
+        route: get("/tasks").listed(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Page<ShownTask>;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ShownTask>, Stop> {
+        let Which { owner, status, archived, page } = input;
+        let owned = owner.as_ref().map(ActorId::as_str).unwrap_or_default();
+        let what = format!("task.list {owned} {} {archived}", status.map(TaskStatus::name).unwrap_or_default());
+        let closed_since = if archived { None } else { kept_since(read)? };
+        let sought = tasks::Sought { owner, status, closed_since };
+        let seen = |task: &Task| read.may("task.read", &read.task_target(task));
+        let fetch = |from: &_, limit| read.tasks_after(&sought, from, limit);
+        let page = read.page(&page, what, fetch, seen, tasks::position)?;
+        Ok(Page { rows: page.rows.into_iter().map(shown).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<ShownTask>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+/// Since when what has ended stands in lists: for as long as the company says; none for good.
+pub(in crate::operations) fn kept_since(read: &Reader<'_>) -> Result<Option<Time>, Stop> {
+    let days = read.company()?.settings.get("retention_days").and_then(Value::as_i64).filter(|days| *days > 0);
+    Ok(days.map(|days| Time(read.now().0.saturating_sub(days.saturating_mul(DAY)))))
+}
+
+/// Show one task.
+pub enum Show {}
+
+impl Query for Show {
+    const SPEC: Spec = Spec {
+        name: "task.read",
+        doc: "Show one task: its goal and result, what it is about, and the runs in which agents work on it.",
+        scope: Reach::READ,
+        route: get("/tasks/{id}"),
+        about: &[&TASK],
+        events: &[],
+    };
+    type Input = OneTask;
+    type Output = WholeTask;
+
+    fn target(input: &OneTask, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.task_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneTask, read: &Reader<'_>) -> Result<WholeTask, Stop> {
+        whole(find(&input.id, read)?, read)
+    }
+}

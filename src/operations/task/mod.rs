@@ -1,0 +1,72 @@
+//! Tasks: what people and agents have to do. An agent's own are done in runs.
+
+mod assign;
+mod complete;
+mod create;
+mod list;
+mod refer;
+mod resource;
+mod run;
+mod shown;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Entry, Reader};
+use crate::store::actors::Status;
+use crate::store::tasks::Task;
+use crate::types::id::ActorId;
+use crate::types::refusal::{Refusal, Stop};
+
+pub use assign::{Assign, Assignment};
+pub use complete::{Complete, Completion, Outcome};
+pub use create::{Create, NewTask};
+pub(super) use list::kept_since;
+pub use list::{List, Show, Which};
+pub use refer::{NewRef, Update};
+pub use resource::TASK;
+pub(super) use resource::with_leads;
+pub use run::{Run, Work};
+pub use shown::{ShownTask, WholeTask};
+
+pub const ALL: &[Entry] = &[
+    Entry::query::<list::List>(),
+    Entry::query::<list::Show>(),
+    Entry::change::<create::Create>(),
+    Entry::change::<assign::Assign>(),
+    Entry::change::<run::Run>(),
+    Entry::change::<complete::Complete>(),
+    Entry::change::<refer::Update>(),
+];
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct OneTask {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub id: String,
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Task, Stop> {
+    Ok(read.task(id)?.ok_or_else(Refusal::not_found)?)
+}
+
+/// A task that somebody still works on, or could.
+fn open(id: &str, read: &Reader<'_>) -> Result<Task, Stop> {
+    let task = find(id, read)?;
+    if task.status.is_closed() {
+        return Err(Refusal::conflict(format!("{id} is {}", task.status)).into());
+    }
+    Ok(task)
+}
+
+/// Whoever is to have a task: a person or an agent who may act. Whom the caller may not see is not there.
+fn owner(field: &str, id: &ActorId, read: &Reader<'_>) -> Result<(), Stop> {
+    if id.is_team() {
+        return Err(Refusal::field(field, "teams do not act; name a person or an agent").into());
+    }
+    if !read.knows(id) {
+        return Err(Refusal::field(field, format!("there is no actor {id}")).into());
+    }
+    let active = read.card(id).is_some_and(|card| card.actor.status == Status::Active);
+    if active { Ok(()) } else { Err(Refusal::field(field, format!("{id} has left")).into()) }
+}

@@ -1,0 +1,44 @@
+//! Tasks as policies see them.
+
+use serde_json::{Value, json};
+
+use crate::gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use crate::types::refusal::{Fault, Stop};
+use crate::types::target::Fact;
+use crate::types::work::TaskStatus;
+
+pub static TASK: Resource = Resource {
+    name: "Task",
+    doc: "Something to do.",
+    sight: Some("task.read"),
+    own: None,
+    facts: &[
+        FactSpec::actor("creator", ""),
+        FactSpec::actor("owner", "who is to do it").optional(),
+        FactSpec::text("status", "open, assigned, running, waiting, completed, cancelled, failed")
+            .one_of("open", || TaskStatus::ALL.iter().map(|status| status.name()).collect()),
+        FactSpec::actors("leads", "who leads the owner's team").linked().derived(),
+    ],
+    staged: Staged::Rows { list: "tasks", complete: |thing, company| with_leads(thing, "owner", company) },
+    find,
+    state,
+};
+
+/// A thing with whoever leads the team of one whom it names.
+pub(in crate::operations) fn with_leads(thing: Thing, whose: &str, company: &dyn Directory) -> Thing {
+    let team = match thing.fact(whose) {
+        Some(Fact::Actor(id)) => company.card(id).and_then(|card| card.actor.team.as_ref()),
+        _ => None,
+    };
+    let lead = team.and_then(|team| company.card(team)).and_then(|card| card.actor.lead.clone());
+    thing.actors("leads", lead)
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
+    let found = read.task(id)?.filter(|task| task.created_at <= read.now());
+    Ok(found.map(|task| read.task_target(&task)))
+}
+
+fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
+    Ok(json!(read.task(&target.id())?.map(|task| json!({ "version": task.version }))))
+}

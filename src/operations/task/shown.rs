@@ -1,0 +1,107 @@
+//! A task as people see it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::gate::Reader;
+use crate::operations::run::{ShownRun, shown as shown_run};
+use crate::store::tasks::{Task, TaskRef};
+use crate::types::id::ActorId;
+use crate::types::refusal::Stop;
+use crate::types::time::Time;
+use crate::types::work::{Priority, TaskStatus};
+
+/// Something to do.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownTask {
+    pub id: String,
+    #[schemars(extend("x-names" = "text"))]
+    pub title: String,
+    pub status: TaskStatus,
+    /// Who is to do it.
+    pub owner: Option<ActorId>,
+    pub created_by: ActorId,
+    pub priority: Priority,
+    pub due_at: Option<Time>,
+    /// The task that it is a part of.
+    pub parent: Option<String>,
+    pub version: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub closed_at: Option<Time>,
+}
+
+/// A task with all that belongs to it.
+#[derive(Serialize, JsonSchema)]
+pub struct WholeTask {
+    #[serde(flatten)]
+    pub task: ShownTask,
+    /// What is to come of it; none where nothing was said, or where it is erased.
+    #[schemars(extend("x-names" = "text"))]
+    pub goal: Option<String>,
+    /// What came of it.
+    #[schemars(extend("x-names" = "text"))]
+    pub result: Option<String>,
+    /// What it is about.
+    pub refs: Vec<ShownRef>,
+    /// The runs in which agents work on it, as far as the caller may see them, newest first; at most 100.
+    pub runs: Vec<ShownRun>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ShownRef {
+    /// A collection, or `url`.
+    pub collection: String,
+    pub id: String,
+    #[schemars(extend("x-names" = "text"))]
+    pub note: String,
+    pub by: ActorId,
+    pub at: Time,
+}
+
+pub(super) fn shown(task: Task) -> ShownTask {
+    let Task {
+        id,
+        title,
+        creator,
+        owner,
+        status,
+        priority,
+        due_at,
+        parent,
+        version,
+        created_at,
+        updated_at,
+        closed_at,
+    } = task;
+    ShownTask {
+        id,
+        title,
+        status,
+        owner,
+        created_by: creator,
+        priority,
+        due_at,
+        parent,
+        version,
+        created_at,
+        updated_at,
+        closed_at,
+    }
+}
+
+pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
+    let text = |part: &str, field: &str| -> Result<Option<String>, Stop> {
+        let kept = read.kept(&task.id, part)?;
+        Ok(kept.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
+    };
+    let (goal, result) = (text("goal", "goal")?, text("result", "result")?);
+    let refs = read.task_refs(&task.id)?.into_iter().map(|one| {
+        let TaskRef { place, thing, note, by, at } = one;
+        ShownRef { collection: place, id: thing, note, by, at }
+    });
+    let refs = refs.collect();
+    let runs = read.runs_of_task(&task.id)?.into_iter().filter(|run| read.may("run.read", &read.run_target(run)));
+    let runs = runs.map(|run| shown_run(run, read)).collect();
+    Ok(WholeTask { goal, result, refs, runs, task: shown(task) })
+}

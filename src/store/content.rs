@@ -1,0 +1,16 @@
+//! What people and agents write in the course of work, apart from what happened: it can be erased without the tables losing
+//! anything else.
+
+pub mod events;
+
+use rusqlite::{Connection, OptionalExtension as _};
+use serde_json::{Map, Value};
+
+use super::json;
+
+/// What was written with a task, a run or a part of one; none where nothing was, or where it is erased.
+pub fn get(conn: &Connection, id: &str, part: &str) -> rusqlite::Result<Option<Map<String, Value>>> {
+    conn.prepare_cached("SELECT kept FROM content WHERE id = ? AND part = ?")?
+        .query_row([id, part], |row| json(row, 0))
+        .optional()
+}

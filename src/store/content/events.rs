@@ -1,0 +1,31 @@
+//! What is written in the course of work.
+
+use rusqlite::params;
+
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::to_json;
+use crate::types::id::Id;
+
+pub(in crate::store) const CONTENT: Table = Table { name: "content", key: "id || ' ' || part" };
+
+events! {
+    /// What was written with a task or a run, or with a step of one, in an entry of its own: it can be erased.
+    ContentKept = "content_kept" {
+        id: Id, part: String, kept: serde_json::Map<String, serde_json::Value>,
+    } about [id] => {
+        content: Content::ERASABLE.hiding("kept"), tables: &[CONTENT], memory: Memory::Nothing,
+        fold: Some(kept), notify: Notify::Nobody, news: None,
+    }
+}
+
+fn kept(event: &ContentKept, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "INSERT OR REPLACE INTO content (id, part, kept) VALUES (?, ?, ?)";
+    moment.conn.prepare_cached(sql)?.execute(params![event.id.as_str(), event.part, to_json(&event.kept)?])?;
+    Ok(Touched::Nothing)
+}
+
+pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &str, part: &str) -> rusqlite::Result<()> {
+    moment.conn.prepare_cached("DELETE FROM content WHERE id = ? AND part = ?")?.execute([id, part])?;
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! Runs: agents at work, step by step. A run is rows and no stack, so one that waits costs nothing and outlives the server.
+
+pub mod events;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{Position, json, json_or_null, parsed, parsed_or_null};
+use crate::types::id::{ActorId, Id};
+use crate::types::time::Time;
+use crate::types::work::{Failure, RunFacts, RunStatus, StepKind, StepStatus, Wait};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub id: String,
+    pub task: String,
+    pub agent: ActorId,
+    /// Who asked for it.
+    pub asker: ActorId,
+    /// All who asked for what it is a part of, the nearest first.
+    pub askers: Vec<ActorId>,
+    /// Who is to answer.
+    pub asked: Vec<ActorId>,
+    /// The run that it is a part of.
+    pub parent: Option<String>,
+    /// How many runs it is a part of.
+    pub depth: u32,
+    pub status: RunStatus,
+    pub wait: Option<Wait>,
+    /// When it goes on by itself; none while somebody else has to do something first.
+    pub due_at: Option<Time>,
+    /// What it may spend; no limit unless given.
+    pub budget_cents: Option<i64>,
+    /// Steps taken.
+    pub steps: u32,
+    /// Operations performed.
+    pub calls: u32,
+    pub cost_cents: i64,
+    pub tokens_in: i64,
+    pub tokens_out: i64,
+    /// How often in a row it was denied the same.
+    pub denials: u32,
+    pub failure: Option<Failure>,
+    pub error: Option<String>,
+    pub created_at: Time,
+    pub started_at: Option<Time>,
+    pub ended_at: Option<Time>,
+}
+
+impl Run {
+    /// What policies see of it at its next step.
+    pub fn facts(&self) -> RunFacts {
+        RunFacts {
+            run: Id::stored(&self.id),
+            asker: self.asker.clone(),
+            askers: self.askers.clone(),
+            depth: self.depth,
+            steps: self.steps,
+            calls: self.calls,
+            cost_cents: self.cost_cents,
+        }
+    }
+}
+
+/// One step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// 1 for the first.
+    pub number: u32,
+    pub kind: StepKind,
+    /// The operation, the model or the agent.
+    pub name: String,
+    pub status: StepStatus,
+    pub target: String,
+    pub wait: Option<Wait>,
+    pub reason: Option<String>,
+    pub tokens_in: i64,
+    pub tokens_out: i64,
+    pub cost_cents: i64,
+    pub started_at: Time,
+    pub ended_at: Option<Time>,
+}
+
+const COLUMNS: &str = "id, task, agent, asker, askers, asked, parent, depth, status, wait, due_at, budget_cents, steps, \
+                       calls, cost_cents, tokens_in, tokens_out, denials, failure, error, created_at, started_at, ended_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
+    let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Time));
+    Ok(Run {
+        id: row.get(0)?,
+        task: row.get(1)?,
+        agent: parsed(row, 2)?,
+        asker: parsed(row, 3)?,
+        askers: json(row, 4)?,
+        asked: json(row, 5)?,
+        parent: row.get(6)?,
+        depth: row.get(7)?,
+        status: parsed(row, 8)?,
+        wait: json_or_null(row, 9)?,
+        due_at: time(10)?,
+        budget_cents: row.get(11)?,
+        steps: row.get(12)?,
+        calls: row.get(13)?,
+        cost_cents: row.get(14)?,
+        tokens_in: row.get(15)?,
+        tokens_out: row.get(16)?,
+        denials: row.get(17)?,
+        failure: parsed_or_null(row, 18)?,
+        error: row.get(19)?,
+        created_at: Time(row.get(20)?),
+        started_at: time(21)?,
+        ended_at: time(22)?,
+    })
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Run>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM run WHERE id = ?"))?.query_row([id], read).optional()
+}
+
+/// Which runs are listed. All of what is given must fit.
+#[derive(Clone, Debug, Default)]
+pub struct Sought {
+    pub agent: Option<ActorId>,
+    pub task: Option<String>,
+    pub status: Option<RunStatus>,
+    /// Those that were asked for since this time.
+    pub since: Option<Time>,
+    /// Those that ended before this time are left out.
+    pub ended_since: Option<Time>,
+}
+
+/// Runs after a position, newest first.
+pub fn after(conn: &Connection, sought: &Sought, from: &Position, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    let agent = if sought.agent.is_some() { "agent = ?4" } else { "?4 IS NULL" };
+    let task = if sought.task.is_some() { "task = ?5" } else { "?5 IS NULL" };
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM run WHERE {agent} AND {task} AND (?6 IS NULL OR status = ?6) \
+         AND (?7 IS NULL OR created_at >= ?7) AND (?8 IS NULL OR ended_at IS NULL OR ended_at >= ?8) \
+         AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) ORDER BY created_at DESC, id LIMIT ?3"
+    ))?
+    .query_map(
+        params![
+            from.at,
+            from.id,
+            limit as i64,
+            sought.agent.as_ref().map(ActorId::as_str),
+            sought.task,
+            sought.status.map(RunStatus::name),
+            sought.since.map(|time| time.0),
+            sought.ended_since.map(|time| time.0)
+        ],
+        read,
+    )?
+    .collect()
+}
+
+pub fn position(run: &Run) -> Position {
+    Position { at: run.created_at.0, id: run.id.clone() }
+}
+
+/// Runs that can go on by a time, those that have waited longest first. Of what was asked within one task, a run begins when
+/// those before it have ended.
+pub fn due(conn: &Connection, now: Time, skip: usize, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM run WHERE due_at IS NOT NULL AND due_at <= ?1 \
+         AND (status <> 'queued' OR parent IS NOT NULL OR NOT EXISTS (SELECT 1 FROM run AS other WHERE \
+         other.task = run.task AND other.ended_at IS NULL AND other.parent IS NULL AND (other.created_at < run.created_at \
+         OR (other.created_at = run.created_at AND other.id < run.id)))) ORDER BY due_at, id LIMIT ?2 OFFSET ?3"
+    ))?
+    .query_map(params![now.0, limit as i64, skip as i64], read)?
+    .collect()
+}
+
+/// When the next one that waits for a time goes on.
+pub fn next_due(conn: &Connection, now: Time) -> rusqlite::Result<Option<Time>> {
+    conn.prepare_cached("SELECT min(due_at) FROM run WHERE due_at > ?")?
+        .query_row([now.0], |row| Ok(row.get::<_, Option<i64>>(0)?.map(Time)))
+}
+
+/// The parts of a run that have not ended.
+pub fn open_parts(conn: &Connection, parent: &str) -> rusqlite::Result<Vec<Run>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM run WHERE parent = ? AND ended_at IS NULL ORDER BY id"))?
+        .query_map([parent], read)?
+        .collect()
+}
+
+/// The runs of an agent that have not ended.
+pub fn open_of(conn: &Connection, agent: &ActorId, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM run WHERE agent = ? AND ended_at IS NULL ORDER BY id LIMIT ?"))?
+        .query_map(params![agent.as_str(), limit as i64], read)?
+        .collect()
+}
+
+/// The agents that have runs which have not ended, with how many.
+pub fn count_open(conn: &Connection) -> rusqlite::Result<Vec<(ActorId, u64)>> {
+    conn.prepare_cached("SELECT agent, count(*) FROM run WHERE ended_at IS NULL GROUP BY agent ORDER BY agent")?
+        .query_map([], |row| Ok((parsed(row, 0)?, row.get::<_, i64>(1)?.unsigned_abs())))?
+        .collect()
+}
+
+/// The runs of a task, newest first.
+pub fn of_task(conn: &Connection, task: &str) -> rusqlite::Result<Vec<Run>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM run WHERE task = ? ORDER BY created_at DESC, id LIMIT {MOST_OF_TASK}"
+    ))?
+    .query_map([task], read)?
+    .collect()
+}
+
+/// The newest runs that a task shows.
+const MOST_OF_TASK: usize = 100;
+
+/// The steps of a run, in order.
+pub fn steps(conn: &Connection, run: &str) -> rusqlite::Result<Vec<Step>> {
+    conn.prepare_cached(
+        "SELECT number, kind, name, status, target, wait, reason, tokens_in, tokens_out, cost_cents, started_at, ended_at \
+         FROM step WHERE run = ? ORDER BY number",
+    )?
+    .query_map([run], |row| {
+        Ok(Step {
+            number: row.get(0)?,
+            kind: parsed(row, 1)?,
+            name: row.get(2)?,
+            status: parsed(row, 3)?,
+            target: row.get(4)?,
+            wait: json_or_null(row, 5)?,
+            reason: row.get(6)?,
+            tokens_in: row.get(7)?,
+            tokens_out: row.get(8)?,
+            cost_cents: row.get(9)?,
+            started_at: Time(row.get(10)?),
+            ended_at: row.get::<_, Option<i64>>(11)?.map(Time),
+        })
+    })?
+    .collect()
+}
+
+/// How the last step of a run stands, and whether it waited for approval.
+pub fn last_step(conn: &Connection, run: &str) -> rusqlite::Result<Option<(StepStatus, bool)>> {
+    conn.prepare_cached("SELECT status, wait FROM step WHERE run = ? ORDER BY number DESC LIMIT 1")?
+        .query_row([run], |row| {
+            let waited: Option<Wait> = json_or_null(row, 1)?;
+            Ok((parsed(row, 0)?, matches!(waited, Some(Wait::Approval { .. }))))
+        })
+        .optional()
+}
+
+/// How long a run that began at a time has taken by another, in milliseconds.
+pub fn duration(started: Option<Time>, by: Time) -> i64 {
+    started.map_or(0, |started| by.0.saturating_sub(started.0))
+}

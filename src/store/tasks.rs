@@ -1,0 +1,121 @@
+//! Tasks: what people and agents have to do.
+
+pub mod events;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{Position, parsed, parsed_or_null};
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+use crate::types::work::{Priority, TaskStatus};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub id: String,
+    pub title: String,
+    pub creator: ActorId,
+    pub owner: Option<ActorId>,
+    pub status: TaskStatus,
+    pub priority: Priority,
+    pub due_at: Option<Time>,
+    /// The task that it is a part of.
+    pub parent: Option<String>,
+    pub version: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub closed_at: Option<Time>,
+}
+
+/// Something that a task is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRef {
+    /// A collection, or `url`.
+    pub place: String,
+    pub thing: String,
+    pub note: String,
+    pub by: ActorId,
+    pub at: Time,
+}
+
+const COLUMNS: &str =
+    "id, title, creator, owner, status, priority, due_at, parent, version, created_at, updated_at, closed_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Task> {
+    Ok(Task {
+        id: row.get(0)?,
+        title: row.get(1)?,
+        creator: parsed(row, 2)?,
+        owner: parsed_or_null(row, 3)?,
+        status: parsed(row, 4)?,
+        priority: parsed(row, 5)?,
+        due_at: row.get::<_, Option<i64>>(6)?.map(Time),
+        parent: row.get(7)?,
+        version: row.get(8)?,
+        created_at: Time(row.get(9)?),
+        updated_at: Time(row.get(10)?),
+        closed_at: row.get::<_, Option<i64>>(11)?.map(Time),
+    })
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Task>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM task WHERE id = ?"))?.query_row([id], read).optional()
+}
+
+/// Which tasks are listed. All of what is given must fit.
+#[derive(Clone, Debug, Default)]
+pub struct Sought {
+    pub owner: Option<ActorId>,
+    pub status: Option<TaskStatus>,
+    /// Those that closed before this time are left out.
+    pub closed_since: Option<Time>,
+}
+
+/// Tasks after a position, newest first.
+pub fn after(conn: &Connection, sought: &Sought, from: &Position, limit: usize) -> rusqlite::Result<Vec<Task>> {
+    let owner = if sought.owner.is_some() { "owner = ?4" } else { "?4 IS NULL" };
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM task WHERE {owner} AND (?5 IS NULL OR status = ?5) \
+         AND (?6 IS NULL OR closed_at IS NULL OR closed_at >= ?6) \
+         AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) ORDER BY created_at DESC, id LIMIT ?3"
+    ))?
+    .query_map(
+        params![
+            from.at,
+            from.id,
+            limit as i64,
+            sought.owner.as_ref().map(ActorId::as_str),
+            sought.status.map(TaskStatus::name),
+            sought.closed_since.map(|time| time.0)
+        ],
+        read,
+    )?
+    .collect()
+}
+
+pub fn position(task: &Task) -> Position {
+    Position { at: task.created_at.0, id: task.id.clone() }
+}
+
+/// What somebody has not finished.
+pub fn open_of(conn: &Connection, owner: &ActorId) -> rusqlite::Result<Vec<Task>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM task WHERE owner = ? AND closed_at IS NULL ORDER BY created_at DESC, id"
+    ))?
+    .query_map([owner.as_str()], read)?
+    .collect()
+}
+
+/// What a task is about, in the order in which it was said.
+pub fn refs(conn: &Connection, task: &str) -> rusqlite::Result<Vec<TaskRef>> {
+    conn.prepare_cached("SELECT place, thing, note, by, at FROM task_ref WHERE task = ? ORDER BY at, place, thing")?
+        .query_map([task], |row| {
+            Ok(TaskRef {
+                place: row.get(0)?,
+                thing: row.get(1)?,
+                note: row.get(2)?,
+                by: parsed(row, 3)?,
+                at: Time(row.get(4)?),
+            })
+        })?
+        .collect()
+}

@@ -1,0 +1,115 @@
+//! What happens to tasks.
+
+use rusqlite::params;
+
+use super::get;
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::inbox;
+use crate::store::memory::{Memory, Touched};
+use crate::types::id::{ActorId, Id};
+use crate::types::inbox::ItemKind;
+use crate::types::time::Time;
+use crate::types::work::{Priority, TaskStatus};
+
+pub(in crate::store) const TASK: Table = Table { name: "task", key: "id" };
+const REF: Table = Table { name: "task_ref", key: "task || ' ' || place || ' ' || thing" };
+
+events! {
+    /// There is something to do.
+    TaskCreated = "task_created" {
+        id: Id, #[schemars(extend("x-names" = "text"))] title: String, creator: ActorId, owner: Option<ActorId>,
+        priority: Priority, due_at: Option<Time>, parent: Option<Id>,
+    } about [id, creator, owner, parent] => {
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        fold: Some(created), notify: Notify::AndShow(notify_of_task), news: None,
+    }
+    /// A task got an owner, or another.
+    TaskAssigned = "task_assigned" {
+        id: Id, owner: ActorId, from: Option<ActorId>, creator: ActorId,
+    } about [id, owner, from, creator] => {
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        fold: Some(assigned), notify: Notify::AndShow(notify_of_assignment), news: None,
+    }
+    /// A task is about something more.
+    TaskRefAdded = "task_ref_added" {
+        id: Id, owner: Option<ActorId>, creator: ActorId, place: String, thing: String,
+        #[schemars(extend("x-names" = "text"))] note: String,
+    } about [id, owner, creator] => {
+        content: Content::SHOWN, tables: &[TASK, REF], memory: Memory::Nothing,
+        fold: Some(referred), notify: Notify::Nobody, news: None,
+    }
+    /// A task was done, or given up.
+    TaskCompleted = "task_completed" {
+        id: Id, owner: Option<ActorId>, creator: ActorId, outcome: TaskStatus,
+    } about [id, owner, creator] => {
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        fold: Some(|event, moment| became(moment, event.id.as_str(), event.outcome)),
+        notify: Notify::AndShow(notify_of_end), news: None,
+    }
+}
+
+fn created(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let TaskCreated { id, title, creator, owner, priority, due_at, parent } = event;
+    let status = if owner.is_some() { TaskStatus::Assigned } else { TaskStatus::Open };
+    let sql = "INSERT INTO task (id, title, creator, owner, status, priority, due_at, parent, version, created_at, \
+               updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        id.as_str(),
+        title,
+        creator.as_str(),
+        owner.as_ref().map(ActorId::as_str),
+        status.name(),
+        priority.name(),
+        due_at.map(|at| at.0),
+        parent.as_ref().map(Id::as_str),
+        moment.at.0,
+        moment.at.0
+    ])?;
+    Ok(Touched::Nothing)
+}
+
+fn assigned(event: &TaskAssigned, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE task SET owner = ?, status = iif(status = 'open', 'assigned', status), version = version + 1, \
+               updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![event.owner.as_str(), moment.at.0, event.id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+fn referred(event: &TaskRefAdded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let TaskRefAdded { id, place, thing, note, .. } = event;
+    let sql = "INSERT OR REPLACE INTO task_ref (task, place, thing, note, by, at) VALUES (?, ?, ?, ?, ?, ?)";
+    let row = params![id.as_str(), place, thing, note, moment.by.as_str(), moment.at.0];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    let sql = "UPDATE task SET version = version + 1, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+/// How a task stands from now on. What is closed stays so.
+pub(in crate::store) fn became(moment: &Moment<'_>, id: &str, status: TaskStatus) -> rusqlite::Result<Touched> {
+    let closed = status.is_closed().then_some(moment.at.0);
+    let sql = "UPDATE task SET status = ?, closed_at = ?, version = version + 1, updated_at = ? \
+               WHERE id = ? AND closed_at IS NULL AND status <> ?1";
+    moment.conn.prepare_cached(sql)?.execute(params![status.name(), closed, moment.at.0, id])?;
+    Ok(Touched::Nothing)
+}
+
+fn notify_of_task(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let Some(owner) = event.owner.as_ref().filter(|owner| *owner != moment.by) else { return Ok(()) };
+    let title = format!("{} gave you a task: {}", moment.by, event.title);
+    inbox::add(moment, owner, ItemKind::Assignment, event.id.as_str(), &title)
+}
+
+fn notify_of_assignment(event: &TaskAssigned, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    inbox::resolve(moment, event.id.as_str())?;
+    if event.owner == *moment.by {
+        return Ok(());
+    }
+    let title = get(moment.conn, event.id.as_str())?.map(|task| task.title).unwrap_or_default();
+    let told = format!("{} gave you a task: {title}", moment.by);
+    inbox::add(moment, &event.owner, ItemKind::Assignment, event.id.as_str(), &told)
+}
+
+fn notify_of_end(event: &TaskCompleted, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    inbox::resolve(moment, event.id.as_str())
+}

@@ -1,0 +1,188 @@
+//! The vocabulary of work: tasks, the runs in which agents do them, and the steps of a run.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::actor::named;
+use super::id::{ActorId, Id};
+use super::time::Time;
+
+named! {
+    /// How a task stands.
+    TaskStatus, "status of a task", {
+        /// Nobody has it yet.
+        Open = "open",
+        Assigned = "assigned",
+        /// A run works on it.
+        Running = "running",
+        /// Its run waits for somebody.
+        Waiting = "waiting",
+        Completed = "completed",
+        Cancelled = "cancelled",
+        /// Its run failed. It can be run again.
+        Failed = "failed",
+    }
+}
+
+impl TaskStatus {
+    /// Nothing more happens to it.
+    pub const fn is_closed(self) -> bool {
+        matches!(self, TaskStatus::Completed | TaskStatus::Cancelled)
+    }
+}
+
+named! {
+    /// How soon a task is wanted.
+    Priority, "priority", {
+        Low = "low",
+        Normal = "normal",
+        High = "high",
+        Urgent = "urgent",
+    }
+}
+
+named! {
+    /// How a run stands.
+    RunStatus, "status of a run", {
+        /// It has not begun.
+        Queued = "queued",
+        Running = "running",
+        /// A call of it waits for approval.
+        WaitingApproval = "waiting_approval",
+        /// It has asked somebody a question.
+        WaitingInput = "waiting_input",
+        /// A kill switch or a budget stops it; it goes on from where it is.
+        Held = "held",
+        Completed = "completed",
+        Failed = "failed",
+        TimedOut = "timed_out",
+        Cancelled = "cancelled",
+    }
+}
+
+impl RunStatus {
+    /// It has ended.
+    pub const fn is_over(self) -> bool {
+        matches!(self, RunStatus::Completed | RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled)
+    }
+}
+
+named! {
+    /// What kind of step a run takes.
+    StepKind, "kind of step", {
+        /// The agent says something.
+        Say = "say",
+        /// A model is called.
+        Model = "model",
+        /// An operation is performed as the agent.
+        Tool = "tool",
+        /// Somebody is asked.
+        Question = "question",
+        /// Another agent does a part.
+        Delegate = "delegate",
+        /// Time passes.
+        Wait = "wait",
+        /// The run ends itself.
+        Fail = "fail",
+    }
+}
+
+named! {
+    /// What kind of effect a tool has: what may be done again where it is not known whether it was done.
+    ToolEffect, "kind of effect", {
+        /// None.
+        Read = "read",
+        /// Done again under the same key, it is done once. The company's own operations are.
+        Idempotent = "idempotent",
+        /// Whether it was done can be asked.
+        Reconcilable = "reconcilable",
+        /// Neither: whether it was done is for people to say.
+        Once = "once",
+    }
+}
+
+named! {
+    /// How a step stands.
+    StepStatus, "status of a step", {
+        /// It waits: for approval, an answer, a time or another run.
+        Waiting = "waiting",
+        /// It was allowed and is under way outside.
+        Dispatched = "dispatched",
+        Completed = "completed",
+        /// The gate or whoever had to approve refused it.
+        Denied = "denied",
+        /// It was allowed, and had no effect.
+        Failed = "failed",
+        /// Whether it had its effect is not known.
+        Unknown = "unknown",
+    }
+}
+
+named! {
+    /// How a run ended, if not well.
+    Failure, "reason of a failure", {
+        /// The agent gave up.
+        Failed = "failed",
+        TimedOut = "timed_out",
+        /// It was refused the same thing three times in a row.
+        Denied = "denied",
+        /// It took more steps than a run may.
+        Steps = "steps",
+        /// Who works on it has left.
+        Offboarded = "offboarded",
+        /// No model can be asked.
+        NoModel = "no_model",
+    }
+}
+
+/// What a run waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Wait {
+    /// Its call is to be approved.
+    Approval { approval: Id },
+    /// One of these is to answer.
+    Question { to: Vec<ActorId> },
+    /// Another run of it is to end.
+    Run { run: Id },
+    /// A time is to come.
+    Time { until: Time },
+    /// It may not spend more.
+    Budget,
+}
+
+/// What policies see of the run in which a call is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunFacts {
+    pub run: Id,
+    /// Who asked for it.
+    pub asker: ActorId,
+    /// All who asked for what it is a part of, the nearest first: the asker, and the agents that asked for a part of theirs.
+    pub askers: Vec<ActorId>,
+    /// How many runs it is a part of.
+    pub depth: u32,
+    /// Steps taken before this one.
+    pub steps: u32,
+    /// Operations performed before this one.
+    pub calls: u32,
+    pub cost_cents: i64,
+}
+
+impl RunFacts {
+    /// The step that is about to be taken.
+    pub const fn step(&self) -> u32 {
+        self.steps.saturating_add(1)
+    }
+}
+
+/// The most steps of one run.
+pub const MOST_STEPS: u32 = 1_000;
+/// How many runs, one a part of the other, there may be.
+pub const DEEPEST: u32 = 5;
+/// After so many equal denials in a row a run ends.
+pub const MOST_DENIALS: u32 = 3;
+/// Most characters of a question, an answer, a title's goal, or what somebody asks of an agent.
+pub const LONGEST_TEXT: usize = 64 << 10;

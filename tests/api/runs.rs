@@ -1,0 +1,402 @@
+//! Agents at work, through the router: plans stand in for models, and the clock stands still.
+
+use ok::engine::runner;
+use ok::gate::refold;
+use ok::types::time::{DAY, SECOND};
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Cast, Test};
+
+async fn company() -> (Test, Cast) {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    (test, cast)
+}
+
+async fn ask(test: &Test, token: &str, steps: Value) -> Answer {
+    test.post("/ask", token, json!({ "agent": "bot", "text": "do it", "plan": { "steps": steps } })).await
+}
+
+/// Asks and lets the run go on as far as it can; the run's id.
+async fn asked(test: &Test, token: &str, steps: Value) -> String {
+    let answer = ask(test, token, steps).await;
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    go_on(test).await;
+    answer.json()["run"].as_str().unwrap().to_owned()
+}
+
+async fn go_on(test: &Test) {
+    runner::settle(&test.company.gate).await.unwrap();
+}
+
+async fn run(test: &Test, id: &str) -> Value {
+    test.get(&format!("/runs/{id}"), &test.admin).await.json()
+}
+
+/// The steps of a run: kind, name, status.
+fn steps(run: &Value) -> Vec<String> {
+    let step = |step: &Value| {
+        let text = |name: &str| step[name].as_str().unwrap();
+        format!("{} {} {}", text("kind"), text("name"), text("status"))
+    };
+    run["trace"].as_array().unwrap().iter().map(step).collect()
+}
+
+/// What the tables hold is what the log says, and the log verifies.
+fn accounted_for(test: &Test) {
+    assert_eq!(refold::compare(&test.file()).unwrap(), []);
+    assert!(test.verdict().ok);
+}
+
+#[tokio::test]
+async fn an_agent_works_through_its_plan_and_each_step_is_decided_and_told() {
+    let (test, cast) = company().await;
+    let plan = json!([
+        { "say": "I look who is there" },
+        { "call": { "tool": "actor.read", "with": { "id": "mia" } } },
+        { "call": { "tool": "task.create", "with": { "title": "call the vendor", "owner": "mia" } } },
+        { "model": { "text": "done", "input_tokens": 12, "output_tokens": 3, "cost_cents": 2 } },
+    ]);
+    let id = asked(&test, &cast.mia, plan).await;
+    let done = run(&test, &id).await;
+    assert_eq!(
+        (&done["status"], &done["output"], &done["cost_cents"]),
+        (&json!("completed"), &json!("done"), &json!(2))
+    );
+    assert_eq!(done["tokens"], json!({ "input": 12, "output": 3 }));
+    assert_eq!(
+        steps(&done),
+        ["say  completed", "tool actor.read completed", "tool task.create completed", "model plan completed"]
+    );
+    assert_eq!(done["trace"][1]["output"]["id"], "mia");
+    // What the agent did, it did itself: mia was told of the task by it.
+    let inbox = test.get("/inbox", &cast.mia).await.json();
+    let titles: Vec<&str> = inbox.as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap()).collect();
+    assert!(
+        titles.contains(&"bot has finished what you asked") && titles.contains(&"bot gave you a task: call the vendor")
+    );
+    let task = test.get(&format!("/tasks/{}", done["task"].as_str().unwrap()), &cast.mia).await.json();
+    assert_eq!((&task["status"], &task["owner"]), (&json!("completed"), &json!("bot")));
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_refused_step_is_told_to_the_run_and_three_equal_ones_end_it() {
+    let (test, cast) = company().await;
+    let refused = json!({ "call": { "tool": "tick", "expect": "deny" } });
+    let id = asked(&test, &cast.mia, json!([refused.clone(), { "say": "then not" }])).await;
+    let done = run(&test, &id).await;
+    assert_eq!(done["status"], "completed");
+    assert_eq!(done["trace"][0]["reason"], "policy denied tick: admins only");
+    let id = asked(&test, &cast.mia, json!([refused.clone(), refused.clone(), refused, { "say": "never" }])).await;
+    let failed = run(&test, &id).await;
+    assert_eq!(
+        failed["error"],
+        json!({ "code": "denied", "message": "it was refused the same thing 3 times in a row" })
+    );
+    assert_eq!(steps(&failed).len(), 3);
+    // What the gate would not let be known is as if it were not there, and the run goes on.
+    let id = asked(&test, &cast.mia, json!([{ "call": { "tool": "task.read", "with": { "id": "tsk_none" } } }])).await;
+    assert_eq!(run(&test, &id).await["trace"][0]["reason"], "not_found: not found");
+    accounted_for(&test);
+}
+
+/// Policies under which whatever an agent creates needs an admin's approval.
+async fn wary() -> (Test, Cast) {
+    let mut policies = ok::policy::Bundle::built_in();
+    let rule = r#"@id("agents-create-with-approval") @reason("an admin looks at it first")
+        forbid (principal is Ok::Actor, action == Ok::Action::"task.create", resource)
+        when { principal.kind == "agent" } unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
+    policies.files.insert("wary.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    (test, cast)
+}
+
+fn creates() -> Value {
+    json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" }, "expect": "approval" } })
+}
+
+async fn approval_of(test: &Test, id: &str) -> String {
+    run(test, id).await["waiting"]["approval"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_step_that_needs_approval_is_taken_in_the_transaction_of_the_decision() {
+    let (test, cast) = wary().await;
+    let id = asked(&test, &cast.mia, json!([creates(), { "say": "there it is" }])).await;
+    let waiting = run(&test, &id).await;
+    assert_eq!(waiting["status"], "waiting_approval");
+    let approval = approval_of(&test, &id).await;
+    let decided = test.post(&format!("/approvals/{approval}"), &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.status, 200, "{}", decided.text());
+    assert_eq!(steps(&run(&test, &id).await), ["tool task.create completed"]);
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "completed");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_run_goes_on_when_its_request_is_rejected_taken_back_or_over() {
+    let (test, cast) = wary().await;
+    for (how, reason) in [
+        ("reject", "an approver rejected it: not now"),
+        ("withdraw", "the request was taken back"),
+        ("expire", "nobody decided in time"),
+    ] {
+        let step = json!({ "call": { "tool": "task.create", "with": { "title": how } } });
+        let id = asked(&test, &cast.mia, json!([step, { "say": "without it" }])).await;
+        let approval = approval_of(&test, &id).await;
+        let path = format!("/approvals/{approval}");
+        match how {
+            "reject" => {
+                let note = json!({ "decision": "reject", "note": "not now" });
+                assert_eq!(test.post(&path, &test.admin, note).await.status, 200);
+            }
+            "withdraw" => assert_eq!(test.call("DELETE", &path, &cast.bot, None).await.status, 200),
+            _ => {
+                test.clock.advance(4 * DAY);
+                test.post("/tick", &test.admin, json!({})).await;
+            }
+        }
+        go_on(&test).await;
+        let done = run(&test, &id).await;
+        assert_eq!((&done["status"], &done["trace"][0]["reason"]), (&json!("completed"), &json!(reason)));
+    }
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_question_waits_for_whoever_is_asked_and_for_nobody_else() {
+    let (test, cast) = company().await;
+    let id = asked(&test, &cast.mia, json!([{ "ask": { "text": "which one?" } }, { "say": "fine" }])).await;
+    let waiting = run(&test, &id).await;
+    assert_eq!((&waiting["status"], &waiting["question"]), (&json!("waiting_input"), &json!("which one?")));
+    let path = format!("/runs/{id}/answer");
+    let answer = json!({ "text": "the second", "question": 1 });
+    assert_eq!(
+        test.post(&path, &cast.lea, answer.clone()).await.error(),
+        "403 denied policy denied run.answer: only who is asked answers"
+    );
+    assert_eq!(test.post(&path, &cast.max, answer.clone()).await.error(), "404 not_found not found");
+    let stale = test.post(&path, &cast.mia, json!({ "text": "x", "question": 2 })).await;
+    assert_eq!(stale.error(), format!("409 conflict {id} asks at step 1 now"));
+    assert_eq!(test.post(&path, &cast.mia, answer.clone()).await.status, 200);
+    let again = test.post(&path, &cast.mia, answer).await;
+    assert_eq!(again.error(), "403 denied policy denied run.answer: only who is asked answers");
+    go_on(&test).await;
+    let done = run(&test, &id).await;
+    assert_eq!((&done["status"], &done["trace"][0]["output"]), (&json!("completed"), &json!("the second")));
+    // Nobody answers: after a week it is over.
+    let id = asked(&test, &cast.mia, json!([{ "ask": { "text": "anybody?", "to": "lea" } }])).await;
+    test.clock.advance(7 * DAY + 1);
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "timed_out");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_part_is_done_by_another_agent_with_no_more_rights_than_the_one_that_asks() {
+    let (test, cast) = company().await;
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    let part = json!([
+        { "call": { "tool": "actor.read", "with": { "id": "max" } } },
+        { "model": { "text": "looked", "cost_cents": 4 } },
+        { "ask": { "text": "go on?" } },
+    ]);
+    let plan =
+        json!([{ "delegate": { "agent": "aide", "text": "look", "plan": { "steps": part } } }, { "say": "both done" }]);
+    let id = asked(&test, &cast.mia, plan).await;
+    let waiting = run(&test, &id).await;
+    let part = waiting["waiting"]["run"].as_str().unwrap().to_owned();
+    assert_eq!(run(&test, &part).await["waiting"]["to"], json!(["mia"]), "the person at the end of the chain is asked");
+    test.post(&format!("/runs/{part}/answer"), &cast.mia, json!({ "text": "yes" })).await;
+    go_on(&test).await;
+    let done = run(&test, &id).await;
+    assert_eq!((&done["status"], &done["cost_cents"]), (&json!("completed"), &json!(4)));
+    assert_eq!(steps(&done)[0], "delegate aide completed");
+    // What the asking agent may not do, its part may not.
+    let mut policies = ok::policy::Bundle::built_in();
+    let rule = r#"@id("bot-creates-nothing") @reason("bot creates nothing")
+        forbid (principal == Ok::Actor::"bot", action == Ok::Action::"task.create", resource);"#;
+    policies.files.insert("bot.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    let part = json!([{ "call": { "tool": "task.create", "with": { "title": "t" } } }]);
+    let id = asked(
+        &test,
+        &cast.mia,
+        json!([{ "delegate": { "agent": "aide", "text": "create", "plan": { "steps": part } } }]),
+    )
+    .await;
+    let part = run(&test, &id).await["trace"][0]["target"].as_str().unwrap().to_owned();
+    assert_eq!(
+        run(&test, &part).await["trace"][0]["reason"],
+        "policy denied task.create: not on behalf of bot: bot creates nothing"
+    );
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn agents_ask_each_other_neither_in_a_circle_nor_without_end() {
+    let (test, cast) = company().await;
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    let itself = json!([{ "delegate": { "agent": "bot", "text": "again", "plan": { "steps": [{ "say": "hm" }] } } }]);
+    let id = asked(&test, &cast.mia, itself.clone()).await;
+    assert_eq!(run(&test, &id).await["trace"][0]["reason"], "invalid: agent: bot works on this already");
+    let circle = json!([{ "delegate": { "agent": "aide", "text": "again", "plan": { "steps": itself } } }]);
+    let id = asked(&test, &cast.mia, circle).await;
+    let part = run(&test, &id).await["trace"][0]["target"].as_str().unwrap().to_owned();
+    assert_eq!(run(&test, &part).await["trace"][0]["reason"], "invalid: agent: bot works on this already");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_kill_switch_holds_runs_where_they_are_and_a_release_lets_them_go_on() {
+    let (test, cast) = company().await;
+    let id = asked(&test, &cast.mia, json!([{ "wait": { "seconds": 60 } }, { "say": "after" }])).await;
+    let waiting = wary_kill(&test, "actor:bot", false).await;
+    assert_eq!(waiting, 1);
+    test.clock.advance(61 * SECOND);
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "held");
+    let refused = ask(&test, &cast.mia, json!([{ "say": "more" }])).await;
+    assert_eq!(refused.status, 202, "it is asked, and held too");
+    assert_eq!(wary_kill(&test, "actor:bot", true).await, 2);
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "completed");
+    accounted_for(&test);
+}
+
+/// Engages a switch or releases it; how many runs it holds, or held.
+async fn wary_kill(test: &Test, scope: &str, off: bool) -> i64 {
+    let switched = test.post("/kill", &test.admin, json!({ "scope": scope, "off": off })).await;
+    assert_eq!(switched.status, 200, "{}", switched.text());
+    switched.json()["runs"].as_i64().unwrap()
+}
+
+#[tokio::test]
+async fn a_run_that_would_spend_too_much_is_held_until_a_person_raises_its_budget() {
+    let (test, cast) = company().await;
+    let plan = json!({ "steps": [{ "model": { "text": "one", "cost_cents": 6 } }, { "model": { "text": "two", "cost_cents": 6 } }] });
+    let asked = test
+        .post("/ask", &cast.lea, json!({ "agent": "bot", "text": "think", "plan": plan, "budget_cents": 10 }))
+        .await;
+    let id = asked.json()["run"].as_str().unwrap().to_owned();
+    go_on(&test).await;
+    let held = run(&test, &id).await;
+    assert_eq!(
+        (&held["status"], &held["waiting"], &held["cost_cents"]),
+        (&json!("held"), &json!({ "kind": "budget" }), &json!(6))
+    );
+    let path = format!("/runs/{id}/budget");
+    assert_eq!(
+        test.post(&path, &cast.bot, json!({ "budget_cents": 100 })).await.error(),
+        "403 denied policy denied budget.raise: a person raises a budget"
+    );
+    assert_eq!(test.post(&path, &cast.lea, json!({ "budget_cents": 5 })).await.status, 422);
+    assert_eq!(test.post(&path, &cast.lea, json!({ "budget_cents": 12 })).await.status, 200);
+    go_on(&test).await;
+    let done = run(&test, &id).await;
+    assert_eq!((&done["status"], &done["cost_cents"]), (&json!("completed"), &json!(12)));
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_run_outlives_the_server_and_goes_on_where_it_was() {
+    let (test, cast) = company().await;
+    let id = asked(&test, &cast.mia, json!([{ "say": "one" }, { "wait": { "seconds": 5 } }, { "say": "two" }])).await;
+    let before = run(&test, &id).await["trace"].clone();
+    let test = test.reopened().await;
+    assert_eq!(run(&test, &id).await["trace"], before);
+    test.clock.advance(5 * SECOND);
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["output"], "two");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn who_asked_cancels_with_all_parts_and_nothing_goes_on() {
+    let (test, cast) = company().await;
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    let part = json!({ "agent": "aide", "text": "look", "plan": { "steps": [{ "ask": { "text": "?" } }] } });
+    let id = asked(&test, &cast.mia, json!([{ "delegate": part }, { "say": "never" }])).await;
+    let part = run(&test, &id).await["waiting"]["run"].as_str().unwrap().to_owned();
+    let cancelled = test.post(&format!("/runs/{id}/cancel"), &cast.mia, json!({ "reason": "no need" })).await;
+    assert_eq!(cancelled.json()["status"], "cancelled", "{}", cancelled.text());
+    go_on(&test).await;
+    assert_eq!(run(&test, &part).await["status"], "cancelled");
+    assert_eq!(run(&test, &id).await["output"], Value::Null);
+    let again = test.post(&format!("/runs/{id}/cancel"), &cast.mia, json!({})).await;
+    assert_eq!(again.error(), format!("409 conflict {id} is cancelled"));
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn what_is_asked_amiss_is_told_with_its_field() {
+    let (test, cast) = company().await;
+    let say = json!({ "steps": [{ "say": "x" }] });
+    for (asked, told) in [
+        (json!({ "agent": "bot", "text": "x" }), "422 invalid no model provider is configured"),
+        (json!({ "agent": "bot", "text": " ", "plan": say }), "422 invalid text: must have 1 to 65536 bytes"),
+        (json!({ "agent": "mia", "text": "x", "plan": say }), "422 invalid agent: mia is no agent of the company"),
+        (json!({ "agent": "nobody", "text": "x", "plan": say }), "404 not_found not found"),
+        (
+            json!({ "agent": "bot", "text": "x", "plan": { "steps": [] } }),
+            "422 invalid plan.steps: must have 1 to 1000 steps, not 0",
+        ),
+        (
+            json!({ "agent": "bot", "text": "x", "plan": { "steps": [{ "call": { "tool": "nope" } }, { "wait": { "seconds": 0 } }] } }),
+            "422 invalid plan.steps[0].call.tool: there is no tool `nope`; plan.steps[1].wait.seconds: must be 1 to 2592000, not 0",
+        ),
+        (
+            json!({ "agent": "bot", "text": "x", "plan": "steps:\n  - shout: x\n" }),
+            "422 invalid plan: line 2: steps[0]: unknown field `shout`, expected one of `say`, `call`, `ask`, `delegate`, `wait`, `model`, `fail`",
+        ),
+        (
+            json!({ "agent": "bot", "text": "x", "plan": say, "budget_cents": -1 }),
+            "422 invalid budget_cents: must be 0 to 1000000000000",
+        ),
+    ] {
+        assert_eq!(test.post("/ask", &cast.mia, asked).await.error(), told);
+    }
+    // A plan whose expectation is not met fails, and says where.
+    let id =
+        self::asked(&test, &cast.mia, json!([{ "call": { "tool": "me.read", "expect": "deny" } }, { "say": "x" }]))
+            .await;
+    let failed = run(&test, &id).await;
+    assert_eq!(failed["error"]["message"], "step 1 (me.read): the plan expects deny, the gate said allow");
+    // Bad arguments are the run's to know.
+    let id =
+        self::asked(&test, &cast.mia, json!([{ "call": { "tool": "task.create", "with": { "titel": "t" } } }])).await;
+    assert_eq!(run(&test, &id).await["trace"][0]["status"], "failed");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn what_was_asked_and_said_can_be_erased_and_the_log_still_verifies() {
+    let (test, cast) = company().await;
+    let id = asked(&test, &cast.mia, json!([{ "say": "mia's secret" }])).await;
+    let events = test.get("/events?limit=20", &test.admin).await.json();
+    let kept = events["events"].as_array().unwrap().iter().filter(|event| event["event"]["type"] == "content_kept");
+    let seqs: Vec<Value> = kept.map(|event| event["seq"].clone()).collect();
+    assert_eq!(seqs.len(), 3);
+    let forgotten = test.post("/context/forget", &test.admin, json!({ "events": seqs, "reason": "asked for" })).await;
+    assert_eq!(forgotten.status, 200, "{}", forgotten.text());
+    let shown = run(&test, &id).await;
+    assert_eq!(
+        (&shown["input"], &shown["output"], &shown["trace"][0]["output"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
+    accounted_for(&test);
+    // A run that is not at its end knows no more what to do.
+    let id = asked(&test, &cast.mia, json!([{ "wait": { "seconds": 1 } }, { "say": "x" }])).await;
+    let newest = test.get("/events?limit=3", &test.admin).await.json();
+    let kept =
+        newest["events"].as_array().unwrap().iter().find(|event| event["event"]["type"] == "content_kept").unwrap();
+    test.post("/context/forget", &test.admin, json!({ "events": [kept["seq"]], "reason": "asked for" })).await;
+    test.clock.advance(SECOND);
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["error"]["message"], "its plan was erased");
+}
