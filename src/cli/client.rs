@@ -280,10 +280,12 @@ async fn pages(
 }
 
 /// What is known by an id of which a beginning is enough, and how it is listed.
-const LISTED: [(&str, &str); 5] = [
+const LISTED: [(&str, &str); 7] = [
     ("apr_", "approval.list"),
     ("chg_", "change.list"),
     ("tok_", "token.list"),
+    ("tsk_", "task.list"),
+    ("run_", "run.list"),
     ("dlg_", "delegation.list"),
     ("bgl_", "break_glass.list"),
 ];
