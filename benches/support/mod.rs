@@ -38,6 +38,7 @@ pub fn options(dir: &Path) -> Options {
         path: dir.join("state.db"),
         entries: &ok::operations::ALL,
         policies: Bundle::built_in(),
+        compiled: Vec::new(),
         dev_auth: false,
         secrets: None,
         ports: vec![443],

@@ -74,6 +74,7 @@ fn options(context: &Context) -> Options {
         path: context.state.clone(),
         entries: &operations::ALL,
         policies: Bundle::built_in(),
+        compiled: Vec::new(),
         dev_auth: context.dev_auth,
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),

@@ -141,6 +141,7 @@ mod tests {
             path: folder.path().join("state.db"),
             entries: &operations::ALL,
             policies,
+            compiled: Vec::new(),
             dev_auth: false,
             secrets: None,
             ports: vec![443],

@@ -84,6 +84,7 @@ mod tests {
             path: folder.path().join("state.db"),
             entries: &operations::ALL,
             policies: Bundle::built_in(),
+            compiled: Vec::new(),
             dev_auth: false,
             secrets: None,
             ports: vec![443],

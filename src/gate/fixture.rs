@@ -35,25 +35,29 @@ use crate::types::work::RunFacts;
 
 /// Checks a bundle against these operations.
 pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Report {
-    check::check(&schema(entries), bundle, &Known(entries), options)
+    check::check(&schema(entries), bundle, &Known::new(entries), options)
 }
 
-/// Asks both sides made-up questions about these operations.
-pub fn differences(entries: &[Entry], sides: &Sides<'_>) -> Semantic {
-    diff::search(sides, &Known(entries), diff::MOST)
+/// Asks both sides made-up questions about these operations, about so many at the most.
+pub fn differences(entries: &[Entry], sides: &Sides<'_>, most: usize) -> Semantic {
+    diff::search(sides, &Known::new(entries), most)
 }
 
 /// Runs a bundle's own tests.
 pub fn run(entries: &[Entry], bundle: &Bundle, compiled: &Arc<Snapshot>) -> Run {
-    testing::run(bundle, compiled, &Known(entries), usize::MAX)
+    testing::run(bundle, compiled, &Known::new(entries), usize::MAX)
 }
 
-/// The operations that a test can ask about.
-struct Known<'a>(&'a [Entry]);
+/// The operations that a test can ask about, and what every company that is made of one shares.
+pub(super) struct Known<'a> {
+    entries: &'a [Entry],
+    workshop: Arc<Workshop>,
+    resources: Resources,
+}
 
 impl Stage for Known<'_> {
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
-        let world = world(snapshot, fixture, self.0);
+        let world = self.world(snapshot, fixture);
         // Every case is asked about a company of its own.
         let question = |case| {
             effort::spend(10);
@@ -63,15 +67,14 @@ impl Stage for Known<'_> {
     }
 
     fn sight(&self, resource: &str) -> Option<&'static str> {
-        Resources::of(self.0).named(resource.strip_prefix("Ok::")?)?.sight
+        self.resources.named(resource.strip_prefix("Ok::")?)?.sight
     }
 
     fn row(&self, row: &Row) -> Result<(), String> {
-        let resources = Resources::of(self.0);
-        match resources.iter().find(|noun| noun.list() == Some(row.list.as_str())) {
+        match self.resources.iter().find(|noun| noun.list() == Some(row.list.as_str())) {
             Some(noun) => noun.read(row).map(drop),
             None => {
-                let lists: Vec<&str> = resources.iter().filter_map(Resource::list).collect();
+                let lists: Vec<&str> = self.resources.iter().filter_map(Resource::list).collect();
                 Err(format!(
                     "there is no list `{}`; there are teams, actors, delegations, {}",
                     row.list,
@@ -82,13 +85,50 @@ impl Stage for Known<'_> {
     }
 
     fn choices(&self, operation: &str, field: &str) -> &[String] {
-        let entry = self.0.iter().find(|entry| entry.spec.name == operation);
+        let entry = self.entries.iter().find(|entry| entry.spec.name == operation);
         let field = entry.and_then(|entry| entry.arguments().fields.iter().find(|known| known.name == field));
         field.map(|field| field.choices.as_slice()).unwrap_or_default()
     }
 }
 
-impl Known<'_> {
+impl<'a> Known<'a> {
+    pub(super) fn new(entries: &'a [Entry]) -> Self {
+        let workshop = Arc::new(Workshop::new(schema(entries)));
+        Known { entries, workshop, resources: Resources::of(entries) }
+    }
+
+    /// The company of a fixture, without engaged kill switches.
+    pub(super) fn world(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture) -> World {
+        let head = Head {
+            origin: "test".into(),
+            size: 0,
+            root: Default::default(),
+            ts: fixture.now,
+            note: String::new(),
+            vkey: String::new(),
+        };
+        let ground = Ground {
+            policy: Arc::clone(snapshot),
+            version: 1,
+            instance: Arc::new(Instance { ulid: String::new(), sealing: [0; 32] }),
+            dev_auth: false,
+            workshop: Arc::clone(&self.workshop),
+            resources: self.resources.clone(),
+            rates: Arc::default(),
+            vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
+            egress: Arc::default(),
+            writes: Arc::default(),
+        };
+        let mut world = World::empty(ground, head);
+        let teams = fixture.teams.iter().map(|row| team(row, fixture.now));
+        world.settle(teams.chain(fixture.actors.iter().map(|row| member(row, fixture.now))).collect());
+        for row in &fixture.delegations {
+            let terms = delegation(row, &world);
+            world.delegate(terms);
+        }
+        world
+    }
+
     fn question(&self, world: &World, fixture: &Fixture, case: &Case) -> Result<Asked, String> {
         let mut world = world.clone();
         let now = case.around.now.unwrap_or(fixture.now);
@@ -104,7 +144,7 @@ impl Known<'_> {
         let about = self.about(&world, &case.op)?;
         let target = target(fixture, &world, case, &caller, &about)?;
         let input = case.around.input.as_ref();
-        if let (Some(input), Some(entry)) = (input, self.0.iter().find(|entry| entry.spec.name == case.op)) {
+        if let (Some(input), Some(entry)) = (input, self.entries.iter().find(|entry| entry.spec.name == case.op)) {
             entry.arguments().check(input).map_err(|what| format!("input: {what}"))?;
         }
         let call = Call { operation: &case.op, target: &target, input };
@@ -117,45 +157,13 @@ impl Known<'_> {
 
     /// What an operation can be about. An action that the company's own schema adds can be about anything.
     fn about(&self, world: &World, op: &str) -> Result<Vec<&'static Resource>, String> {
-        if let Some(entry) = self.0.iter().find(|entry| entry.spec.name == op) {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.spec.name == op) {
             return Ok(entry.spec.about.to_vec());
         }
         let action = uid("Action", op);
         let declared = world.policy.schema().actions().any(|known| *known == action);
         declared.then(|| world.resources.iter().collect()).ok_or_else(|| format!("there is no operation `{op}`"))
     }
-}
-
-/// The company of a fixture, without engaged kill switches.
-pub(super) fn world(snapshot: &Arc<Snapshot>, fixture: &Fixture, entries: &[Entry]) -> World {
-    let head = Head {
-        origin: "test".into(),
-        size: 0,
-        root: Default::default(),
-        ts: fixture.now,
-        note: String::new(),
-        vkey: String::new(),
-    };
-    let ground = Ground {
-        policy: Arc::clone(snapshot),
-        version: 1,
-        instance: Arc::new(Instance { ulid: String::new(), sealing: [0; 32] }),
-        dev_auth: false,
-        workshop: Arc::new(Workshop::new(schema(entries))),
-        resources: Resources::of(entries),
-        rates: Arc::default(),
-        vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
-        egress: Arc::default(),
-        writes: Arc::default(),
-    };
-    let mut world = World::empty(ground, head);
-    let teams = fixture.teams.iter().map(|row| team(row, fixture.now));
-    world.settle(teams.chain(fixture.actors.iter().map(|row| member(row, fixture.now))).collect());
-    for row in &fixture.delegations {
-        let terms = delegation(row, &world);
-        world.delegate(terms);
-    }
-    world
 }
 
 /// A row rests on rows before it.

@@ -216,7 +216,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::gate::fixture;
+    use crate::gate::fixture::Known;
     use crate::gate::rule::Asker;
     use crate::gate::schema::schema;
     use crate::policy::Bundle;
@@ -251,7 +251,7 @@ when { resource has owner && (resource.owner == principal || resource.owner has 
         }
         let schema = schema(&crate::operations::ALL);
         let snapshot = Arc::new(Snapshot::load(&schema, &bundle).unwrap());
-        let world = fixture::world(&snapshot, &company, &crate::operations::ALL);
+        let world = Known::new(&crate::operations::ALL).world(&snapshot, &company);
         let names = Names::of(&[&snapshot]);
         let mut known: BTreeMap<Vec<u8>, Answer> = BTreeMap::new();
         let mut asked = 0;

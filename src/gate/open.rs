@@ -62,6 +62,8 @@ pub struct Options {
     pub entries: &'static [Entry],
     /// The default policies of this version.
     pub policies: Bundle,
+    /// Policies that were compiled already, for another company that this process has open.
+    pub compiled: Vec<Arc<Snapshot>>,
     /// Shown by `/health`; allows plain http to loopback addresses.
     pub dev_auth: bool,
     /// The key that secrets are made from; in a file beside the state unless given.
@@ -148,7 +150,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     }
     let mut conn = file::connect(&options.path, Mode::Write)?;
     file::prepare(&mut conn, &options.path, SCHEMAS)?;
-    let workshop = Arc::new(Workshop::new(schema(options.entries)));
+    let workshop = Arc::new(Workshop::new(schema(options.entries)).with(&options.compiled));
     let (instance, tail, policy) = match company::instance(&conn)? {
         Some(instance) => resume(&mut conn, options, &workshop, instance)?,
         None => create(&mut conn, options, &workshop)?,

@@ -72,7 +72,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::gate::fixture;
+    use crate::gate::fixture::Known;
     use crate::gate::schema::schema;
     use crate::policy::testing::parse;
     use crate::policy::{Bundle, Snapshot};
@@ -98,7 +98,7 @@ mod tests {
         let fixture = parse("company.yaml", &company, &|_| Ok(())).unwrap().fixture;
         let schema = schema(&crate::operations::ALL);
         let snapshot = Arc::new(Snapshot::load(&schema, &Bundle::built_in()).unwrap());
-        let world = fixture::world(&snapshot, &fixture, &crate::operations::ALL);
+        let world = Known::new(&crate::operations::ALL).world(&snapshot, &fixture);
         let pools = |pools: &str| format!("kinds: {{k: {{eligible: [{pools}]}}}}");
         for (eligible, people) in [
             ("{role: admin}", vec!["abe", "ana"]),

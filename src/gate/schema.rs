@@ -18,8 +18,9 @@ pub fn schema(entries: &[Entry]) -> String {
     for noun in nouns(&sorted) {
         text.push_str(&format!("  action \"{noun}.*\";\n"));
     }
+    let facts = facts();
     for entry in sorted {
-        text.push_str(&action(entry));
+        text.push_str(&action(entry, &facts));
     }
     text.push_str("}\n");
     text
@@ -41,7 +42,7 @@ fn nouns<'a>(entries: &[&'a Entry]) -> Vec<&'a str> {
     nouns
 }
 
-fn action(entry: &Entry) -> String {
+fn action(entry: &Entry, facts: &str) -> String {
     let spec = &entry.spec;
     let effect = match entry.effect {
         Effect::Query | Effect::Decide => "query",
@@ -56,7 +57,7 @@ fn action(entry: &Entry) -> String {
     principals.extend(spec.route.is_open().then_some("Visitor"));
     let resources: Vec<&str> = spec.about.iter().map(|noun| noun.name).collect();
     let context = match entry.arguments().cedar_type() {
-        Some(input) => format!("{{\n      {}\n      input: {input},\n    }}", facts()),
+        Some(input) => format!("{{\n      {facts}\n      input: {input},\n    }}"),
         None => "Facts".to_owned(),
     };
     format!(

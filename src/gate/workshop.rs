@@ -35,6 +35,14 @@ impl Workshop {
         Workshop { schema, made: Mutex::default() }
     }
 
+    /// Begins with what was compiled for another company by the same schema.
+    pub fn with(self, compiled: &[Arc<Snapshot>]) -> Workshop {
+        for snapshot in compiled {
+            self.keep(key_of(snapshot.hash()), 0, Arc::new(snapshot.again()));
+        }
+        self
+    }
+
     /// The product's Cedar schema as a bundle is checked against it: with the bundle's kinds of approval.
     pub fn schema(&self, bundle: &Bundle) -> String {
         kinds::schema_for(&self.schema, bundle)
@@ -42,7 +50,7 @@ impl Workshop {
 
     /// The bundle, compiled.
     pub fn snapshot(&self, bundle: &Bundle) -> Result<Arc<Snapshot>, Vec<Finding>> {
-        let key = format!("snapshot {}", bundle.hash());
+        let key = key_of(bundle.hash().as_str());
         if let Some(found) = self.get(&key) {
             return Ok(found);
         }
@@ -53,7 +61,7 @@ impl Workshop {
 
     /// The compiled bundle of this hash, if it is here.
     pub fn compiled(&self, hash: &str) -> Option<Arc<Snapshot>> {
-        self.get(&format!("snapshot {hash}"))
+        self.get(&key_of(hash))
     }
 
     /// What stands under the key, or is made now.
@@ -87,4 +95,8 @@ impl Workshop {
         let found = made.iter().find(|kept| kept.key == key).map(|kept| Arc::clone(&kept.thing));
         found.and_then(|made| made.downcast().ok())
     }
+}
+
+fn key_of(hash: &str) -> String {
+    format!("snapshot {hash}")
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Test};
+use crate::harness::{Answer, Test, together};
 use ok::policy::Bundle;
 use ok::types::time::DAY;
 
@@ -143,7 +143,7 @@ async fn two_hundred_decisions_at_once_have_one_effect() {
         decisions.push(waiting.decide(token, "approve"));
     }
     let mut used = 0;
-    for decided in futures_join(decisions).await {
+    for decided in together(decisions).await {
         match decided.status.as_u16() {
             200 => used += 1,
             409 => {}
@@ -154,27 +154,6 @@ async fn two_hundred_decisions_at_once_have_one_effect() {
     let added = waiting.test.get("/events?type=actor_added&limit=1000", &waiting.test.admin).await.json();
     let new = added["events"].as_array().unwrap().iter().filter(|event| event["event"]["id"] == "new").count();
     assert_eq!(new, 1);
-}
-
-/// Polls all of them side by side.
-async fn futures_join<F: Future<Output = Answer>>(futures: Vec<F>) -> Vec<Answer> {
-    let mut pending: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
-    std::future::poll_fn(|cx| {
-        for (future, answer) in &mut pending {
-            if answer.is_none()
-                && let std::task::Poll::Ready(done) = future.as_mut().poll(cx)
-            {
-                *answer = Some(done);
-            }
-        }
-        if pending.iter().all(|(_, answer)| answer.is_some()) {
-            std::task::Poll::Ready(())
-        } else {
-            std::task::Poll::Pending
-        }
-    })
-    .await;
-    pending.into_iter().map(|(_, answer)| answer.unwrap()).collect()
 }
 
 #[tokio::test]

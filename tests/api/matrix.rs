@@ -4,7 +4,7 @@
 mod targets;
 mod things;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use ok::gate::Entry;
@@ -97,6 +97,8 @@ impl Of {
 struct Stage {
     test: Test,
     count: usize,
+    /// Tokens by column, until something may have been done to them.
+    credentials: BTreeMap<&'static str, String>,
 }
 
 impl Stage {
@@ -118,7 +120,7 @@ impl Stage {
             test.add(agent, "agent", json!({ "owner": owner, "team": team })).await;
         }
         test.add("ext", "outside_agent", json!({ "owner": "mia", "team": "team:ops" })).await;
-        Stage { test, count: 0 }
+        Stage { test, count: 0, credentials: BTreeMap::new() }
     }
 
     fn fresh(&mut self, prefix: &str) -> String {
@@ -261,10 +263,19 @@ impl Stage {
         }
     }
 
-    async fn credential(&self, who: &Who) -> String {
+    async fn credential(&mut self, who: &Who) -> String {
         if who.id.is_empty() {
             return String::new();
         }
+        if let Some(token) = self.credentials.get(who.column) {
+            return token.clone();
+        }
+        let token = self.new_credential(who).await;
+        self.credentials.insert(who.column, token.clone());
+        token
+    }
+
+    async fn new_credential(&self, who: &Who) -> String {
         let scopes = if who.column == "read" { json!(["read"]) } else { json!([]) };
         // People issue their own: with one that an admin issued, they would decide nothing of that admin's.
         let new = json!({ "for": who.id, "scopes": scopes });
@@ -308,6 +319,9 @@ impl Stage {
         if entry.spec.name.starts_with("webhook.") {
             let made = (answer.status == 201).then(|| answer.json()["id"].clone());
             self.remove_webhook(made.as_ref().unwrap_or(&input["id"])).await;
+        }
+        if ["token.", "actor."].iter().any(|noun| entry.spec.name.starts_with(noun)) {
+            self.credentials.clear();
         }
         if entry.spec.name == "kill" && answer.status == 200 {
             let off = json!({ "scope": input["scope"], "off": true });

@@ -51,7 +51,7 @@ fn a_proof_is_checked_with_the_key_alone_wherever_it_is_carried() {
         let found = check(&format!("--proof {file}"));
         assert!(found.code == 2 && found.stdout.starts_with("FAIL"), "{found}");
     }
-    let other = Place::with_company().ok("audit key").stdout;
+    let other = Place::with_another_company().ok("audit key").stdout;
     assert_eq!(elsewhere.ok(&format!("audit verify --key {} --proof proof", other.trim())).code, 2);
     assert!(!elsewhere.path().join(".ok").exists());
 }
@@ -78,7 +78,7 @@ fn a_changed_event_is_found() {
 
 #[test]
 fn a_kept_key_and_checkpoint_show_another_log() {
-    let (place, other) = (Place::with_company(), Place::with_company());
+    let (place, other) = (Place::with_company(), Place::with_another_company());
     place.ok("audit export out");
     let key = std::fs::read_to_string(place.path().join("out/vkey")).unwrap();
     let mut swapped = other.ok(&format!("audit verify --vkey {}", key.trim()));

@@ -74,7 +74,7 @@ fn a_folder_that_cannot_be_made_is_told() {
 
 #[test]
 fn a_file_that_only_may_be_read_is_told() {
-    let place = Place::with_company();
+    let place = Place::with_another_company();
     let open = |name: &str, mode| {
         std::fs::set_permissions(place.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap()
     };

@@ -24,6 +24,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// Longer than any command may take.
@@ -47,8 +48,20 @@ impl Place {
         Place { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A folder with a company whose admin is ana.
+    /// A folder with a company whose admin is ana: a copy of one that was made once.
     pub fn with_company() -> Place {
+        static MADE: LazyLock<Place> = LazyLock::new(Place::with_another_company);
+        let place = Place::new();
+        std::fs::create_dir(place.path().join(".ok")).unwrap();
+        // What else is beside it is made again.
+        for file in ["state.db", "state.db.key", "state.db.secrets"] {
+            std::fs::copy(MADE.path().join(".ok").join(file), place.path().join(".ok").join(file)).unwrap();
+        }
+        place
+    }
+
+    /// A folder with a company that is no other's copy, and all files of its own.
+    pub fn with_another_company() -> Place {
         let place = Place::new();
         assert_eq!(place.ok("init --admin ana").code, 0);
         place

@@ -92,7 +92,7 @@ fn what_an_export_prints_is_checked_compared_proposed_and_applied() {
 
 #[test]
 fn a_plan_is_for_one_company_and_one_version() {
-    let (place, other) = (Place::with_company(), Place::with_company());
+    let (place, other) = (Place::with_company(), Place::with_another_company());
     closed(&place);
     place.ana("policy diff --no-impact --save plan.json");
     fs::copy(place.path().join("plan.json"), other.path().join("plan.json")).unwrap();

@@ -39,7 +39,7 @@ fn a_second_server_says_who_serves() {
 
 #[test]
 fn an_address_in_use_is_told() {
-    let (place, other) = (Place::with_company(), Place::with_company());
+    let (place, other) = (Place::with_company(), Place::with_another_company());
     let server = place.serve();
     let refused = other.ok_with("serve", &[("OK_BIND", server.address())]);
     assert_eq!(refused.code, 1);
@@ -225,7 +225,7 @@ fn a_key_or_state_file_that_others_may_read_is_told_at_start() {
 
 #[test]
 fn a_lock_that_is_a_link_is_not_followed() {
-    let place = Place::with_company();
+    let place = Place::with_another_company();
     let (lock, elsewhere) = (place.path().join(".ok/state.db.lock"), place.path().join("elsewhere"));
     std::fs::write(&elsewhere, "precious").unwrap();
     std::fs::remove_file(&lock).unwrap();

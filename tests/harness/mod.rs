@@ -1,19 +1,23 @@
 //! A company in a folder of its own, with a clock that stands still and seeded randomness, so that what it says can be
 //! compared to the letter.
 
+pub mod prove;
 mod refold;
 
+use std::future::Future;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use ok::gate::open::{Company, Options, open};
+use ok::gate::schema::schema;
 use ok::gate::{self};
 use ok::log::verify::{Ask, Report, verify_sqlite};
-use ok::policy::Bundle;
+use ok::policy::{Bundle, Snapshot};
 use ok::store::open::Mode;
 use ok::types::caller::{Channel, Credential, Presented};
 use ok::types::entropy::Entropy;
@@ -115,11 +119,20 @@ impl Answer {
     }
 }
 
+/// The default policies, compiled once for all companies here.
+fn compiled(policies: &Bundle) -> Arc<Snapshot> {
+    static DEFAULT: OnceLock<Arc<Snapshot>> = OnceLock::new();
+    let compile = || Arc::new(Snapshot::load(&schema(&ok::operations::ALL), policies).unwrap());
+    Arc::clone(DEFAULT.get_or_init(compile))
+}
+
 pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
+    let policies = Bundle::built_in();
     Options {
         path,
         entries: &ok::operations::ALL,
-        policies: Bundle::built_in(),
+        compiled: vec![compiled(&policies)],
+        policies,
         dev_auth: false,
         secrets: None,
         ports: vec![443],
@@ -348,4 +361,19 @@ pub fn hiring(name: &str, team: Option<&str>) -> Value {
     let labels = team.map_or(json!({}), |team| json!({ "team": team }));
     let metadata = json!({ "name": name, "labels": labels });
     json!({ "definition": { "apiVersion": "ok/v1", "kind": "Agent", "metadata": metadata, "spec": { "owner": "ana" } } })
+}
+
+/// Polls all of them side by side.
+pub async fn together<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut pending: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(|cx| {
+        for (future, done) in pending.iter_mut().filter(|(_, done)| done.is_none()) {
+            if let Poll::Ready(output) = future.as_mut().poll(cx) {
+                *done = Some(output);
+            }
+        }
+        if pending.iter().all(|(_, done)| done.is_some()) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    pending.into_iter().map(|(_, done)| done.unwrap()).collect()
 }

@@ -10,8 +10,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
-use super::{companies, run};
+use super::run;
 use crate::harness::Test;
+use crate::harness::prove::law;
 
 const HOUR: i64 = DAY / 24;
 /// Admins decide; the requester lea, the member max and the agent bot try to.
@@ -201,7 +202,7 @@ async fn take(mut test: Test, model: &mut Model, id: &str, tokens: &[String], st
 }
 
 proptest! {
-    #![proptest_config(companies(24))]
+    #![proptest_config(law(24))]
     #[test]
     fn an_approval_has_the_effect_that_its_rules_allow_and_no_other(steps in prop::collection::vec(step(), 1..24)) {
         run(async {

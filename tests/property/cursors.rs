@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{companies, run};
+use super::run;
 use crate::harness::Test;
+use crate::harness::prove::law;
 
 async fn add(test: &Test, count: &mut usize) {
     *count += 1;
@@ -58,7 +59,7 @@ async fn paged(list: &str, limit: usize, before: usize, pace: &[(usize, i64)]) {
 }
 
 proptest! {
-    #![proptest_config(companies(16))]
+    #![proptest_config(law(16))]
 
     #[test]
     fn cursors_neither_skip_nor_repeat_while_rows_are_added(

@@ -9,8 +9,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use super::{companies, run};
+use super::run;
 use crate::harness::Test;
+use crate::harness::prove::law;
 
 const HOUR: i64 = DAY / 24;
 /// An admin, a lead, members of two teams, agents.
@@ -201,7 +202,7 @@ fn handed_on(op: &str, link: &Value) -> bool {
 }
 
 proptest! {
-    #![proptest_config(companies(12))]
+    #![proptest_config(law(12))]
 
     #[test]
     fn nobody_does_more_under_a_delegation_than_everybody_in_it_could(steps in prop::collection::vec(step(), 4..24)) {

@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use rusqlite::types::Value as Cell;
 use serde_json::{Value, json};
 
-use super::{companies, run};
+use super::run;
+use crate::harness::prove::law;
 use crate::harness::{Test, hiring, refolded};
 
 #[derive(Clone, Debug)]
@@ -156,7 +157,7 @@ async fn history(steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(companies(16))]
+    #![proptest_config(law(16))]
 
     #[test]
     fn folding_the_log_again_gives_every_table_and_every_answer(steps in prop::collection::vec(step(), 1..40)) {

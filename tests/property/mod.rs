@@ -10,13 +10,6 @@ mod tokens;
 
 use std::future::Future;
 
-use proptest::prelude::ProptestConfig;
-
-/// A few cases, each of which is a whole company.
-fn companies(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() }
-}
-
 fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

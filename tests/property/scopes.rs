@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{companies, run};
+use super::run;
 use crate::harness::Test;
+use crate::harness::prove::law;
 
 const SCOPES: [&str; 3] = ["read", "changes", "policy"];
 
@@ -41,7 +42,7 @@ async fn narrowed(asked: Vec<BTreeSet<&'static str>>) {
 }
 
 proptest! {
-    #![proptest_config(companies(24))]
+    #![proptest_config(law(24))]
 
     #[test]
     fn no_sequence_of_changes_lets_a_token_reach_more(

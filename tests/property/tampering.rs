@@ -9,8 +9,9 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use super::{companies, run};
+use super::run;
 use crate::harness::Test;
+use crate::harness::prove::law;
 
 /// What no checkpoint covers: who owns the file now (signed on its own), when a head was written, and an index that is made from the leaves.
 const UNSIGNED: &[(&str, &str)] = &[
@@ -84,7 +85,7 @@ fn any_changed_byte_of_the_log_is_found() {
         .filter(|(table, column)| !UNSIGNED.contains(&(table.as_str(), column.as_str())))
         .collect();
     assert!(columns.len() >= 15, "{columns:?}");
-    proptest!(companies(250), |(column in any::<Index>(), row in any::<Index>(), at in any::<Index>(), bit in 0..8_u8)| {
+    proptest!(law(250), |(column in any::<Index>(), row in any::<Index>(), at in any::<Index>(), bit in 0..8_u8)| {
         let (table, column) = &columns[column.index(columns.len())];
                 let ids: Vec<i64> = conn.prepare(&format!("SELECT rowid FROM {table} ORDER BY 1")).unwrap()
             .query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();

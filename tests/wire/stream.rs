@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{FOREVER, Wire};
+use crate::harness::together;
 
 /// A stream of server-sent events.
 struct Stream {
@@ -100,8 +101,9 @@ async fn since_resumes_after_the_last_received_event_without_gap_or_repeat() {
 #[tokio::test]
 async fn a_stream_of_more_events_than_a_page_shows_all_of_them() {
     let wire = Wire::new(|_| {}).await;
-    for number in 0..1_100 {
-        wire.kill(&format!("tool:t{number}")).await;
+    let scopes: Vec<String> = (0..1_100).map(|number| format!("tool:t{number}")).collect();
+    for at_once in scopes.chunks(100) {
+        together(at_once.iter().map(|scope| wire.kill(scope))).await;
     }
     let mut stream = wire.follow("?since=0", &wire.test.admin).await;
     for seq in 1..=wire.test.last_seq().await {

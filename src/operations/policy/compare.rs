@@ -44,7 +44,8 @@ impl<'a> Both<'a> {
     pub fn compare(&self, read: &Reader<'_>) -> Arc<Comparison> {
         let sides = self.sides();
         let make = || {
-            let (text, semantic) = (diff::compare(&sides), fixture::differences(&crate::operations::ALL, &sides));
+            let semantic = fixture::differences(&crate::operations::ALL, &sides, diff::MOST);
+            let text = diff::compare(&sides);
             Ok::<_, Infallible>(Comparison { text, semantic })
         };
         let key = format!("comparison {} {}", self.before.0.hash(), self.after.0.hash());

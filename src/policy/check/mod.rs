@@ -8,6 +8,7 @@ pub mod format;
 mod hidden;
 mod pools;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use format::formatted;
@@ -32,6 +33,8 @@ pub struct Options<'a> {
     pub min_coverage: Option<u8>,
     /// Whether mutants are tried.
     pub mutate: bool,
+    /// The files whose policies are mutated; all unless given.
+    pub mutated: Option<&'a BTreeSet<String>>,
     /// The least share of mutants that the tests notice, in percent. Mutants are tried for it.
     pub min_mutation: Option<u8>,
     /// The company's people, for the thresholds of approvals.
@@ -177,7 +180,7 @@ fn tested(
     let coverage = measured.then(|| testing::cover(&run, &snapshot));
     // Mistakes cannot be told from those that the tests find already.
     let passes = run.invalid.is_empty() && run.failed.is_empty();
-    let mutation = (mutate && passes).then(|| testing::mutate(&run, &snapshot));
+    let mutation = (mutate && passes).then(|| testing::mutate(&run, &snapshot, options.mutated));
     let mut too_little = Vec::new();
     let file = bundle.files.keys().find(|file| is_test(file)).map_or("tests", String::as_str);
     if run.asked.is_empty() && run.invalid.is_empty() && (measured || options.must_test) {

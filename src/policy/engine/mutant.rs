@@ -1,6 +1,7 @@
 //! Mutants: policies with one small mistake in them, of the kind that people make. Tests that are worth something fail for
 //! each. A mutant that `policy check` would refuse anyway is not one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cedar_policy::{EntityUid, PolicySet, ValidationMode, Validator};
@@ -30,11 +31,13 @@ pub struct Mutant {
 }
 
 impl Snapshot {
-    /// Every mutant that would load.
-    pub fn mutants(&self) -> Vec<Mutant> {
+    /// Every mutant that would load, of the policies in these files; of all unless some are named.
+    pub fn mutants(&self, files: Option<&BTreeSet<String>>) -> Vec<Mutant> {
         let Ok(kind_type) = EntityType::from_normalized_str(KIND_TYPE) else { return Vec::new() };
         let maker = Maker { snapshot: self, validator: Validator::new(self.schema().clone()), kind_type };
-        self.rules.iter().enumerate().flat_map(|(position, rule)| maker.of(position, rule)).collect()
+        let concerned = |rule: &Rule| files.is_none_or(|files| files.contains(&rule.meta.file));
+        let rules = self.rules.iter().enumerate().filter(|(_, rule)| concerned(rule));
+        rules.flat_map(|(position, rule)| maker.of(position, rule)).collect()
     }
 
     /// Whether a changed policy was about this action.

@@ -43,7 +43,7 @@ pub struct Snapshot {
     /// The same policies as Cedar keeps them, for `plain`.
     pub(super) set: cedar_policy::PolicySet,
     /// In the order of their ids, and found by a hash.
-    pub(super) actions: IndexMap<EntityUID, Action, RandomState>,
+    pub(super) actions: Actions,
     /// Each approval kind with its value.
     pub(super) kinds: BTreeMap<String, Value>,
     enums: BTreeSet<EntityType>,
@@ -80,7 +80,7 @@ impl Rule {
 #[derive(Debug)]
 pub(super) struct Action {
     pub declared: Arc<Declared>,
-    pub index: Index,
+    pub index: Arc<Index>,
     /// What its policies look at, once somebody has asked.
     pub looks: OnceLock<Looks>,
 }
@@ -111,12 +111,19 @@ pub(super) struct Declared {
 }
 
 impl Action {
+    fn again(&self) -> Action {
+        let (declared, index) = (Arc::clone(&self.declared), Arc::clone(&self.index));
+        Action { declared, index, looks: self.looks.clone() }
+    }
+
     /// The same action under other policies.
     fn with_rules(&self, rules: &[Rule]) -> Action {
         let index = self.family.first().map(|action| index(action.entity(), rules)).unwrap_or_default();
-        Action { declared: Arc::clone(&self.declared), index, looks: OnceLock::new() }
+        Action { declared: Arc::clone(&self.declared), index: Arc::new(index), looks: OnceLock::new() }
     }
 }
+
+type Actions = IndexMap<EntityUID, Action, RandomState>;
 
 /// What went wrong since the snapshot was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -159,11 +166,22 @@ impl Snapshot {
         })
     }
 
+    /// The same policies for another company: what goes wrong in them is counted for each by itself.
+    pub fn again(&self) -> Self {
+        let actions = self.actions.iter().map(|(uid, action)| (uid.clone(), action.again())).collect();
+        Self { set: self.set.clone(), quiet: self.quiet, ..self.like(self.rules.clone(), actions) }
+    }
+
     /// The same bundle with other policies, as a test asks it. Rules stand in the order of their ids.
     pub(super) fn with_rules(&self, rules: Vec<Rule>) -> Self {
+        let actions = self.actions.iter().map(|(uid, action)| (uid.clone(), action.with_rules(&rules))).collect();
+        self.like(rules, actions)
+    }
+
+    fn like(&self, rules: Vec<Rule>, actions: Actions) -> Self {
         Self {
             hash: self.hash.clone(),
-            actions: self.actions.iter().map(|(uid, action)| (uid.clone(), action.with_rules(&rules))).collect(),
+            actions,
             enums: self.enums.clone(),
             schema: Arc::clone(&self.schema),
             rules,
@@ -322,7 +340,7 @@ fn rates(schema: &Schema, limits: &Limits) -> BTreeMap<String, Vec<String>> {
     entities.iter().map(of).collect()
 }
 
-fn actions(schema: &Schema, rules: &[Rule]) -> IndexMap<EntityUID, Action, RandomState> {
+fn actions(schema: &Schema, rules: &[Rule]) -> Actions {
     let entities = schema.as_ref().action_entities().unwrap_or_default();
     let action = |entity: &ast::Entity| {
         let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
@@ -332,9 +350,9 @@ fn actions(schema: &Schema, rules: &[Rule]) -> IndexMap<EntityUID, Action, Rando
         let input = Input::of(schema, entity.uid());
         let (fitting, name) = (Fitting::default(), name_of(entity.uid()));
         let declared = Arc::new(Declared { name, entry, family, fitting, input, takes_approvals });
-        (entity.uid().clone(), Action { declared, index: index(entity, rules), looks: OnceLock::new() })
+        (entity.uid().clone(), Action { declared, index: Arc::new(index(entity, rules)), looks: OnceLock::new() })
     };
-    let mut actions: IndexMap<EntityUID, Action, RandomState> = entities.iter().map(action).collect();
+    let mut actions: Actions = entities.iter().map(action).collect();
     actions.sort_unstable_keys();
     actions
 }

@@ -210,9 +210,9 @@ impl Mutation {
     }
 }
 
-/// Makes every mistake once and asks every question until a case fails.
-pub fn mutate(run: &Run, snapshot: &Snapshot) -> Mutation {
-    let mutants = snapshot.mutants();
+/// Makes every mistake once, in some files or in all, and asks every question until a case fails.
+pub fn mutate(run: &Run, snapshot: &Snapshot, files: Option<&BTreeSet<String>>) -> Mutation {
+    let mutants = snapshot.mutants(files);
     let survives = |mutant: &Mutant| {
         let mutated = snapshot.mutated(mutant);
         let passes = |ran: &&Ran| ran.expected.judge(&ran.asked.answer(&mutated)).is_none();

@@ -135,7 +135,7 @@ fn without<T: Clone>(set: &[T], left_out: usize) -> Vec<T> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
 
     #[test]
     fn what_would_change_an_answer_does_and_nothing_of_it_is_needless(text in policies(), people in everyone()) {

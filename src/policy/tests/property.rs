@@ -151,8 +151,6 @@ pub(super) fn questions() -> impl Iterator<Item = Words> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
-
     #[test]
     fn the_index_answers_as_plain_cedar_does(text in policies(), entities in entities()) {
         let snapshot = loaded(&text);
@@ -165,7 +163,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases * 3 / 8, ..ProptestConfig::default() })]
 
     #[test]
     fn the_engine_is_never_looser_than_cedar(text in policies(), entities in entities()) {
