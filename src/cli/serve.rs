@@ -87,7 +87,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
 /// Says which kill switches are engaged, so that nobody wonders why so much is refused; and that there is nobody yet.
 fn tell_state(context: &Context) -> Result<(), Failure> {
     let conn = file::open(context)?;
-    if actors::after(&conn, &Position::start(), 1)?.is_empty() {
+    if actors::LIST.after(&conn, &Position::start(), 1)?.is_empty() {
         show::remark("there is nobody in this company yet: `ok init --admin <id>` names its first admin");
     }
     for kill in kills::all(&conn)? {

@@ -1,7 +1,9 @@
-//! The people who may act, by role and by team: whoever may decide is found without a look at everybody else.
+//! The directory's index: who may act, by role and by team, and what hangs on whom. Nobody is found by a look at everybody.
 //!
-//! Always true: it holds exactly the active people of the directory beside it, each under their role and under every team
-//! that they are in.
+//! Always true: it holds the active people of the directory beside it, each under their role and under every team that they
+//! are in; and every actor, active or not, under its team, its lead and its owner.
+
+use std::collections::BTreeSet;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
@@ -15,6 +17,12 @@ pub(super) enum Group {
     Role(Role),
     /// In the team, or in one below it.
     Team(ActorId),
+    /// Whatever is in the team itself: people, agents and teams, also those that have left.
+    Within(ActorId),
+    /// The teams that somebody leads.
+    Led(ActorId),
+    /// The agents that somebody answers for.
+    Owned(ActorId),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -26,10 +34,37 @@ impl People {
         self.0.get(group).into_iter().flat_map(RedBlackTreeSetSync::iter)
     }
 
-    /// Everybody: each person has one role.
+    /// Every active person: each has one role. Groups stand in order, roles first.
     pub fn all(&self) -> impl Iterator<Item = &ActorId> {
-        let roles = self.0.iter().filter(|(group, _)| matches!(group, Group::Role(_)));
+        let roles = self.0.iter().take_while(|(group, _)| matches!(group, Group::Role(_)));
         roles.flat_map(|(_, people)| people.iter())
+    }
+
+    /// Whatever is in a team, and in those below it. A team in a circle of teams is gone through once.
+    pub fn below<'a>(&'a self, team: &ActorId) -> impl Iterator<Item = &'a ActorId> + use<'a> {
+        let (mut seen, mut open) = (BTreeSet::from([team.clone()]), vec![self.of(&Group::Within(team.clone()))]);
+        std::iter::from_fn(move || {
+            loop {
+                let Some(next) = open.last_mut()?.next() else {
+                    open.pop();
+                    continue;
+                };
+                if !next.is_team() {
+                    return Some(next);
+                }
+                if seen.insert(next.clone()) {
+                    open.push(self.of(&Group::Within(next.clone())));
+                    return Some(next);
+                }
+            }
+        })
+    }
+
+    /// Whoever leads a team. Before them stand only roles and teams.
+    pub fn leads(&self) -> impl Iterator<Item = &ActorId> {
+        let lead = |group: &Group| matches!(group, Group::Led(_));
+        let leads = self.0.keys().skip_while(move |group| !lead(group));
+        leads.map_while(|group| if let Group::Led(lead) = group { Some(lead) } else { None })
     }
 
     pub fn count(&self, role: Role) -> usize {
@@ -56,9 +91,13 @@ impl People {
 }
 
 fn groups(card: &Card) -> Vec<Group> {
-    if card.actor.kind != ActorKind::Person || card.actor.status != Status::Active {
-        return Vec::new();
+    let actor = &card.actor;
+    let within = actor.team.iter().cloned().map(Group::Within);
+    let hangs = within.chain(actor.lead.iter().cloned().map(Group::Led));
+    let hangs = hangs.chain(actor.owner.iter().cloned().map(Group::Owned));
+    if actor.kind != ActorKind::Person || actor.status != Status::Active {
+        return hangs.collect();
     }
     let teams = card.teams().iter().cloned().map(Group::Team);
-    teams.chain([Group::Role(card.actor.role)]).collect()
+    hangs.chain(teams).chain([Group::Role(actor.role)]).collect()
 }

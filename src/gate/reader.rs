@@ -4,7 +4,9 @@
 mod approvals;
 mod break_glass;
 mod delegations;
+mod directory;
 mod log;
+mod page;
 mod policies;
 mod sight;
 mod webhooks;
@@ -22,21 +24,22 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 use serde_json::Value;
 
+use page::{PATIENCE, Place, Rows};
+
 use super::past::{self, AsOf};
-use super::people::Group;
 use super::resource::{Directory, Resource};
 use super::rule;
 use super::target::Target;
 use super::workshop::Workshop;
 use super::world::{Card, World};
 use crate::policy::{Ruling, Snapshot};
-use crate::store::actors::Status;
 use crate::store::company::Company;
 use crate::store::inbox::Item;
 use crate::store::kills::Kill;
+use crate::store::list::List;
 use crate::store::tokens::Token;
 use crate::store::{Position, actors, company, inbox, tokens};
-use crate::types::actor::{ActorKind, KillScope, Role};
+use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
@@ -167,9 +170,7 @@ impl<'a> Reader<'a> {
             let them = Caller::new(Who::Holder(id.clone()), self.caller().channel);
             id != but && self.ruling(&them, operation, about).is_allowed()
         };
-        let actors = self.cards().map(|card| &card.actor);
-        let people = actors.filter(|actor| actor.kind == ActorKind::Person && actor.status == Status::Active);
-        let mut ids: Vec<ActorId> = people.map(|actor| actor.id.clone()).filter(may).collect();
+        let mut ids: Vec<ActorId> = self.world.people.all().filter(|id| may(id)).cloned().collect();
         ids.sort();
         ids
     }
@@ -188,69 +189,48 @@ impl<'a> Reader<'a> {
         visible: impl Fn(&T) -> bool,
         position: impl Fn(&T) -> Position,
     ) -> Result<Page<T>, Stop> {
+        self.walk(query, what, &Rows { after: &fetch, own: None, visible: &visible, position: &position })
+    }
+
+    /// The same of a table that knows which rows are the caller's own: those are found, however long the list is.
+    pub fn list<T>(
+        &self,
+        list: &List<T>,
+        query: &PageQuery,
+        what: String,
+        visible: impl Fn(&T) -> bool,
+    ) -> Result<Page<T>, Stop> {
+        let me = self.caller.actor();
+        let after = |from: &Position, limit| Ok(list.after(self.conn()?, from, limit)?);
+        let own = |from: &Position, limit| Ok(list.own_after(self.conn()?, &me, from, limit)?);
+        // Two callers of one list have different rows of their own.
+        let what = format!("{what} for {me}");
+        self.walk(query, what, &Rows { after: &after, own: Some(&own), visible: &visible, position: &list.position })
+    }
+
+    /// The same of those rows alone that are somebody's own.
+    pub fn list_of<T>(
+        &self,
+        list: &List<T>,
+        whose: &ActorId,
+        query: &PageQuery,
+        what: String,
+        visible: impl Fn(&T) -> bool,
+    ) -> Result<Page<T>, Stop> {
+        let fetch = |from: &Position, limit| Ok(list.own_after(self.conn()?, whose, from, limit)?);
+        self.page(query, format!("{what} of {whose}"), fetch, visible, list.position)
+    }
+
+    fn walk<T>(&self, query: &PageQuery, what: String, rows: &Rows<'_, T>) -> Result<Page<T>, Stop> {
         let limit = query.limit()?;
         let sealer = Sealer { key: &self.world.instance.sealing, what };
         let invalid = || Refusal::bad_request("invalid cursor");
-        let mut from = match &query.cursor {
-            None => Position::start(),
-            Some(cursor) => Position::parse(&sealer.open(cursor)?).ok_or_else(invalid)?,
+        let from = match &query.cursor {
+            None => Place::start(),
+            Some(cursor) => Place::parse(&sealer.open(cursor)?).ok_or_else(invalid)?,
         };
-        let mut rows: Vec<T> = Vec::new();
-        loop {
-            let chunk = fetch(&from, limit + 1)?;
-            let whole = chunk.len() <= limit;
-            for row in chunk {
-                from = position(&row);
-                if !visible(&row) {
-                    continue;
-                }
-                if rows.len() == limit {
-                    let next = rows.last().and_then(|last| sealer.seal(&position(last).to_string()));
-                    return Ok(Page { rows, next });
-                }
-                rows.push(row);
-            }
-            if whole {
-                return Ok(Page { rows, next: None });
-            }
-        }
-    }
-
-    // The directory.
-
-    pub fn card(&self, id: &ActorId) -> Option<&'a Arc<Card>> {
-        self.world.card(id)
-    }
-
-    /// An actor that exists, or 404.
-    pub fn actor(&self, id: &ActorId) -> Result<&'a Arc<Card>, Refusal> {
-        self.card(id).ok_or_else(Refusal::not_found)
-    }
-
-    pub fn cards(&self) -> impl Iterator<Item = &'a Arc<Card>> {
-        self.world.actors.values()
-    }
-
-    /// The people of a role who may act, by id.
-    pub fn people(&self, role: Role) -> impl Iterator<Item = &'a ActorId> {
-        let world: &'a World = self.world;
-        world.people.of(&Group::Role(role))
-    }
-
-    pub fn admins(&self) -> usize {
-        self.world.admins()
-    }
-
-    /// Admins whom no kill switch stops.
-    pub fn free_admins(&self) -> impl Iterator<Item = &'a Arc<Card>> {
-        let stopped = |card: &Card| {
-            self.world.kills.keys().any(|scope| match scope {
-                KillScope::Actor(id) => *id == card.actor.id,
-                KillScope::Team(team) => card.teams.contains(team),
-                KillScope::Global | KillScope::Tool(_) => false,
-            })
-        };
-        self.people(Role::Admin).filter_map(|id| self.card(id)).filter(move |card| !stopped(card))
+        let (rows, next) = rows.page(from, limit, PATIENCE)?;
+        Ok(Page { rows, next: next.and_then(|place| sealer.seal(&place.to_string())) })
     }
 
     pub fn kills(&self) -> impl Iterator<Item = &Kill> {
@@ -292,7 +272,7 @@ impl<'a> Reader<'a> {
     }
 
     pub fn actors_after(&self, from: &Position, limit: usize) -> Result<Vec<actors::Actor>, Fault> {
-        Ok(actors::after(self.conn()?, from, limit)?)
+        Ok(actors::LIST.after(self.conn()?, from, limit)?)
     }
 
     pub fn company(&self) -> Result<Company, Fault> {
@@ -326,10 +306,6 @@ impl<'a> Reader<'a> {
 
     pub fn token(&self, id: &str) -> Result<Option<Token>, Fault> {
         Ok(tokens::get(self.conn()?, id)?)
-    }
-
-    pub fn tokens_after(&self, of: Option<&ActorId>, from: &Position, limit: usize) -> Result<Vec<Token>, Fault> {
-        Ok(tokens::after(self.conn()?, of, from, limit)?)
     }
 
     /// Whether somebody may have one more token.

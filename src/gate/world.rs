@@ -240,9 +240,9 @@ impl World {
         let id = actor.id.clone();
         self.seat_anew(actor);
         if moved {
-            // Each card names the teams above it. A team moves rarely: everybody is looked at.
-            let below: Vec<Actor> =
-                self.actors.values().filter(|card| card.teams.contains(&id)).map(|card| card.actor.clone()).collect();
+            // Each card names the teams above it.
+            let cards = self.people.below(&id).filter_map(|id| self.card(id));
+            let below: Vec<Actor> = cards.map(|card| card.actor.clone()).collect();
             below.into_iter().for_each(|actor| self.seat_anew(actor));
         }
     }

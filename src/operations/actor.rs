@@ -1,5 +1,7 @@
 //! People, agents and teams: listed, shown, added, trusted.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,6 +9,7 @@ use serde_json::Value;
 use super::Nothing;
 use super::joining::{Known, NewActor, joined, joining};
 use super::kill::stopping;
+use crate::gate::world::Card;
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, post};
 use crate::operations::company::COMPANY;
 use crate::store::actors::events::{ActorAdded, TrustChanged};
@@ -127,13 +130,8 @@ impl Query for List {
         };
         let (kind, team) = (input.kind.map(ActorKind::name), input.team.as_ref().map(ActorId::as_str));
         let what = format!("actor.list {} {}", kind.unwrap_or_default(), team.unwrap_or_default());
-        read.page(
-            &input.page,
-            what,
-            |from, limit| read.actors_after(from, limit),
-            |actor| wanted(actor) && read.may("actor.read", &Target::Actor(actor.id.clone())),
-            actors::position,
-        )
+        let seen = |actor: &Actor| wanted(actor) && read.may("actor.read", &Target::Actor(actor.id.clone()));
+        read.list(&actors::LIST, &input.page, what, seen)
     }
 
     fn next(output: &Page<Actor>) -> Option<String> {
@@ -190,17 +188,11 @@ impl Query for Show {
         let card = read.actor(&input.id)?;
         let actor = card.actor.clone();
         let definition = if actor.kind.is_agent() { read.definition(&input.id)? } else { None };
-        let related = |relation: fn(&Actor) -> &Option<ActorId>| {
-            let is_related = |other: &&Actor| relation(other).as_ref() == Some(&input.id);
-            let mut ids: Vec<ActorId> =
-                read.cards().map(|card| &card.actor).filter(is_related).map(|other| other.id.clone()).collect();
-            ids.sort();
-            ids
-        };
+        let id = |card: &Arc<Card>| card.actor.id.clone();
         Ok(ShownActor {
-            members: related(|other| &other.team),
-            leads: related(|other| &other.lead),
-            agents: related(|other| &other.owner),
+            members: read.within(&input.id).map(id).collect(),
+            leads: read.led_by(&input.id).map(id).collect(),
+            agents: read.owned_by(&input.id).map(id).collect(),
             stopped_by: stopping(card, read),
             definition: definition.map(serde_json::from_value).transpose()?,
             actor,

@@ -1,11 +1,17 @@
 //! Who can do something.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::gate::world::Card;
 use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
+use crate::store::Position;
 use crate::store::actors::{self, Actor, Status};
 use crate::types::actor::{ActorKind, Trust};
 use crate::types::id::ActorId;
@@ -29,12 +35,12 @@ pub struct Sought {
     /// Part of an id or a name, in any case.
     #[arg(long)]
     pub text: Option<String>,
-    /// How many at most: 1 to 1000, 200 unless given.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub limit: Option<u32>,
+    #[serde(flatten)]
+    #[arg(skip)]
+    pub page: PageQuery,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub struct Found {
     pub actor: ActorId,
     pub name: String,
@@ -60,24 +66,45 @@ impl Query for Find {
         events: &[],
     };
     type Input = Sought;
-    type Output = Vec<Found>;
+    type Output = Page<Found>;
 
     fn target(_: &Sought, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Vec<Found>, Stop> {
-        let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
-        let actors = read.cards().map(|card| &card.actor).filter(|actor| actor.status == Status::Active);
-        let mut found: Vec<Found> = actors.filter_map(|actor| input.matches(actor)).collect();
-        found.retain(|one| read.may("actor.read", &Target::Actor(one.actor.clone())));
-        found.sort_by(|a, b| b.matched.len().cmp(&a.matched.len()).then_with(|| a.actor.cmp(&b.actor)));
-        found.truncate(limit);
-        Ok(found)
+    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Page<Found>, Stop> {
+        let found: BTreeMap<Position, Found> = match input.humans {
+            true => input.among(read.active_people()),
+            false => input.among(read.cards()),
+        };
+        let fetch = |from: &Position, limit| {
+            let after = found.range((Bound::Excluded(from), Bound::Unbounded));
+            Ok(after.take(limit).map(|(_, one)| one.clone()).collect())
+        };
+        let what = format!("directory.find {} {} {:?}", input.skills.join(","), input.humans, input.text);
+        let seen = |one: &Found| read.may("actor.read", &Target::Actor(one.actor.clone()));
+        read.page(&input.page, what, fetch, seen, Found::position)
+    }
+
+    fn next(output: &Page<Found>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+impl Found {
+    /// The best match first, then by id.
+    fn position(&self) -> Position {
+        Position { at: self.matched.len() as i64, id: self.actor.to_string() }
     }
 }
 
 impl Sought {
+    fn among<'a>(&self, cards: impl Iterator<Item = &'a Arc<Card>>) -> BTreeMap<Position, Found> {
+        let active = cards.map(|card| &card.actor).filter(|actor| actor.status == Status::Active);
+        let found = active.filter_map(|actor| self.matches(actor));
+        found.map(|one| (one.position(), one)).collect()
+    }
+
     fn matches(&self, actor: &Actor) -> Option<Found> {
         let kind = actor.kind == ActorKind::Person || (actor.kind == ActorKind::Agent && !self.humans);
         let has = |skill: &&String| actor.skills.iter().any(|own| own.eq_ignore_ascii_case(skill));
@@ -132,7 +159,7 @@ impl Query for Cards {
                 && read.may("actor.read", &Target::Actor(actor.id.clone()))
         };
         let what = "directory.cards".to_owned();
-        let page = read.page(&input, what, |from, limit| read.actors_after(from, limit), shown, actors::position)?;
+        let page = read.list(&actors::LIST, &input, what, shown)?;
         Ok(Page { rows: page.rows.iter().map(card).collect(), next: page.next })
     }
 

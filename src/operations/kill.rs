@@ -1,6 +1,7 @@
 //! Kill switches: an input of every decision from the moment that they are durable.
 
 use std::str::FromStr as _;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,9 @@ fn made(id: &str, company: &dyn Directory) -> Option<Thing> {
     known.then(|| switch(&scope, true, company))
 }
 
+/// How many of those that a switch stops are looked at, to count them.
+const MOST_COUNTED: usize = 1_000;
+
 /// Engage or release a kill switch.
 pub enum Kill {}
 
@@ -136,7 +140,7 @@ pub struct Engaged {
     /// Since when.
     pub at: Time,
     pub reason: String,
-    /// How many people and agents it stops, of those whom the caller may see.
+    /// How many people and agents it stops, of those whom the caller may see. The first 1000 are looked at.
     pub holds: u64,
 }
 
@@ -166,10 +170,19 @@ impl Query for List {
 
 fn engaged(kill: &kills::Kill, read: &Reader<'_>) -> Result<Engaged, Stop> {
     let by = kill.by.parse().map_err(|_| Fault::Broken(format!("the kill switch {} is nobody's", kill.scope)))?;
-    let held = read.cards().filter(|card| card.actor.status == Status::Active && !card.actor.id.is_team());
-    let held = held.filter(|card| stops(&kill.scope, card) && read.knows(&card.actor.id));
-    let (scope, reason, holds) = (kill.scope.clone(), kill.reason.clone(), held.count() as u64);
-    Ok(Engaged { scope, by, at: kill.at, reason, holds })
+    let holds = match &kill.scope {
+        KillScope::Global => held(read.cards(), read),
+        KillScope::Team(team) => held(read.below(team), read),
+        KillScope::Actor(id) => held(read.card(id).into_iter(), read),
+        KillScope::Tool(_) => 0,
+    };
+    Ok(Engaged { scope: kill.scope.clone(), by, at: kill.at, reason: kill.reason.clone(), holds })
+}
+
+/// How many of these may act otherwise, and are for the caller to know of.
+fn held<'a>(stopped: impl Iterator<Item = &'a Arc<Card>>, read: &Reader<'_>) -> u64 {
+    let active = stopped.filter(|card| card.actor.status == Status::Active && !card.actor.id.is_team());
+    active.take(MOST_COUNTED).filter(|card| read.knows(&card.actor.id)).count() as u64
 }
 
 /// Whether the caller is told of a switch, and may know whom it is about.

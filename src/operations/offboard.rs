@@ -132,8 +132,8 @@ fn may_leave(actor: &Actor, read: &Reader<'_>) -> Result<(), Refusal> {
     if actor.status != Status::Active {
         return Err(Refusal::conflict(format!("{} has left already", actor.id)));
     }
-    let within = |other: &Actor| other.team.as_ref() == Some(&actor.id) && other.status == Status::Active;
-    if actor.kind == ActorKind::Team && read.cards().any(|card| within(&card.actor)) {
+    let mut within = read.within(&actor.id);
+    if actor.kind == ActorKind::Team && within.any(|card| card.actor.status == Status::Active) {
         let message = format!("{} is not empty: move or offboard its members and the teams below it first", actor.id);
         return Err(Refusal::conflict(message));
     }
@@ -159,8 +159,7 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
 }
 
 fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {
-    let led = |actor: &&Actor| actor.lead.as_ref() == Some(&leaving.id);
-    let teams = sorted(draft.read().cards().map(|card| &card.actor).filter(led));
+    let teams: Vec<ActorId> = draft.read().led_by(&leaving.id).map(|card| card.actor.id.clone()).collect();
     for id in &teams {
         draft.record(LeadChanged { id: id.clone(), lead: successor.cloned() })?;
     }
@@ -173,8 +172,9 @@ fn hand_on_agents(
     successor: Option<&ActorId>,
     draft: &mut Draft<'_>,
 ) -> Result<(Vec<ActorId>, Vec<ActorId>), Stop> {
-    let owned = |actor: &&Actor| actor.owner.as_ref() == Some(&leaving.id) && actor.status == Status::Active;
-    let agents = sorted(draft.read().cards().map(|card| &card.actor).filter(owned));
+    let owned = draft.read().owned_by(&leaving.id).map(|card| &card.actor);
+    let active = owned.filter(|agent| agent.status == Status::Active);
+    let agents: Vec<ActorId> = active.map(|agent| agent.id.clone()).collect();
     for id in &agents {
         let event: Event = match successor {
             Some(owner) => OwnerChanged { id: id.clone(), owner: owner.clone() }.into(),
@@ -188,10 +188,4 @@ fn hand_on_agents(
         draft.record(event)?;
     }
     Ok(if successor.is_some() { (agents, Vec::new()) } else { (Vec::new(), agents) })
-}
-
-fn sorted<'a>(actors: impl Iterator<Item = &'a Actor>) -> Vec<ActorId> {
-    let mut ids: Vec<ActorId> = actors.map(|actor| actor.id.clone()).collect();
-    ids.sort();
-    ids
 }

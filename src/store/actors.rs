@@ -2,10 +2,11 @@
 
 pub mod events;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::id::ActorId;
@@ -79,15 +80,22 @@ pub fn all(conn: &Connection) -> rusqlite::Result<Vec<Actor>> {
     conn.prepare(&format!("SELECT {COLUMNS} FROM actor"))?.query_map([], read)?.collect()
 }
 
-/// Actors after a position, newest first.
-pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Actor>> {
-    conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM actor WHERE created_at < ?1 OR (created_at = ?1 AND id > ?2) \
-         ORDER BY created_at DESC, id LIMIT ?3"
-    ))?
-    .query_map(params![from.at, from.id, limit as i64], read)?
-    .collect()
-}
+/// How they are listed.
+pub const LIST: List<Actor> = List {
+    table: "actor",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &[
+        "id = ?4",
+        "owner = ?4",
+        "lead = ?4",
+        "team = (SELECT team FROM actor WHERE id = ?4)",
+        "team IN (SELECT id FROM actor WHERE lead = ?4)",
+    ],
+    read,
+    complete: list::whole,
+    position,
+};
 
 pub fn position(actor: &Actor) -> Position {
     Position { at: actor.created_at.0, id: actor.id.to_string() }

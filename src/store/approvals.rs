@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use serde_json::{Map, Value};
 
+use super::list::List;
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
 use crate::types::approval::{ApprovalStatus, Notice, Verdict};
 use crate::types::caller::{Caller, Channel, Who};
@@ -184,17 +185,16 @@ pub fn open_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<Strin
         .collect()
 }
 
-/// Approvals after a position, newest first.
-pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Approval>> {
-    let rows: Vec<Approval> = conn
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM approval WHERE created_at < ?1 OR (created_at = ?1 AND id > ?2) \
-             ORDER BY created_at DESC, id LIMIT ?3"
-        ))?
-        .query_map(params![from.at, from.id, limit as i64], read)?
-        .collect::<Result<_, _>>()?;
-    rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
-}
+/// How they are listed.
+pub const LIST: List<Approval> = List {
+    table: "approval",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &["actor = ?4", "id IN (SELECT subject FROM inbox WHERE actor = ?4)"],
+    read,
+    complete: with_decisions,
+    position,
+};
 
 pub fn position(approval: &Approval) -> Position {
     Position { at: approval.created_at.0, id: approval.id.clone() }

@@ -2,8 +2,9 @@
 
 pub mod events;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
+use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
 use crate::types::break_glass::GlassVerdict;
 use crate::types::id::{ActorId, Id};
@@ -77,15 +78,16 @@ pub fn unreviewed(conn: &Connection) -> rusqlite::Result<Vec<Glass>> {
         .collect()
 }
 
-/// Grants after a position, newest first.
-pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Glass>> {
-    conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM glass WHERE created_at < ?1 OR (created_at = ?1 AND id > ?2) \
-         ORDER BY created_at DESC, id LIMIT ?3"
-    ))?
-    .query_map(params![from.at, from.id, limit as i64], read)?
-    .collect()
-}
+/// How they are listed.
+pub const LIST: List<Glass> = List {
+    table: "glass",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &["holder = ?4"],
+    read,
+    complete: list::whole,
+    position,
+};
 
 pub fn position(glass: &Glass) -> Position {
     Position { at: glass.created_at.0, id: glass.id.to_string() }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::list::List;
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
 use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
 use crate::types::id::ActorId;
@@ -135,18 +136,16 @@ pub fn tried(conn: &Connection) -> rusqlite::Result<Option<Change>> {
     conn.prepare_cached(&sql)?.query_row([], read).optional()
 }
 
-/// Changes after a position, newest first.
-pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Change>> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM change WHERE created_at < ?1 OR (created_at = ?1 AND id > ?2) \
-         ORDER BY created_at DESC, id LIMIT ?3"
-    );
-    let rows: Vec<Change> = conn
-        .prepare_cached(&sql)?
-        .query_map(params![from.at, from.id, limit as i64], read)?
-        .collect::<Result<_, _>>()?;
-    rows.into_iter().map(|change| with_reviews(conn, change)).collect()
-}
+/// How they are listed.
+pub const LIST: List<Change> = List {
+    table: "change",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &["author = ?4"],
+    read,
+    complete: with_reviews,
+    position,
+};
 
 pub fn position(change: &Change) -> Position {
     Position { at: change.created_at.0, id: change.id.clone() }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::list::{self, List};
 use super::{Position, json, parsed};
 use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
@@ -81,21 +82,16 @@ pub fn all_live(conn: &Connection) -> rusqlite::Result<Vec<Delegation>> {
     conn.prepare(&format!("SELECT {COLUMNS} FROM delegation WHERE ended_at IS NULL"))?.query_map([], read)?.collect()
 }
 
-/// Delegations after a position, newest first; those that somebody gave or got, or all.
-pub fn after(
-    conn: &Connection,
-    of: Option<&ActorId>,
-    from: &Position,
-    limit: usize,
-) -> rusqlite::Result<Vec<Delegation>> {
-    let whose = if of.is_some() { "(giver = ?4 OR taker = ?4)" } else { "?4 IS NULL" };
-    conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM delegation WHERE {whose} AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
-         ORDER BY created_at DESC, id LIMIT ?3"
-    ))?
-    .query_map(params![from.at, from.id, limit as i64, of.map(ActorId::as_str)], read)?
-    .collect()
-}
+/// How they are listed.
+pub const LIST: List<Delegation> = List {
+    table: "delegation",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &["giver = ?4", "taker = ?4"],
+    read,
+    complete: list::whole,
+    position,
+};
 
 pub fn position(delegation: &Delegation) -> Position {
     Position { at: delegation.created_at.0, id: delegation.terms.id.clone() }

@@ -16,6 +16,7 @@ pub mod event;
 pub mod idem;
 pub mod inbox;
 pub mod kills;
+pub mod list;
 pub mod memory;
 pub mod open;
 pub mod outbox;
@@ -25,6 +26,8 @@ pub mod shape;
 pub mod tasks;
 pub mod tokens;
 pub mod webhooks;
+
+use std::cmp::Ordering;
 
 /// The events of every noun. What follows from each stands with its declaration.
 pub const EVENTS: &[&[event::EventKind]] = &[
@@ -52,16 +55,34 @@ pub const EVENTS: &[&[event::EventKind]] = &[
 pub const SCHEMA: &str = include_str!("schema/001.sql");
 
 /// A position in a list that is ordered newest first, then by id.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     pub at: i64,
     pub id: String,
+}
+
+/// As the list goes.
+impl Ord for Position {
+    fn cmp(&self, other: &Position) -> Ordering {
+        other.at.cmp(&self.at).then_with(|| self.id.cmp(&other.id))
+    }
+}
+
+impl PartialOrd for Position {
+    fn partial_cmp(&self, other: &Position) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Position {
     /// Before the first row.
     pub fn start() -> Position {
         Position { at: i64::MAX, id: String::new() }
+    }
+
+    /// After the last row.
+    pub fn end() -> Position {
+        Position { at: i64::MIN, id: String::new() }
     }
 
     pub fn parse(text: &str) -> Option<Position> {

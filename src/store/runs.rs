@@ -4,6 +4,7 @@ pub mod events;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::list::{self, List};
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
@@ -116,6 +117,17 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Run>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM run WHERE id = ?"))?.query_row([id], read).optional()
 }
 
+/// How they are listed.
+pub const LIST: List<Run> = List {
+    table: "run",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &["agent = ?4", "asker = ?4"],
+    read,
+    complete: list::whole,
+    position,
+};
+
 /// Which runs are listed. All of what is given must fit.
 #[derive(Clone, Debug, Default)]
 pub struct Sought {
@@ -126,6 +138,17 @@ pub struct Sought {
     pub since: Option<Time>,
     /// Those that ended before this time are left out.
     pub ended_since: Option<Time>,
+}
+
+impl Sought {
+    pub fn fits(&self, run: &Run) -> bool {
+        let kept = |since: Time| run.ended_at.is_none_or(|ended| ended >= since);
+        self.agent.as_ref().is_none_or(|agent| run.agent == *agent)
+            && self.task.as_ref().is_none_or(|task| run.task == *task)
+            && self.status.is_none_or(|status| run.status == status)
+            && self.since.is_none_or(|since| run.created_at >= since)
+            && self.ended_since.is_none_or(kept)
+    }
 }
 
 /// Runs after a position, newest first.

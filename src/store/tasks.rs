@@ -4,6 +4,7 @@ pub mod events;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::list::{self, List};
 use super::{Position, parsed, parsed_or_null};
 use crate::types::id::ActorId;
 use crate::types::time::Time;
@@ -61,6 +62,17 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Task>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM task WHERE id = ?"))?.query_row([id], read).optional()
 }
 
+/// How they are listed.
+pub const LIST: List<Task> = List {
+    table: "task",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &["owner = ?4", "creator = ?4"],
+    read,
+    complete: list::whole,
+    position,
+};
+
 /// Which tasks are listed. All of what is given must fit.
 #[derive(Clone, Debug, Default)]
 pub struct Sought {
@@ -68,6 +80,15 @@ pub struct Sought {
     pub status: Option<TaskStatus>,
     /// Those that closed before this time are left out.
     pub closed_since: Option<Time>,
+}
+
+impl Sought {
+    pub fn fits(&self, task: &Task) -> bool {
+        let kept = |since: Time| task.closed_at.is_none_or(|closed| closed >= since);
+        self.owner.as_ref().is_none_or(|owner| task.owner.as_ref() == Some(owner))
+            && self.status.is_none_or(|status| task.status == status)
+            && self.closed_since.is_none_or(kept)
+    }
 }
 
 /// Tasks after a position, newest first.

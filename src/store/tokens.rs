@@ -4,6 +4,7 @@ pub mod events;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
 use crate::types::id::ActorId;
 use crate::types::scope::Scopes;
@@ -62,21 +63,16 @@ pub fn all_live(conn: &Connection) -> rusqlite::Result<Vec<(TokenHash, Token)>> 
         .collect()
 }
 
-/// Tokens after a position, newest first; of one holder, or of all.
-pub fn after(
-    conn: &Connection,
-    holder: Option<&ActorId>,
-    from: &Position,
-    limit: usize,
-) -> rusqlite::Result<Vec<Token>> {
-    let whose = if holder.is_some() { "holder = ?4 AND" } else { "?4 IS NULL AND" };
-    conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM token WHERE {whose} (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
-         ORDER BY created_at DESC, id LIMIT ?3"
-    ))?
-    .query_map(params![from.at, from.id, limit as i64, holder.map(ActorId::as_str)], read)?
-    .collect()
-}
+/// How they are listed.
+pub const LIST: List<Token> = List {
+    table: "token",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &["holder = ?4"],
+    read,
+    complete: list::whole,
+    position,
+};
 
 /// The ids of a holder's tokens that have not ended.
 pub fn live_of(conn: &Connection, holder: &ActorId) -> rusqlite::Result<Vec<String>> {

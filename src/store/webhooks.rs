@@ -5,8 +5,9 @@ pub mod events;
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
+use super::list::{self, List};
 use super::{Position, json, parsed};
 use crate::types::id::ActorId;
 use crate::types::time::Time;
@@ -74,15 +75,16 @@ pub fn enabled(conn: &Connection) -> rusqlite::Result<Vec<Webhook>> {
     conn.prepare_cached(&sql)?.query_map([], read)?.collect()
 }
 
-/// Subscriptions after a position, newest first.
-pub fn after(conn: &Connection, from: &Position, limit: usize) -> rusqlite::Result<Vec<Webhook>> {
-    conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM webhook WHERE deleted = 0 AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
-         ORDER BY created_at DESC, id LIMIT ?3"
-    ))?
-    .query_map(params![from.at, from.id, limit as i64], read)?
-    .collect()
-}
+/// How they are listed.
+pub const LIST: List<Webhook> = List {
+    table: "webhook",
+    columns: COLUMNS,
+    there: "deleted = 0",
+    own: &["owner = ?4"],
+    read,
+    complete: list::whole,
+    position,
+};
 
 pub fn position(webhook: &Webhook) -> Position {
     Position { at: webhook.created_at.0, id: webhook.id.clone() }

@@ -27,6 +27,7 @@ mod inbox;
 mod input;
 mod kill;
 mod limits;
+mod lists;
 mod long_bodies;
 mod matrix;
 mod me;

@@ -63,7 +63,7 @@ proptest! {
 
     #[test]
     fn cursors_neither_skip_nor_repeat_while_rows_are_added(
-        list in prop::sample::select(vec!["/actors", "/tokens", "/directory/cards"]),
+        list in prop::sample::select(vec!["/actors", "/tokens", "/directory/cards", "/directory/find"]),
         limit in 1..9_usize,
         before in 0..24_usize,
         pace in prop::collection::vec((0..4_usize, 0..2_i64), 0..8),

@@ -9,7 +9,6 @@ use crate::gate::pool;
 use crate::gate::target::{Target, Thing};
 use crate::policy::Ruling;
 use crate::policy::approvals::ApprovalRule;
-use crate::store::Position;
 use crate::store::approvals::{self, Approval};
 use crate::types::approval::Notice;
 use crate::types::id::ActorId;
@@ -22,10 +21,6 @@ const DEFAULT_TTL_H: i64 = 72;
 impl Reader<'_> {
     pub fn approval(&self, id: &str) -> Result<Option<Approval>, Fault> {
         Ok(approvals::get(self.conn()?, id)?)
-    }
-
-    pub fn approvals_after(&self, from: &Position, limit: usize) -> Result<Vec<Approval>, Fault> {
-        Ok(approvals::after(self.conn()?, from, limit)?)
     }
 
     /// Who may decide a request about a thing that waits. Where that cannot be read, nobody.

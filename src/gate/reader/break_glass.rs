@@ -2,7 +2,6 @@
 
 use super::Reader;
 use crate::gate::target::{Target, Thing};
-use crate::store::Position;
 use crate::store::break_glass::{self, Glass};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
@@ -10,10 +9,6 @@ use crate::types::refusal::Fault;
 impl Reader<'_> {
     pub fn glass(&self, id: &str) -> Result<Option<Glass>, Fault> {
         Ok(break_glass::get(self.conn()?, id)?)
-    }
-
-    pub fn glass_after(&self, from: &Position, limit: usize) -> Result<Vec<Glass>, Fault> {
-        Ok(break_glass::after(self.conn()?, from, limit)?)
     }
 
     /// A grant as the gate sees it.

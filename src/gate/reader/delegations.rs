@@ -6,7 +6,6 @@ use super::Reader;
 use crate::gate::chain;
 use crate::gate::target::{Target, Thing};
 use crate::policy::is_own;
-use crate::store::Position;
 use crate::store::delegations::{self, Delegation, Reservation};
 use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
@@ -30,16 +29,6 @@ impl Reader<'_> {
     /// All on whose behalf the caller acts, the nearest first.
     pub fn on_behalf_of(&self) -> Vec<ActorId> {
         chain::behalf(self.world(), self.caller())
-    }
-
-    /// Delegations after a position, newest first; those that somebody gave or got, or all.
-    pub fn delegations_after(
-        &self,
-        of: Option<&ActorId>,
-        from: &Position,
-        limit: usize,
-    ) -> Result<Vec<Delegation>, Fault> {
-        Ok(delegations::after(self.conn()?, of, from, limit)?)
     }
 
     /// A delegation as the gate sees it.

@@ -11,7 +11,6 @@ use crate::gate::target::{Target, Thing};
 use crate::gate::trial::Trial;
 use crate::log::read::{self, Filter, Order};
 use crate::policy::{Bundle, Ruling, Snapshot};
-use crate::store::Position;
 use crate::store::changes::{self, Change};
 use crate::store::policies::events::PolicyApplied;
 use crate::store::policies::{self, Applied, PolicySource};
@@ -96,10 +95,6 @@ impl Reader<'_> {
 
     pub fn change_files(&self, id: &str) -> Result<BTreeMap<String, String>, Fault> {
         Ok(changes::files(self.conn()?, id)?)
-    }
-
-    pub fn changes_after(&self, from: &Position, limit: usize) -> Result<Vec<Change>, Fault> {
-        Ok(changes::after(self.conn()?, from, limit)?)
     }
 
     /// The rate limits of an actor's calls, and what is left of them.

@@ -21,10 +21,6 @@ impl Reader<'_> {
         Ok(self.any_webhook(id)?.filter(|webhook| !webhook.deleted))
     }
 
-    pub fn webhooks_after(&self, from: &Position, limit: usize) -> Result<Vec<Webhook>, Fault> {
-        Ok(webhooks::after(self.conn()?, from, limit)?)
-    }
-
     pub fn webhooks_of(&self, owner: &ActorId) -> Result<Vec<Webhook>, Fault> {
         Ok(webhooks::of(self.conn()?, owner)?)
     }

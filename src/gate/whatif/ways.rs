@@ -8,6 +8,7 @@ use super::Change;
 use crate::gate::chain;
 use crate::gate::facts;
 use crate::gate::inquiry::Inquiry;
+use crate::gate::people::Group;
 use crate::gate::target::actor_uid;
 use crate::policy::{Scalar, Want};
 use crate::store::actors::{Actor, Status};
@@ -110,11 +111,8 @@ impl Inquiry<'_> {
 
     /// The teams that somebody leads, as far as the asker may see them.
     fn led_by(&self, lead: &ActorId) -> Vec<ActorId> {
-        let cards = self.world.actors.values();
-        let led = cards.filter(|card| card.actor.lead.as_ref() == Some(lead)).map(|card| card.actor.id.clone());
-        let mut teams: Vec<ActorId> = led.filter(|team| self.sees(team)).collect();
-        teams.sort();
-        teams
+        let led = self.world.people.of(&Group::Led(lead.clone()));
+        led.filter(|team| self.sees(team)).cloned().collect()
     }
 
     fn put_under(&self, row: &Actor, lead: &ActorId) -> Vec<Change> {

@@ -59,8 +59,7 @@ impl Query for List {
                 && (!input.mine || (mine && approval.decisions.iter().all(|decided| decided.by != me)))
                 && read.may("approval.read", &target)
         };
-        let fetch = |from: &_, limit| read.approvals_after(from, limit);
-        let page = read.page(&input.page, what, fetch, wanted, approvals::position)?;
+        let page = read.list(&approvals::LIST, &input.page, what, wanted)?;
         Ok(Page { rows: page.rows.into_iter().map(|approval| shown(approval, read)).collect(), next: page.next })
     }
 

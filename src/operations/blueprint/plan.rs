@@ -182,7 +182,7 @@ impl<'a> Making<'a> {
                 && role.is_none_or(|role| role == actor.role)
                 && team.as_ref().is_none_or(|team| self.within(actor, team))
         };
-        let read = self.known.read.cards().map(|card| &card.actor);
+        let read = self.known.read.active_people().map(|card| &card.actor);
         let there = read.chain(self.known.more.values()).filter(fits).count();
         if there < *people as usize {
             let role = role.map(|role| format!(" with the role {role}")).unwrap_or_default();

@@ -68,8 +68,7 @@ impl Query for List {
                 && (!input.mine || change.author == me)
                 && read.may("change.read", &read.change_target(change))
         };
-        let page =
-            read.page(&input.page, what, |from, limit| read.changes_after(from, limit), wanted, changes::position)?;
+        let page = read.list(&changes::LIST, &input.page, what, wanted)?;
         Ok(Page { rows: page.rows.into_iter().map(|change| ShownChange::of(change, read)).collect(), next: page.next })
     }
 

@@ -9,7 +9,6 @@ use super::{OneDelegation, find};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::store::delegations::{self, Delegation};
-use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
@@ -46,11 +45,12 @@ impl Query for List {
     }
 
     fn run(permit: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ShownDelegation>, Stop> {
-        let mine = input.mine.then(|| permit.actor());
-        let what = format!("delegation.list {}", mine.as_ref().map(ActorId::as_str).unwrap_or_default());
-        let fetch = |from: &_, limit| read.delegations_after(mine.as_ref(), from, limit);
+        let what = "delegation.list".to_owned();
         let seen = |row: &Delegation| read.may("delegation.read", &read.delegation_target(row));
-        let page = read.page(&input.page, what, fetch, seen, delegations::position)?;
+        let page = match input.mine {
+            true => read.list_of(&delegations::LIST, &permit.actor(), &input.page, what, seen)?,
+            false => read.list(&delegations::LIST, &input.page, what, seen)?,
+        };
         Ok(Page { rows: page.rows.into_iter().map(|row| shown(row, read.now())).collect(), next: page.next })
     }
 

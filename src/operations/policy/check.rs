@@ -12,9 +12,6 @@ use crate::operations::company::COMPANY;
 use crate::policy::bundle::problems;
 use crate::policy::check::{Directory, Options, Person};
 use crate::policy::{Bundle, Finding};
-use crate::store::actors::Status;
-use crate::types::actor::ActorKind;
-use crate::types::id::ActorId;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 
@@ -123,18 +120,10 @@ impl Query for Check {
 
 /// The people who could approve.
 pub(super) fn directory(read: &Reader<'_>) -> Directory {
-    let mut led: BTreeMap<ActorId, Vec<ActorId>> = BTreeMap::new();
-    for card in read.cards() {
-        if let Some(lead) = &card.actor.lead {
-            led.entry(lead.clone()).or_default().push(card.actor.id.clone());
-        }
-    }
-    let people =
-        read.cards().filter(|card| card.actor.kind == ActorKind::Person && card.actor.status == Status::Active);
-    let person = |card: &Arc<Card>| Person {
-        id: card.actor.id.clone(),
-        role: card.actor.role,
-        teams: card.teams().iter().chain(led.get(&card.actor.id).into_iter().flatten()).cloned().collect(),
+    let person = |card: &Arc<Card>| {
+        let id = card.actor.id.clone();
+        let led = read.led_by(&id).map(|team| &team.actor.id);
+        Person { role: card.actor.role, teams: card.teams().iter().chain(led).cloned().collect(), id }
     };
-    Directory { people: people.map(person).collect(), leads: led.keys().cloned().collect() }
+    Directory { people: read.active_people().map(person).collect(), leads: read.leads().cloned().collect() }
 }

@@ -63,7 +63,11 @@ impl Query for List {
         let ended_since = if archived { None } else { kept_since(read)? };
         let sought = runs::Sought { agent, task, status, since: None, ended_since };
         let seen = |run: &Run| read.may("run.read", &read.run_target(run));
-        let page = read.page(&page, what, |from, limit| read.runs_after(&sought, from, limit), seen, runs::position)?;
+        let page = if sought.agent.is_some() || sought.task.is_some() {
+            read.page(&page, what, |from, limit| read.runs_after(&sought, from, limit), seen, runs::position)?
+        } else {
+            read.list(&runs::LIST, &page, what, |run| sought.fits(run) && seen(run))?
+        };
         Ok(Page { rows: page.rows.into_iter().map(|run| shown(run, read)).collect(), next: page.next })
     }
 

@@ -120,14 +120,12 @@ impl Query for List {
     }
 
     fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ListedToken>, Stop> {
-        let what = format!("token.list {}", input.actor.as_ref().map(ActorId::as_str).unwrap_or_default());
-        let page = read.page(
-            &input.page,
-            what,
-            |from, limit| read.tokens_after(input.actor.as_ref(), from, limit),
-            |token| read.may("token.list", &target_of(token)) && input.actor.as_ref().is_none_or(|of| read.knows(of)),
-            tokens::position,
-        )?;
+        let what = "token.list".to_owned();
+        let seen = |token: &Token| read.may("token.list", &target_of(token));
+        let page = match &input.actor {
+            Some(of) => read.list_of(&tokens::LIST, of, &input.page, what, |token| seen(token) && read.knows(of))?,
+            None => read.list(&tokens::LIST, &input.page, what, seen)?,
+        };
         Ok(Page { rows: page.rows.into_iter().map(|token| row(token, read.now())).collect(), next: page.next })
     }
 

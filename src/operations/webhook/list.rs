@@ -31,9 +31,7 @@ impl Query for List {
 
     fn run(_: Permit<Self>, input: ListQuery, read: &Reader<'_>) -> Result<Listed<ShownWebhook>, Stop> {
         let seen = |row: &Webhook| read.may("webhook.read", &read.webhook_target(row, None));
-        let fetch = |from: &_, limit| read.webhooks_after(from, limit);
-        let page: Listed<Webhook> =
-            read.page(&input.page()?, "webhook.list".into(), fetch, seen, webhooks::position)?.into();
+        let page: Listed<Webhook> = read.list(&webhooks::LIST, &input.page()?, "webhook.list".into(), seen)?.into();
         let data = page.data.into_iter().map(|row| whole(row, read)).collect::<Result<_, _>>()?;
         Ok(Listed { data, has_more: page.has_more, next_cursor: page.next_cursor })
     }

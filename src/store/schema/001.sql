@@ -56,6 +56,7 @@ CREATE TABLE change (
   files        TEXT NOT NULL       -- JSON
 ) STRICT;
 CREATE INDEX change_by_age ON change (created_at DESC, id);
+CREATE INDEX change_by_author ON change (author, created_at DESC, id);
 CREATE INDEX change_by_hash ON change (hash) WHERE state IN ('proposed', 'in_review', 'approved', 'canary');
 CREATE TABLE change_review (
   seq     INTEGER PRIMARY KEY,
@@ -85,6 +86,9 @@ CREATE TABLE agent_definition (
   definition TEXT NOT NULL         -- JSON
 ) STRICT;
 CREATE INDEX actor_by_age ON actor (created_at DESC, id);
+CREATE INDEX actor_by_owner ON actor (owner, created_at DESC, id);
+CREATE INDEX actor_by_lead ON actor (lead, created_at DESC, id);
+CREATE INDEX actor_by_team ON actor (team, created_at DESC, id);
 CREATE TABLE token (
   id         TEXT PRIMARY KEY,
   holder     TEXT NOT NULL,
@@ -97,8 +101,8 @@ CREATE TABLE token (
   ended      TEXT,                 -- NULL, revoked, expired
   ended_at   INTEGER
 ) STRICT;
-CREATE INDEX token_by_age ON token (created_at DESC, id DESC);
-CREATE INDEX token_by_holder ON token (holder, created_at DESC, id DESC);
+CREATE INDEX token_by_age ON token (created_at DESC, id);
+CREATE INDEX token_by_holder ON token (holder, created_at DESC, id);
 CREATE INDEX token_live ON token (expires_at) WHERE ended IS NULL;
 CREATE TABLE kill (
   scope   TEXT PRIMARY KEY,
@@ -130,6 +134,7 @@ CREATE TABLE approval (
   run        TEXT                  -- JSON: the run that it was asked in, as it stood
 ) STRICT;
 CREATE INDEX approval_by_age ON approval (created_at DESC, id);
+CREATE INDEX approval_by_actor ON approval (actor, created_at DESC, id);
 CREATE INDEX approval_open ON approval (expires_at) WHERE status IN ('pending', 'approved');
 CREATE INDEX approval_about ON approval (target) WHERE status IN ('pending', 'approved');
 CREATE INDEX approval_of_kind ON approval (operation, created_at DESC, id);
@@ -167,6 +172,7 @@ CREATE TABLE glass (
   issuer      TEXT                 -- of the token that it was opened with, where that is not the holder
 ) STRICT;
 CREATE INDEX glass_by_age ON glass (created_at DESC, id);
+CREATE INDEX glass_by_holder ON glass (holder, created_at DESC, id);
 CREATE INDEX glass_unreviewed ON glass (created_at, id) WHERE reviewed_at IS NULL;
 
 CREATE TABLE delegation (
@@ -220,6 +226,7 @@ CREATE TABLE webhook (
   deleted        INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX webhook_by_age ON webhook (created_at DESC, id) WHERE deleted = 0;
+CREATE INDEX webhook_by_owner ON webhook (owner, created_at DESC, id) WHERE deleted = 0;
 -- What is to be done outside, and what came of it.
 CREATE TABLE outbox (
   id           TEXT PRIMARY KEY,
