@@ -259,3 +259,15 @@ fn every_noun_s_events_are_gathered_and_named_once() {
         assert!(hidden.is_none_or(|field| kind.fields.contains(&field)), "{} hides a field that it lacks", kind.name);
     }
 }
+
+/// Commands ask with the types of an operation, so that a renamed field does not compile.
+#[test]
+fn a_command_asks_by_the_types_of_its_operation() {
+    for (name, text) in files("src/cli", "rs") {
+        let text = code(&text);
+        let by_name = ["client::call", "client::attempt", "client::list(", "session.call("];
+        let asks = by_name.into_iter().find(|asks| text.contains(asks));
+        let asks = asks.filter(|_| !["src/cli/client.rs", "src/cli/operation.rs"].contains(&name.as_str()));
+        assert!(asks.is_none(), "{name} has {asks:?}: ask with `query::<…>()` or `change::<…>()` of cli::operation");
+    }
+}

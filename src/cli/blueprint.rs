@@ -3,33 +3,65 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::Subcommand;
-use serde_json::{Map, Value, json};
-
-use super::command::{Commands, Run, owns};
+use super::column::columns;
+use super::command::{Commands, Run, group, own};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
-use super::{Context, client, show};
-use crate::operations::blueprint;
+use super::operation::{change, query};
+use super::{Context, show};
+use crate::operations::Nothing;
+use crate::operations::blueprint::install::{Install, Installed};
+use crate::operations::blueprint::list::{List, Shown};
+use crate::operations::blueprint::{Asked, all};
 use crate::policy::Folder;
 use crate::types::definition::MAX_BYTES;
 
-pub const COMMANDS: Commands = &[&owns::<Blueprint>("blueprint")];
+pub const COMMANDS: Commands = &[&group(
+    "blueprint",
+    "List and install starting companies",
+    &[
+        &own::<Listing>("list"),
+        &change::<Install>()
+            .command("install")
+            .help(
+                "Install one: what exists is left as it is\n\n\
+                 Its policies become a proposal: `ok changes show`, `review` and `promote` bring it into force.",
+            )
+            .given::<Chosen>()
+            .told(told),
+    ],
+)];
 
-/// List and install starting companies
-#[derive(Subcommand)]
-pub enum Blueprint {
-    /// List those that come with the program
-    List,
-    /// Install one: what exists is left as it is
-    ///
-    /// Its policies become a proposal: `ok changes show`, `review` and `promote` bring it into force.
-    Install {
-        /// The id of one that comes with the program, or the path of a blueprint.yaml
-        blueprint: String,
-        #[command(flatten)]
-        values: Values,
-    },
+/// List those that come with the program
+#[derive(clap::Args)]
+struct Listing {}
+
+impl Run for Listing {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        // Whoever is about to begin a company chooses one of them.
+        let answer = match context.state.exists() {
+            true => query::<List>().ask(context, &Nothing {}).await?.value,
+            false => serde_json::to_value(all().map_err(|_| Failure::new("they cannot be read"))?)?,
+        };
+        let columns = columns!(Shown; id, title, teams, agents, description);
+        context.show(&answer, || show::table(columns.list, answer.as_array().map_or(&[], Vec::as_slice)))
+    }
+}
+
+#[derive(clap::Args)]
+struct Chosen {
+    /// The id of one that comes with the program, or the path of a blueprint.yaml
+    blueprint: String,
+    #[command(flatten)]
+    values: Values,
+}
+
+impl TryFrom<Chosen> for Asked {
+    type Error = Failure;
+
+    fn try_from(Chosen { blueprint, values }: Chosen) -> Result<Asked, Failure> {
+        asked(&blueprint, values)
+    }
 }
 
 /// Answers to what a blueprint asks.
@@ -51,59 +83,29 @@ impl FromStr for Pair {
     }
 }
 
-impl Run for Blueprint {
-    async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        match self {
-            Blueprint::List => {
-                // Whoever is about to begin a company chooses one of them.
-                let answer = match context.state.exists() {
-                    true => client::call(context, "blueprint.list", json!({})).await?,
-                    false => serde_json::to_value(blueprint::all().map_err(|_| Failure::new("they cannot be read"))?)?,
-                };
-                let rows = answer.as_array().cloned().unwrap_or_default();
-                context.show(&answer, || show::table(&["id", "title", "teams", "agents", "description"], &rows))
-            }
-            Blueprint::Install { blueprint, values } => {
-                let answer = client::call(context, "blueprint.install", asked(&blueprint, values)?).await?;
-                context.show(&answer, || told(&answer))
-            }
-        }
-    }
-}
-
 /// What came of it.
-pub fn told(answer: &Value) -> Result<(), Failure> {
-    show::fields(&["blueprint", "change"], answer)?;
-    for field in ["created", "skipped", "needs"] {
-        let rows = answer.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
-        let rows: Vec<Value> = rows.into_iter().map(|row| json!({ field: row })).collect();
-        show::table(&[field], &rows)?;
-    }
-    Ok(())
+pub fn told(installed: &Installed) -> Result<(), Failure> {
+    show::one(columns!(Installed; blueprint, change), installed)?;
+    show::column("created", &installed.created)?;
+    show::column("skipped", &installed.skipped)?;
+    show::column("needs", &installed.needs)
 }
 
 /// The input of an installation: an id, or the files of a folder of one's own.
-pub fn asked(blueprint: &str, values: Values) -> Result<Value, Failure> {
-    let values: Map<String, Value> = values.given.into_iter().map(|Pair(name, value)| (name, value.into())).collect();
+pub fn asked(blueprint: &str, values: Values) -> Result<Asked, Failure> {
+    let values = values.given.into_iter().map(|Pair(name, value)| (name, value)).collect();
     let mut path = PathBuf::from(blueprint);
-    if path.is_dir() {
+    let is_folder = path.is_dir();
+    if is_folder {
         path.push("blueprint.yaml");
-        return files(&path, values);
     }
     let is_path = blueprint.contains('/') || blueprint.ends_with(".yaml") || blueprint.ends_with(".yml");
-    if !is_path {
-        return Ok(json!({ "id": blueprint, "values": values }));
+    if !is_folder && !is_path {
+        return Ok(Asked { id: Some(blueprint.to_owned()), values, ..Asked::default() });
     }
-    files(&path, values)
-}
-
-fn files(path: &Path, values: Map<String, Value>) -> Result<Value, Failure> {
-    Ok(json!({ "file": text_of(path, MAX_BYTES)?, "files": beside(path)?, "values": values }))
-}
-
-/// The policies, approvals, limits and tests beside a blueprint.yaml.
-fn beside(path: &Path) -> Result<Value, Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let read = Folder::read(folder).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(json!(read.bundle.files))
+    // The policies, approvals, limits and tests beside it.
+    let file = Some(text_of(&path, MAX_BYTES)?);
+    let files = Folder::read(folder).map_err(|error| Failure::new(error.to_string()))?.bundle.files;
+    Ok(Asked { id: None, file, files, values })
 }

@@ -66,7 +66,8 @@ impl Column {
     pub fn of<'a>(&self, row: &'a Value) -> Option<&'a Value> {
         let (last, before) = self.path.split_last()?;
         // A field that is not there was flattened: what it holds stands beside the others.
-        let within = before.iter().fold(row, |row, field| row.get(plain(field)).unwrap_or(row));
+        let inner = |row: &'a Value, field| row.get(plain(field)).filter(|inner| inner.is_object()).unwrap_or(row);
+        let within = before.iter().fold(row, |row, field| inner(row, *field));
         within.get(plain(last))
     }
 }

@@ -5,9 +5,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
+use super::operation::query;
 use super::{Context, client, file, show};
 use crate::log::read;
-use crate::operations::event::{Scan, Which, collect};
+use crate::operations::event::{List, Scan, Which, collect};
 use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::types::refusal::{Code, Stop};
 
@@ -33,27 +34,19 @@ impl Events {
     }
 }
 
-/// Reads events. Those after `since`, if it is given, to their end or to `limit`; else the newest.
-pub async fn read(
-    context: &Context,
-    mut input: Value,
-    mut since: Option<i64>,
-    limit: Option<u32>,
-) -> Result<Events, Failure> {
+/// Reads events. Those after `which.since`, if it is given, to their end or to `limit`; else the newest.
+pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Result<Events, Failure> {
     let mut found = Events { rows: Vec::new(), last_seq: 0 };
     loop {
         let missing = limit.map(|limit| limit.saturating_sub(found.rows.len() as u32));
-        let page = match since {
-            Some(seq) => {
-                client::set(&mut input, "since", seq);
-                missing.unwrap_or(MAX_LIMIT).min(MAX_LIMIT)
-            }
+        let page = match which.since {
+            Some(_) => missing.unwrap_or(MAX_LIMIT).min(MAX_LIMIT),
             None => missing.unwrap_or(DEFAULT_LIMIT),
         };
-        client::set(&mut input, "limit", page);
-        let Page { events, last_seq } = serde_json::from_value(one_page(context, input.clone()).await?)?;
-        let whole = since.is_none() || events.len() < page as usize;
-        since = events.last().and_then(|last| last.get("seq")?.as_i64());
+        which.limit = Some(page);
+        let Page { events, last_seq } = serde_json::from_value(one_page(context, &which).await?)?;
+        let whole = which.since.is_none() || events.len() < page as usize;
+        which.since = events.last().and_then(|last| last.get("seq")?.as_i64());
         found.last_seq = last_seq;
         found.rows.extend(events);
         if whole || limit.is_some_and(|limit| found.rows.len() >= limit as usize) {
@@ -69,24 +62,23 @@ struct Page {
     last_seq: i64,
 }
 
-async fn one_page(context: &Context, input: Value) -> Result<Value, Failure> {
-    match client::attempt(context, "event.list", input.clone()).await? {
-        Ok(answer) => Ok(answer),
+async fn one_page(context: &Context, which: &Which) -> Result<Value, Failure> {
+    match query::<List>().attempt(context, which).await? {
+        Ok(answer) => Ok(answer.value),
         Err(refused) if refused.code == Code::Unauthorized.name() => {
             client::begin(context).await?;
-            unfiltered(context, input)
+            unfiltered(context, which)
         }
         Err(refused) => Err(refused.into()),
     }
 }
 
 /// Everything that is asked for, from the file itself.
-fn unfiltered(context: &Context, input: Value) -> Result<Value, Failure> {
-    let which: Which = serde_json::from_value(input)?;
+fn unfiltered(context: &Context, which: &Which) -> Result<Value, Failure> {
     let mut conn = file::open(context)?;
     let moment = file::moment(&mut conn)?;
     let scan: Scan<'_> = &|order, filter, each| read::scan(&moment, order, filter, each);
-    match collect(&which, read::last_seq(&moment)?, scan, |_| Ok(true)) {
+    match collect(which, read::last_seq(&moment)?, scan, |_| Ok(true)) {
         Ok(events) => Ok(serde_json::to_value(events)?),
         Err(Stop::Refused(refusal)) => Err(Failure::new(refusal.message)),
         Err(Stop::Failed(fault)) => Err(fault.into()),

@@ -1,12 +1,16 @@
 //! `ok init`: the first admin, and what an auditor will need.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::blueprint::{self, Values, asked};
+use super::column::columns;
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
-use super::{Context, client, file, show};
+use super::operation::change;
+use super::{Context, file, show};
 use crate::operations::blueprint::Source;
+use crate::operations::company::{self, Begun, FirstAdmin};
+use crate::operations::token::IssuedToken;
 use crate::types::id::ActorId;
 
 pub const COMMANDS: Commands = &[&own::<Init>("init")];
@@ -32,28 +36,32 @@ impl Run for Init {
         };
         let blueprint = self.blueprint.map(|blueprint| asked(&blueprint, self.values)).transpose()?;
         // Before there is a state file: one that begins with nothing is in the way of the next try.
-        if let Some(blueprint) = &blueprint {
-            let asked = serde_json::from_value(blueprint.clone()).map_err(|error| Failure::new(error.to_string()))?;
-            Source::of(&asked).map_err(|refusal| Failure::new(refusal.message))?;
+        if let Some(asked) = &blueprint {
+            Source::of(asked).map_err(|refusal| Failure::new(refusal.message))?;
         }
-        let input = json!({ "id": admin, "blueprint": blueprint });
-        let mut answer = client::call_as_holder(context, "company.init", input).await?;
-        client::set(&mut answer, "vkey", file::head(&file::open(context)?)?.vkey);
-        context.show(&answer, || told(&answer))
+        let begun = change::<company::Init>().ask_as_holder(context, &FirstAdmin { id: admin, blueprint }).await?;
+        let begun = Founded { begun: begun.read()?, vkey: file::head(&file::open(context)?)?.vkey };
+        context.show(&serde_json::to_value(&begun)?, || told(&begun))
     }
 }
 
-fn told(answer: &Value) -> Result<(), Failure> {
-    show::fields(&["actor", "token", "vkey"], answer)?;
-    if let Some(blueprint) = answer.get("blueprint") {
-        blueprint::told(blueprint)?;
-    }
+/// What whoever begins a company has to keep.
+#[derive(Serialize)]
+struct Founded {
+    #[serde(flatten)]
+    begun: Begun,
+    vkey: String,
+}
+
+fn told(founded: &Founded) -> Result<(), Failure> {
+    let IssuedToken { actor, expires_at, .. } = &founded.begun.token;
+    show::one(columns!(Founded; begun.token.actor, begun.token.token, vkey), founded)?;
+    founded.begun.blueprint.iter().try_for_each(blueprint::told)?;
     show::note(&format!(
         "\nThe token is shown this once; it is valid until {}.\n\
          Keep the verifier key (vkey) where this computer cannot reach it: `ok audit verify --vkey` takes it.\n\
-         Next: `ok serve`, or `ok --as {} actor add-human <id> --role member`.",
-        show::cell(answer.get("expires_at")),
-        show::cell(answer.get("actor")),
+         Next: `ok serve`, or `ok --as {actor} actor add-human <id> --role member`.",
+        show::said(expires_at),
     ));
     Ok(())
 }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::command::{Commands, Run, own};
 use super::event;
 use super::exit::{Exit, Failure};
 use super::{Context, file};
 use crate::log::read;
+use crate::operations::event::Which;
 
 pub const COMMANDS: Commands = &[&own::<Log>("log")];
 
@@ -36,8 +35,8 @@ pub struct Log {
 
 impl Run for Log {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let input = json!({ "type": self.types });
-        let mut found = event::read(context, input.clone(), self.since, self.limit).await?;
+        let mut which = Which { r#type: self.types, since: self.since, ..Which::default() };
+        let mut found = event::read(context, which.clone(), self.limit).await?;
         let mut seen = found.last_seq;
         found.show(context)?;
         if !self.follow {
@@ -45,7 +44,8 @@ impl Run for Log {
         }
         loop {
             grown(context, seen).await?;
-            found = event::read(context, input.clone(), Some(seen), None).await?;
+            which.since = Some(seen);
+            found = event::read(context, which.clone(), None).await?;
             seen = found.last_seq;
             found.show_new(context)?;
         }

@@ -9,9 +9,10 @@ use std::marker::PhantomData;
 use clap::ArgMatches;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::call::Refused;
+use super::client::Session;
 use super::column::{Column, Columns};
 use super::command::{Command, Needs, Running, helped};
 use super::exit::{Exit, Failure};
@@ -296,11 +297,23 @@ fn listed(answer: &Value) -> &[Value] {
     answer.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
+impl<O: DeserializeOwned> Answer<O> {
+    pub fn read(&self) -> Result<O, Failure> {
+        read(self.value.clone())
+    }
+}
+
 impl<O> Answer<O> {
     /// The text in one of its fields; none where there is none.
     pub fn said(&self, columns: Columns<O>) -> Option<String> {
         let found = columns.list.iter().find_map(|column| column.of(&self.value));
         found.and_then(Value::as_str).map(str::to_owned)
+    }
+
+    /// These of its fields, as far as they hold anything.
+    pub fn some(&self, columns: Columns<O>) -> Map<String, Value> {
+        let found = columns.list.iter().filter_map(|column| Some((column.title().to_owned(), column.of(&self.value)?)));
+        found.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, value.clone())).collect()
     }
 
     /// What one of its fields holds.
@@ -320,6 +333,23 @@ impl<I: Serialize, O> Operation<I, O> {
     pub async fn attempt(self, context: &Context, input: &I) -> Result<Result<Answer<O>, Refused>, Failure> {
         let answer = client::attempt(context, self.op, sent(input)?).await?;
         Ok(answer.map(|value| Answer { value, of: PhantomData }))
+    }
+
+    /// The same as one of several calls in a row.
+    pub async fn within(
+        self,
+        session: &mut Session,
+        context: &Context,
+        input: &I,
+    ) -> Result<Result<Answer<O>, Refused>, Failure> {
+        let answer = session.call(context, self.op, sent(input)?).await?;
+        Ok(answer.map(|value| Answer { value, of: PhantomData }))
+    }
+
+    /// Performs it as nobody but the holder of the state file.
+    pub async fn ask_as_holder(self, context: &Context, input: &I) -> Result<Answer<O>, Failure> {
+        let value = client::call_as_holder(context, self.op, sent(input)?).await?;
+        Ok(Answer { value, of: PhantomData })
     }
 
     /// Reads a list, page by page, to its end or to `limit` rows.

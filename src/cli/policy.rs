@@ -27,7 +27,7 @@ pub const COMMANDS: Commands = &[&group(
      Works on the state file, or on a server: its address from --server or OK_SERVER, the API token from OK_TOKEN.",
     &[
         &own::<explain::Explain>("explain"),
-        &own::<explain::WhoCan>("who-can"),
+        &explain::WHO_CAN,
         &own::<check::Check>("check"),
         &own::<diff::Diff>("diff"),
         &own::<apply::Apply>("apply"),

@@ -1,10 +1,9 @@
 //! `ok replay`: what the log holds about one thing, from the beginning. It reads and calls nothing.
 
-use serde_json::json;
-
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, event};
+use crate::operations::event::Which;
 
 pub const COMMANDS: Commands = &[&own::<Replay>("replay")];
 
@@ -15,7 +14,7 @@ pub struct Replay {
     of: Of,
 }
 
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Of {
     /// What is about this run
@@ -34,9 +33,9 @@ struct Of {
 
 impl Run for Replay {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let Of { run, task, thread, actor } = &self.of;
-        let input = json!({ "run": run, "task": task, "thread": thread, "actor": actor });
-        let found = event::read(context, input, Some(0), None).await?;
+        let Of { run, task, thread, actor } = self.of.clone();
+        let which = Which { since: Some(0), run, task, thread, actor, ..Which::default() };
+        let found = event::read(context, which, None).await?;
         if found.rows.is_empty() {
             return Err(Failure::new(format!("the log holds nothing {}", self.of.named())));
         }

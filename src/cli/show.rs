@@ -195,6 +195,15 @@ pub fn one<T: Serialize>(columns: Columns<T>, thing: &T) -> Result<(), Failure> 
     fields(columns.list, &serde_json::to_value(thing)?)
 }
 
+/// Texts below a title.
+pub fn column(title: &str, texts: &[String]) -> Result<(), Failure> {
+    let rows: Vec<Value> = texts
+        .iter()
+        .map(|text| Value::Object([(title.to_owned(), text.clone().into())].into_iter().collect()))
+        .collect();
+    table(&[title], &rows)
+}
+
 /// Things of one type as a table.
 pub fn rows<T: Serialize>(columns: Columns<T>, things: &[T]) -> Result<(), Failure> {
     let rows: Vec<Value> = things.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;

@@ -311,7 +311,7 @@ fn changed(
 }
 
 /// Who the first admin will be, and what the company begins with.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct FirstAdmin {
     pub id: ActorId,
     /// A blueprint that the company begins with.
@@ -319,7 +319,7 @@ pub struct FirstAdmin {
 }
 
 /// A company with its first token.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Begun {
     #[serde(flatten)]
     pub token: IssuedToken,

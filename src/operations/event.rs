@@ -27,7 +27,7 @@ use crate::types::time::Time;
 pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::query::<Stream>()];
 
 /// Which events.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Which {
     /// Only events after this number, oldest first.
     #[schemars(range(min = 0))]

@@ -1,18 +1,18 @@
 //! Asking the gate why, checking policies before they serve, and changing those that serve.
 
-mod check;
+pub mod check;
 pub mod compare;
-mod diff;
-mod drift;
-mod explain;
-mod explained;
+pub mod diff;
+pub mod drift;
+pub mod explain;
+pub mod explained;
 mod from_approvals;
-mod in_force;
-mod moment;
-mod propose;
+pub mod in_force;
+pub mod moment;
+pub mod propose;
 mod question;
-mod source;
-mod who_can;
+pub mod source;
+pub mod who_can;
 
 use crate::gate::Entry;
 

@@ -220,7 +220,11 @@ fn a_question_about_the_companys_own_types_is_explained_and_a_change_of_them_is_
 fn server_with(files: serde_json::Value) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let body = serde_json::json!({ "files": files, "schema": "", "version": 1, "event": 1, "hash": "" }).to_string();
+    let body = serde_json::json!({
+        "files": files, "schema": "", "company": "ok", "version": 1, "event": 1, "hash": "", "by": "ana",
+        "at": "2026-11-20T09:00:00Z", "earlier": [],
+    });
+    let body = body.to_string();
     std::thread::spawn(move || {
         for line in listener.incoming() {
             let mut line = line.unwrap();

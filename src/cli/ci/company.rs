@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::Context;
 use super::super::call::Refused;
 use super::super::client::Session;
 use super::super::exit::Failure;
+use super::super::operation::query;
 use super::super::policy::check::Checked;
 use super::super::policy::compared::{number, rows, terms, word};
 use super::super::policy::lock::PolicyLock;
 use super::Ci;
 use super::steps::{Status, Step, UNLOADED};
+use crate::operations::Nothing;
+use crate::operations::policy::diff::{Candidate, Diff};
+use crate::operations::policy::drift::ShowDrift;
 use crate::types::impact::grouped;
 use crate::types::refusal::Code;
 
@@ -74,18 +78,18 @@ impl Ci {
     }
 
     async fn ask(&self, session: &mut Session, context: &Context, checked: &Checked<'_>) -> Company {
-        let files = &checked.bundle.files;
-        let input = json!({ "files": files, "since": self.since, "max": self.max });
+        let files = Some(checked.bundle.files.clone());
+        let candidate = Candidate { files, since: self.since.clone(), max: self.max, ..Candidate::default() };
         let (diff, no_diff) = match checked.report.loads() {
             false => (None, Some(Step::skipped("diff", UNLOADED))),
-            true => match session.call(context, "policy.diff", input).await {
-                Ok(Ok(answer)) => (Some(answer), None),
+            true => match query::<Diff>().within(session, context, &candidate).await {
+                Ok(Ok(answer)) => (Some(answer.value), None),
                 Ok(Err(refused)) => (None, Some(Step::new("diff", Status::Broken, problems(&refused)))),
                 Err(failure) => return Company::absent(&said(failure), true),
             },
         };
-        let (drift, no_drift) = match session.call(context, "policy.drift", json!({})).await {
-            Ok(Ok(answer)) => (Some(answer), None),
+        let (drift, no_drift) = match query::<ShowDrift>().within(session, context, &Nothing {}).await {
+            Ok(Ok(answer)) => (Some(answer.value), None),
             // A token for policies alone does not reach it.
             Ok(Err(refused)) if [Code::TokenScope, Code::Denied].map(Code::name).contains(&refused.code.as_str()) => {
                 (None, Some(Step::skipped("drift", &refused.message)))

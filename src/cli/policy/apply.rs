@@ -3,17 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::super::client::{self, Session};
+use super::super::client::Session;
+use super::super::column::columns;
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
+use super::super::operation::{Answer, change, query};
 use super::super::save::write;
 use super::super::{Context, show};
 use super::given::Given;
 use super::lock::PolicyLock;
-use super::rollout::{Outcome, Rollout};
+use super::rollout::{Outcome, Rollout, last_applied};
 use super::{ancestry, compared};
+use crate::operations::change::ShownChange;
+use crate::operations::policy::diff::{Candidate, Diff};
+use crate::operations::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
+use crate::operations::policy::propose::{self, NewPolicies};
 use crate::policy::folder::PROPOSALS;
 use crate::types::refusal::Code;
 
@@ -91,42 +97,40 @@ const TAKE_OVER: &str = "Take it over with `ok policy export --dir`, then apply 
 
 impl Given {
     /// The input of `policy.propose`: made from what is in force, which it fits.
-    fn proposal(&self, how: &How, applied: &Value) -> Value {
-        json!({
-            "files": self.bundle.files, "reason": how.reason, "commit": how.commit,
-            "base_version": applied.get("version"),
-        })
+    fn proposal(&self, how: &How, applied: &LastApplied) -> NewPolicies {
+        let (files, base_version) = (Some(self.bundle.files.clone()), Some(applied.last.version));
+        let (reason, commit) = (how.reason.clone(), how.commit.clone());
+        NewPolicies { files, reason, commit, base_version, ..NewPolicies::default() }
     }
 
-    fn is(&self, applied: &Value) -> bool {
-        applied.get("hash").and_then(Value::as_str) == Some(self.bundle.hash().as_str())
+    fn is(&self, applied: &LastApplied) -> bool {
+        applied.last.hash == self.bundle.hash().as_str()
     }
 
     /// What is in force. A plan is for one company, and what was made from something else is told what came between.
-    async fn fits(&self, how: &How, session: &mut Session, context: &Context) -> Result<Value, Failure> {
-        let mut applied = session.call(context, "policy.applied", json!({ "limit": EARLIER })).await??;
-        let text = |field: &str| applied.get(field).and_then(Value::as_str).unwrap_or_default();
-        let plan = self.plan.as_ref().filter(|plan| plan.company != text("company"));
+    async fn fits(&self, how: &How, session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
+        let which = WhichApplied { limit: EARLIER, before: None };
+        let applied = query::<Applied>().within(session, context, &which).await??.read()?;
+        let plan = self.plan.as_ref().filter(|plan| plan.company != applied.company);
         if let Some(plan) = plan {
-            let message = format!("the plan was made for the company {}; this is {}", plan.company, text("company"));
+            let message = format!("the plan was made for the company {}; this is {}", plan.company, applied.company);
             return Err(Failure::new(message));
         }
         let Some(moved) = self.moved(how, &applied).filter(|_| !self.is(&applied)) else {
-            client::set(&mut applied, "earlier", json!([]));
-            return Ok(applied);
+            return Ok(LastApplied { earlier: Vec::new(), ..applied });
         };
-        if let Some(from) = moved.from {
-            let input = json!({ "from": from, "impact": false });
-            if let Ok(between) = session.call(context, "policy.diff", input).await? {
-                show::note(&format!("what came between version {from} and {}:", show::cell(applied.get("version"))));
-                show::note(&compared::text(&between));
+        if moved.from.is_some() {
+            let between = Candidate { from: moved.from, impact: Some(false), ..Candidate::default() };
+            if let (Some(from), Ok(between)) = (moved.from, query::<Diff>().within(session, context, &between).await?) {
+                show::note(&format!("what came between version {from} and {}:", applied.last.version));
+                show::note(&compared::text(&between.value));
             }
         }
         Err(Failure::new(format!("{}. {}", moved.why, moved.way)))
     }
 
-    fn moved(&self, how: &How, applied: &Value) -> Option<Moved> {
-        let in_force = in_force(applied);
+    fn moved(&self, how: &How, applied: &LastApplied) -> Option<Moved> {
+        let in_force = in_force(&applied.last);
         let made_from = |what: &str, base: i64| Moved {
             from: Some(base),
             why: format!("{what} was made from version {base}; {in_force}"),
@@ -134,7 +138,7 @@ impl Given {
         };
         match (&self.plan, &self.lock, &how.commit) {
             (Some(plan), ..) => {
-                let other = applied.get("version").and_then(Value::as_i64) != Some(plan.base.version);
+                let other = applied.last.version != plan.base.version;
                 other.then(|| made_from("the plan", plan.base.version))
             }
             (None, _, Some(commit)) if let Some(version) = brought_before(commit, applied) => Some(Moved {
@@ -142,17 +146,16 @@ impl Given {
                 why: format!("{commit} brought version {version} into force before; {in_force}"),
                 way: format!("To go back, revert it in git, or: ok policy rollback {version}"),
             }),
-            (None, _, Some(commit)) if let Some(newer) = overtaken(self.dir.as_deref(), commit, applied) => {
+            (None, _, Some(commit)) if let Some(newer) = overtaken(self.dir.as_deref(), commit, &applied.last) => {
                 Some(Moved {
                     from: None,
                     why: format!("{newer} is in force, and comes after {commit} in git"),
                     way: "Run the job of the newest commit, or revert what is to go in git".to_owned(),
                 })
             }
-            (None, Some(lock), _) if lock.is_of(applied) => None,
+            (None, Some(lock), _) if lock.is_of(&applied.last) => None,
             (None, None, None) => {
-                let version =
-                    self.version.filter(|version| applied.get("version").and_then(Value::as_i64) != Some(*version));
+                let version = self.version.filter(|version| applied.last.version != *version);
                 version.map(|version| made_from("what was exported", version))
             }
             (None, lock, Some(_)) => unknown_to_git(lock.is_some(), applied, &in_force),
@@ -168,16 +171,14 @@ impl Given {
 const EARLIER: u32 = 200;
 
 /// The version that a commit brought into force, where another is by now: its job runs once more.
-fn brought_before(commit: &str, applied: &Value) -> Option<i64> {
-    let earlier = applied.get("earlier").and_then(Value::as_array).into_iter().flatten();
-    let is_its =
-        |version: &&Value| version.get("commit").and_then(Value::as_str).is_some_and(|known| is_same(known, commit));
-    earlier.filter(is_its).find_map(|version| version.get("version")?.as_i64())
+fn brought_before(commit: &str, applied: &LastApplied) -> Option<i64> {
+    let is_its = |version: &&AppliedVersion| version.commit.as_ref().is_some_and(|known| is_same(known, commit));
+    applied.earlier.iter().find(is_its).map(|version| version.version)
 }
 
 /// The commit in force, where git says that it comes after this one: a job that is late, or runs once more.
-fn overtaken<'a>(dir: Option<&Path>, commit: &str, applied: &'a Value) -> Option<&'a str> {
-    let in_force = applied.get("commit").and_then(Value::as_str).filter(|known| !is_same(known, commit))?;
+fn overtaken<'a>(dir: Option<&Path>, commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
+    let in_force = applied.commit.as_deref().filter(|known| !is_same(known, commit))?;
     match ancestry::comes_before(dir.unwrap_or(Path::new(".")), commit, in_force) {
         Some(is_older) => is_older.then_some(in_force),
         None => {
@@ -197,20 +198,17 @@ fn is_same(one: &str, other: &str) -> bool {
 
 /// What came with a commit is an ancestor of the next one: that is git's business. What somebody brought into force by hand
 /// is in no commit, unless none ever came before.
-fn unknown_to_git(has_lock: bool, applied: &Value, in_force: &str) -> Option<Moved> {
-    let has_commit = |version: &Value| version.get("commit").is_some_and(Value::is_string);
-    let earlier = applied.get("earlier").and_then(Value::as_array).into_iter().flatten();
-    let last = earlier.filter(|version| has_commit(version)).find_map(|version| version.get("version")?.as_i64());
-    let known = has_commit(applied) || (last.is_none() && !has_lock);
+fn unknown_to_git(has_lock: bool, applied: &LastApplied, in_force: &str) -> Option<Moved> {
+    let last = applied.earlier.iter().find(|version| version.commit.is_some()).map(|version| version.version);
+    let known = applied.last.commit.is_some() || (last.is_none() && !has_lock);
     let why = format!("{in_force}, and no commit brought it");
     (!known).then(|| Moved { from: last, why, way: TAKE_OVER.to_owned() })
 }
 
 /// `version 3 is in force, applied by ana with chg_…`
-fn in_force(applied: &Value) -> String {
-    let with = applied.get("change").and_then(Value::as_str).map(|change| format!(" with {change}"));
-    let [version, by] = ["version", "by"].map(|field| show::cell(applied.get(field)));
-    format!("version {version} is in force, applied by {by}{}", with.unwrap_or_default())
+fn in_force(applied: &AppliedVersion) -> String {
+    let with = applied.change.as_ref().map(|change| format!(" with {change}"));
+    format!("version {} is in force, applied by {}{}", applied.version, applied.by, with.unwrap_or_default())
 }
 
 impl Run for Apply {
@@ -257,18 +255,17 @@ impl Run for Propose {
         let mut session = Session::open(context).await?;
         let proposed = self.propose(wanted.as_ref(), &mut session, context).await;
         session.close().await;
-        let change = proposed?;
-        let id = show::cell(change.get("id"));
+        let answer = proposed?;
+        let change = answer.read()?;
         let dir = wanted.as_ref().map_or(Some(&self.dir), |wanted| wanted.dir.as_ref());
         if let Some(dir) = dir {
-            let path = dir.join(PROPOSALS).join(format!("{id}.yaml"));
-            write(&path, &proposal(&change)?)?;
+            let path = dir.join(PROPOSALS).join(format!("{}.yaml", change.id));
+            write(&path, &kept(&answer)?)?;
             show::note(&format!("wrote {}", path.display()));
         }
-        context.show(&change, || {
-            show::fields(&["id", "state", "base_version", "hash", "reason"], &change)?;
-            let also = change.get("also_allows").and_then(Value::as_array).into_iter().flatten();
-            also.filter_map(Value::as_str).try_for_each(|one| show::text(&format!("also allows: {one}")))
+        context.show(&answer.value, || {
+            show::one(columns!(ShownChange; id, state, base_version, hash, reason), &change)?;
+            change.also_allows.iter().try_for_each(|one| show::text(&format!("also allows: {one}")))
         })
     }
 }
@@ -279,25 +276,24 @@ impl Propose {
         wanted: Option<&Given>,
         session: &mut Session,
         context: &Context,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Answer<ShownChange>, Failure> {
         let input = match wanted {
             Some(wanted) => wanted.proposal(&self.how, &wanted.fits(&self.how, session, context).await?),
-            None => {
-                json!({ "from_approvals": self.from_approvals, "reason": self.how.reason, "commit": self.how.commit })
-            }
+            None => NewPolicies {
+                from_approvals: Some(self.from_approvals.clone()),
+                reason: self.how.reason.clone(),
+                commit: self.how.commit.clone(),
+                ..NewPolicies::default()
+            },
         };
-        Ok(session.call(context, "policy.propose", input).await??)
+        Ok(change::<propose::Propose>().within(session, context, &input).await??)
     }
 }
 
 /// A proposal as it stands beside the policies: what it is, without what changes later.
-fn proposal(change: &Value) -> Result<String, Failure> {
-    let fields = ["id", "target", "base_version", "hash", "author", "reason", "commit", "created_at"];
-    let kept: serde_json::Map<String, Value> = fields
-        .iter()
-        .filter_map(|field| Some(((*field).to_owned(), change.get(field).filter(|value| !value.is_null())?.clone())))
-        .collect();
-    serde_yaml::to_string(&kept).map_err(|error| Failure::new(error.to_string()))
+fn kept(change: &Answer<ShownChange>) -> Result<String, Failure> {
+    let fields = columns!(ShownChange; id, target, base_version, hash, author, reason, commit, created_at);
+    serde_yaml::to_string(&change.some(fields)).map_err(|error| Failure::new(error.to_string()))
 }
 
 impl Run for Rollback {
@@ -313,22 +309,22 @@ impl Run for Rollback {
 
 impl Rollback {
     async fn walk(&self, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
-        let applied = session.call(context, "policy.applied", json!({})).await??;
-        let before = applied.get("version").and_then(Value::as_i64).map(|version| version - 1);
-        let version = self.version.or(before.filter(|version| *version > 0));
-        let version = version.ok_or_else(|| Failure::new("there is no earlier version"))?;
-        let proposal = json!({ "version": version, "reason": self.reason });
+        let before = last_applied(session, context).await?.last.version - 1;
+        let version = self.version.or((before > 0).then_some(before));
+        let version = Some(version.ok_or_else(|| Failure::new("there is no earlier version"))?);
+        let proposal = NewPolicies { version, reason: self.reason.clone(), ..NewPolicies::default() };
         Rollout { proposal, wait: Duration::from_secs(self.wait) }.walk(session, context).await
     }
 }
 
 fn told(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
-    let fields = ["version", "hash", "by", "at", "change"];
+    let fields = columns!(LastApplied; last.version, last.hash, last.by, last.at, last.change);
+    let told = |applied: &LastApplied| context.show(&serde_json::to_value(applied)?, || show::one(fields, applied));
     match outcome {
-        Outcome::Applied(applied) => context.show(applied, || show::fields(&fields, applied)),
+        Outcome::Applied(applied) => told(applied),
         Outcome::Same(applied) => {
-            show::note(&format!("version {} is exactly this already", show::cell(applied.get("version"))));
-            context.show(applied, || show::fields(&fields, applied))
+            show::note(&format!("version {} is exactly this already", applied.last.version));
+            told(applied)
         }
         Outcome::Waits { change, why } => {
             let answer = json!({ "error": Code::NeedsApproval.name(), "message": why, "change": change });

@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
-
+use super::super::Context;
+use super::super::column::columns;
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
+use super::super::operation::query;
 use super::super::save::write;
 use super::super::show::{self, Format};
-use super::super::{Context, client};
 use super::given::Given;
 use super::{human, machine};
 use crate::gate::fixture;
 use crate::operations;
+use crate::operations::policy::check::{self as operation, Checked as Checks, Files, Problem};
 use crate::policy::check::{Options, Report, formatted};
 use crate::policy::codes::{self, End};
 use crate::policy::{Bundle, Finding};
@@ -102,8 +103,9 @@ impl Run for Check {
         let options = Options { unread: &unread, ..self.measures.options() };
         let mut report = fixture::check(&operations::ALL, &bundle, &options);
         if context.server.is_some() && report.loads() {
-            let answer = client::call(context, "policy.check", json!({ "files": bundle.files })).await?;
-            report.findings.extend(beyond(&answer, &report));
+            let files = Files { files: bundle.files.clone() };
+            let answer = query::<operation::Check>().ask(context, &files).await?;
+            report.findings.extend(beyond(answer.part(columns!(Checks; problems))?, &report));
             report.findings.sort_unstable();
         }
         let checked = Checked { dir: &dir, bundle: &bundle, report };
@@ -129,14 +131,11 @@ pub fn ended(end: End) -> Exit {
 }
 
 /// What a server found in the same files and was not found here.
-fn beyond(answer: &Value, report: &Report) -> Vec<Finding> {
-    let found = answer.get("problems").and_then(Value::as_array).into_iter().flatten().filter_map(|problem| {
-        let text = |field: &str| problem.get(field).and_then(Value::as_str);
-        let number = |pointer: &str| problem.pointer(pointer).and_then(Value::as_u64).map_or(0, |n| n as usize);
-        let code = codes::of(text("code")?)?.code;
-        let span = (number("/span/0"), number("/span/1"));
-        let finding = Finding::new(code, text("file")?, number("/line"), span, text("message")?);
-        Some(Finding { help: text("help").map(str::to_owned), ..finding })
+fn beyond(problems: Vec<Problem>, report: &Report) -> Vec<Finding> {
+    let found = problems.into_iter().filter_map(|problem| {
+        let Problem { file, line, span: [from, length], code, message, help, .. } = problem;
+        let code = codes::of(&code)?.code;
+        Some(Finding { help, ..Finding::new(code, file, line, (from, length), message) })
     });
     found.filter(|finding| !report.findings.contains(finding)).collect()
 }

@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::super::Context;
+use super::super::column::columns;
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
+use super::super::operation::{Answer, query};
 use super::super::save::write;
-use super::super::{Context, client};
 use super::compared;
 use super::given::Given;
+use crate::operations::policy::diff::{self as operation, Candidate, Compared};
 use crate::policy::Bundle;
 use crate::policy::plan::{Base, Plan};
 use crate::types::impact::Budgets;
@@ -45,31 +48,28 @@ impl Run for Diff {
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let bundle = Given::read_aloud(&self.dir)?.bundle;
-        let input = json!({
-            "files": bundle.files,
-            "since": self.since,
-            "max": self.max,
-            "impact": self.no_impact.then_some(false),
-        });
-        let answer = client::call(context, "policy.diff", input).await?;
+        let impact = self.no_impact.then_some(false);
+        let (files, since, max) = (Some(bundle.files.clone()), self.since, self.max);
+        let candidate = Candidate { files, since, max, impact, ..Candidate::default() };
+        let answer = query::<operation::Diff>().ask(context, &candidate).await?;
         if let Some(path) = &self.save {
             save(path, &bundle, &answer)?;
         }
-        context.show(&answer, || compared::show(&answer))?;
-        let over = answer.get("over_budget").and_then(Value::as_array).is_some_and(|over| !over.is_empty());
-        Ok(match (over, answer.get("same") == Some(&Value::Bool(true))) {
-            (true, _) => Exit::Untested,
-            (false, false) => Exit::Findings,
-            (false, true) => Exit::Done,
+        context.show(&answer.value, || compared::show(&answer.value))?;
+        let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;
+        let same = answer.part(columns!(Compared; same))?;
+        Ok(match (over.is_empty(), same) {
+            (false, _) => Exit::Untested,
+            (true, false) => Exit::Findings,
+            (true, true) => Exit::Done,
         })
     }
 }
 
 /// Writes a plan.
-fn save(path: &Path, bundle: &Bundle, answer: &Value) -> Result<(), Failure> {
-    let text = |pointer: &str| answer.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let version = answer.pointer("/base/version").and_then(Value::as_i64).unwrap_or_default();
-    let base = Base { version, hash: text("/base/hash") };
-    let plan = Plan::new(text("/company"), base, bundle, answer.clone()).text()?;
-    write(path, &plan)
+fn save(path: &Path, bundle: &Bundle, answer: &Answer<Compared>) -> Result<(), Failure> {
+    let version = answer.part(columns!(Compared; base.version))?;
+    let base = Base { version, hash: answer.part(columns!(Compared; base.hash))? };
+    let company = answer.part(columns!(Compared; company))?;
+    write(path, &Plan::new(company, base, bundle, answer.value.clone()).text()?)
 }

@@ -3,16 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
+use super::super::column::columns;
 use super::super::command::{Needs, Run};
 use super::super::definition::text_of;
 use super::super::exit::{Exit, Failure};
-
+use super::super::operation::{Operation, query};
 use super::super::{Context, client, show};
 use super::tree;
+use crate::operations::access::Evaluation;
+use crate::operations::policy::explain::{self, Question};
+use crate::operations::policy::moment::Moment;
+use crate::operations::policy::who_can::{self, Able, Wanted};
 use crate::types::id::ActorId;
 use crate::types::json;
+use crate::types::page::Page;
 
 /// Explain what the gate would answer; nothing is done
 ///
@@ -42,7 +49,7 @@ pub struct Explain {
     evaluation: Option<PathBuf>,
     /// As the company was then: the number of an event, or a time such as 2026-11-20T09:00:00Z
     #[arg(long, value_name = "WHEN")]
-    at: Option<String>,
+    at: Option<Moment>,
 }
 
 /// JSON on the command line.
@@ -62,14 +69,10 @@ impl Run for Explain {
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let is_past = self.at.is_some();
-        let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| json!(at), |event| json!(event)));
         let evaluation = self.evaluation.as_deref().map(read).transpose()?;
-        let (op, target, given) = (self.op, self.target, self.input.map(|input| input.0));
-        let input = json!({
-            "op": op, "target": target, "input": given, "actor": self.actor, "under": self.under, "at": at,
-            "evaluation": evaluation,
-        });
-        let answer = client::call(context, "policy.explain", input).await?;
+        let (op, target, input) = (self.op, self.target, self.input.map(|input| input.0));
+        let question = Question { op, target, input, actor: self.actor, under: self.under, at: self.at, evaluation };
+        let answer = query::<explain::Explain>().ask(context, &question).await?.value;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
             None if self.tree => show::painted(&tree::drawn(&answer, is_past, show::is_coloured())),
@@ -81,38 +84,30 @@ impl Run for Explain {
 /// The longest question that is read.
 const MOST: usize = 1 << 20;
 
-fn read(path: &Path) -> Result<Value, Failure> {
+fn read(path: &Path) -> Result<Evaluation, Failure> {
     let wrong = |error: serde_json::Error| Failure::new(format!("{}: {error}", path.display()));
     json::read(text_of(path, MOST)?.as_bytes()).map_err(wrong)
 }
 
-/// List who may do something, with or without approval
-///
-/// Of those whose decisions the acting actor may have explained.
-///
-/// Example: `ok policy who-can actor.offboard bob`
-#[derive(clap::Args)]
-pub struct WhoCan {
-    /// The operation, such as token.issue
-    op: String,
-    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch [default: the company]
-    target: Option<String>,
-    /// How many at most
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: Option<u32>,
+pub(super) const WHO_CAN: Operation<Wanted, Page<Able>> = query::<who_can::WhoCan>()
+    .command("who-can")
+    .help("List who may do something, with or without approval\n\nOf those whose decisions the acting actor may have explained.")
+    .example("ok policy who-can actor.offboard bob")
+    .anywhere()
+    .in_pages()
+    .told(able);
+
+/// Somebody who can, by the ids of the policies that say so.
+#[derive(Serialize)]
+struct Row<'a> {
+    able: &'a Able,
+    because: Vec<&'a str>,
 }
 
-impl Run for WhoCan {
-    const NEEDS: Needs = Needs::FileOrServer;
-
-    async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let input = json!({ "op": self.op, "target": self.target });
-        let rows = client::list(context, "policy.who_can", input, self.limit).await?;
-        context.show(&rows.clone().into(), || {
-            let shown: Vec<Value> = rows.iter().map(|row| with(row, "because", ids(row.get("because")))).collect();
-            show::table(&["actor", "decision", "approvals", "because"], &shown)
-        })
-    }
+fn able(page: &Page<Able>) -> Result<(), Failure> {
+    let row = |able| Row { able, because: able.because.iter().map(|policy| policy.id.as_str()).collect() };
+    let rows: Vec<Row<'_>> = page.rows.iter().map(row).collect();
+    show::rows(columns!(Row<'_>; able.actor, able.decision, able.approvals, because), &rows)
 }
 
 fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
@@ -188,10 +183,6 @@ pub(super) fn place(policy: &Value) -> String {
 
 fn source(policy: &Value) -> Option<String> {
     policy.get("file").map(|file| format!("{}:{}", show::cell(Some(file)), said(policy, "line")))
-}
-
-fn ids(policies: Option<&Value>) -> Vec<String> {
-    list(policies).iter().map(|policy| said(policy, "id")).collect()
 }
 
 fn with(thing: &Value, field: &str, value: impl Into<Value>) -> Value {

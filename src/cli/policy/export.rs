@@ -5,18 +5,28 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::super::client::{self, Session};
+use super::super::client::Session;
+use super::super::column::{Columns, columns};
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
+use super::super::operation::{Answer, change, query};
 use super::super::save::write;
 use super::super::{Context, show};
 use super::compared::terms;
-use super::explain::list;
 use super::given::printed;
 use super::lock::{PolicyLock, sum};
+use super::rollout::last_applied;
+use crate::operations::Nothing;
+use crate::operations::policy::drift::{self, ShowDrift};
+use crate::operations::policy::in_force::{
+    self, Applied, AppliedVersion, Exported, InForce, LastApplied, Show, WhichApplied,
+};
+use crate::operations::policy::source::{NewSource, SetSource};
 use crate::policy::bundle::problems;
+use crate::policy::diff::Pair;
 use crate::policy::folder::PRODUCT_SCHEMA;
 use crate::policy::{Bundle, Folder};
+use crate::types::change::SourceKind;
 
 /// Export the policies in force
 ///
@@ -41,11 +51,12 @@ impl Run for Export {
         let (exported, applied) = asked?;
         match &self.dir {
             None => {
-                let version = exported.get("version").and_then(Value::as_i64).unwrap_or_default();
-                context.show(&exported, || show::whole(&printed(version, &bundle(&exported))))
+                let Exported { version, files, .. } = exported.read()?;
+                context.show(&exported.value, || show::whole(&printed(version, &Bundle { files })))
             }
             Some(dir) => {
-                let bundle = bundle(&exported);
+                let Exported { files, schema, .. } = exported.read()?;
+                let (bundle, version) = (Bundle { files }, applied.last.version);
                 // The server names them; this machine is not its own to write to.
                 if let Some(problem) = problems(&bundle.files, 1).into_iter().next() {
                     return Err(Failure::new(format!("the server sends what no bundle holds: {problem}")));
@@ -53,27 +64,19 @@ impl Run for Export {
                 if !self.force {
                     keep_edits(dir, &bundle)?;
                 }
-                save(dir, &bundle, &exported)?;
+                save(dir, &bundle, &schema)?;
                 PolicyLock::new(&applied, &bundle).write(dir)?;
-                let answer = json!({ "dir": dir.display().to_string(), "version": applied.get("version") });
-                context.show(&answer, || {
-                    let (files, version) = (bundle.files.len(), show::cell(applied.get("version")));
-                    show::text(&format!("version {version}: {files} files in {}", dir.display()))
-                })
+                let answer = json!({ "dir": dir.display().to_string(), "version": version });
+                let files = bundle.files.len();
+                context.show(&answer, || show::text(&format!("version {version}: {files} files in {}", dir.display())))
             }
         }
     }
 }
 
-async fn both(session: &mut Session, context: &Context) -> Result<(Value, Value), Failure> {
-    let exported = session.call(context, "policy.export", json!({})).await??;
-    let applied = session.call(context, "policy.applied", json!({})).await??;
-    Ok((exported, applied))
-}
-
-fn bundle(exported: &Value) -> Bundle {
-    let files = exported.get("files").and_then(Value::as_object);
-    Bundle::new(files.into_iter().flatten().map(|(path, text)| (path.as_str(), text.as_str().unwrap_or_default())))
+async fn both(session: &mut Session, context: &Context) -> Result<(Answer<Exported>, LastApplied), Failure> {
+    let exported = query::<in_force::Export>().within(session, context, &Nothing {}).await??;
+    Ok((exported, last_applied(session, context).await?))
 }
 
 /// Refuses to overwrite what somebody wrote: a file that is neither as `policy.lock` has it nor as it would be.
@@ -98,7 +101,7 @@ fn keep_edits(dir: &Path, bundle: &Bundle) -> Result<(), Failure> {
 }
 
 /// Writes the files; what else lies in the folder is left there, and told.
-fn save(dir: &Path, bundle: &Bundle, exported: &Value) -> Result<(), Failure> {
+fn save(dir: &Path, bundle: &Bundle, schema: &str) -> Result<(), Failure> {
     let before = if dir.is_dir() { Folder::read(dir).ok() } else { None };
     // A folder that is a link would be written to elsewhere.
     for path in bundle.files.keys() {
@@ -110,7 +113,7 @@ fn save(dir: &Path, bundle: &Bundle, exported: &Value) -> Result<(), Failure> {
     for (path, text) in &bundle.files {
         write(&dir.join(path), text)?;
     }
-    write(&dir.join(PRODUCT_SCHEMA), exported.get("schema").and_then(Value::as_str).unwrap_or_default())?;
+    write(&dir.join(PRODUCT_SCHEMA), schema)?;
     let left = before.into_iter().flat_map(|before| before.bundle.files.into_keys());
     for path in left.filter(|path| !bundle.files.contains_key(path)) {
         show::note(&format!("{} is not in force; remove it, or apply it", dir.join(path).display()));
@@ -130,14 +133,11 @@ impl Run for List {
     const NEEDS: Needs = Needs::FileOrServer;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut last = client::call(context, "policy.applied", json!({ "limit": self.limit - 1 })).await?;
-        let fields = last.as_object_mut();
-        let earlier = fields.and_then(|fields| {
-            fields.retain(|field, _| field != "company" && field != "event");
-            fields.remove("earlier")
-        });
-        let rows: Vec<Value> = [last].into_iter().chain(list(earlier.as_ref()).to_vec()).collect();
-        context.show(&rows.clone().into(), || show::table(&["version", "by", "at", "change", "hash"], &rows))
+        let which = WhichApplied { limit: self.limit - 1, before: None };
+        let LastApplied { last, earlier, .. } = query::<Applied>().ask(context, &which).await?.read()?;
+        let versions: Vec<AppliedVersion> = [last].into_iter().chain(earlier).collect();
+        let columns = columns!(AppliedVersion; version, by, at, change, hash);
+        context.show(&serde_json::to_value(&versions)?, || show::rows(columns, &versions))
     }
 }
 
@@ -155,23 +155,25 @@ impl Run for Drift {
     const NEEDS: Needs = Needs::FileOrServer;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let answer = client::call(context, "policy.drift", json!({})).await?;
+        let answer = query::<ShowDrift>().ask(context, &Nothing {}).await?;
         if let Some(path) = &self.save {
-            let text = serde_yaml::to_string(&answer).map_err(|error| Failure::new(error.to_string()))?;
+            let text = serde_yaml::to_string(&answer.value).map_err(|error| Failure::new(error.to_string()))?;
             write(path, &text)?;
         }
-        let weaker = answer.get("weaker").and_then(Value::as_array).cloned().unwrap_or_default();
-        context.show(&answer, || {
-            let fields = ["status", "declared_change", "declared_hash", "applied_version", "applied_hash"];
-            show::fields(&fields, &answer)?;
-            if answer.get("waits") == Some(&Value::Bool(true)) {
-                show::text(&format!("{} waits to come into force", show::cell(answer.get("declared_change"))))?;
+        let (drifted, waits): (bool, bool) =
+            (answer.part(columns!(drift::Drift; drifted))?, answer.part(columns!(drift::Drift; waits))?);
+        context.show(&answer.value, || {
+            let fields = columns!(drift::Drift; status, declared_change, declared_hash, applied_version, applied_hash);
+            show::fields(fields.list, &answer.value)?;
+            if waits {
+                let change = answer.said(columns!(drift::Drift; declared_change)).unwrap_or_default();
+                show::text(&format!("{change} waits to come into force"))?;
             }
-            terms(&answer).iter().try_for_each(|term| show::text(term))?;
-            show::table(&["operation", "actor_kind", "change"], &weaker)
+            terms(&answer.value).iter().try_for_each(|term| show::text(term))?;
+            let weaker: Vec<Value> = answer.part(columns!(drift::Drift; weaker))?;
+            show::table(columns!(Pair; operation, actor_kind, change).list, &weaker)
         })?;
-        let is = |field: &str| answer.get(field) == Some(&Value::Bool(true));
-        Ok(if is("drifted") && !is("waits") { Exit::Findings } else { Exit::Done })
+        Ok(if drifted && !waits { Exit::Findings } else { Exit::Done })
     }
 }
 
@@ -206,17 +208,21 @@ impl Run for Source {
     const NEEDS: Needs = Needs::FileOrServer;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let source = match self.set {
+        let set = match self.set {
             None => {
-                let policy = client::call(context, "policy.read", json!({})).await?;
-                policy.get("source").cloned().unwrap_or_default()
+                let policy = query::<Show>().ask(context, &Nothing {}).await?;
+                let source: in_force::Source = policy.part(columns!(InForce; source))?;
+                return context.show(&serde_json::to_value(&source)?, || show::one(SOURCE, &source));
             }
-            Some(Set::Workspace) => client::call(context, "policy.source", json!({ "kind": "workspace" })).await?,
+            Some(Set::Workspace) => {
+                NewSource { kind: SourceKind::Workspace, url: None, r#ref: None, path: None, auto: false }
+            }
             Some(Set::Repo { url, r#ref, path, auto }) => {
-                let input = json!({ "kind": "repo", "url": url, "ref": r#ref, "path": path, "auto": auto });
-                client::call(context, "policy.source", input).await?
+                NewSource { kind: SourceKind::Repo, url: Some(url), r#ref, path, auto }
             }
         };
-        context.show(&source, || show::fields(&["kind", "url", "ref", "path", "auto"], &source))
+        change::<SetSource>().ask(context, &set).await?.fields(context, SOURCE)
     }
 }
+
+const SOURCE: Columns<in_force::Source> = columns!(in_force::Source; kind, url, r#ref, path, auto);

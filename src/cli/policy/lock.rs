@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::cli::exit::Failure;
 use crate::cli::save::write;
+use crate::operations::policy::in_force::{AppliedVersion, LastApplied};
 use crate::policy::Bundle;
 use crate::policy::folder::LOCK;
 
@@ -40,13 +40,12 @@ pub fn sum(text: &[u8]) -> String {
 
 impl PolicyLock {
     /// Of what `GET /policy/applied` tells.
-    pub fn new(applied: &Value, bundle: &Bundle) -> PolicyLock {
-        let number = |field: &str| applied.get(field).and_then(Value::as_i64).unwrap_or_default();
+    pub fn new(applied: &LastApplied, bundle: &Bundle) -> PolicyLock {
         PolicyLock {
-            version: number("version"),
+            version: applied.last.version,
             hash: bundle.hash().to_string(),
-            change: applied.get("change").and_then(Value::as_str).map(str::to_owned),
-            event: number("event"),
+            change: applied.last.change.clone(),
+            event: applied.event,
             proposed: None,
             files: bundle.files.iter().map(|(path, text)| (path.clone(), sum(text.as_bytes()))).collect(),
         }
@@ -65,9 +64,8 @@ impl PolicyLock {
     }
 
     /// Whether what is in force is what this folder was made from: the same content, or the change that was proposed from it.
-    pub fn is_of(&self, applied: &Value) -> bool {
-        let is = |field: &str, known: &str| applied.get(field).and_then(Value::as_str) == Some(known);
-        is("hash", &self.hash) || self.proposed.as_deref().is_some_and(|change| is("change", change))
+    pub fn is_of(&self, applied: &AppliedVersion) -> bool {
+        applied.hash == self.hash || (self.proposed.is_some() && self.proposed == applied.change)
     }
 
     pub fn write(&self, dir: &Path) -> Result<(), Failure> {

@@ -3,12 +3,17 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
 use super::super::call::Refused;
 use super::super::client::Session;
 use super::super::exit::{Exit, Failure};
+use super::super::operation::{change, query};
 use super::super::{Context, show};
+use crate::operations::change::OneChange;
+use crate::operations::change::evals::Evals;
+use crate::operations::change::promote::Promote;
+use crate::operations::policy::in_force::{Applied, LastApplied, WhichApplied};
+use crate::operations::policy::propose::{NewPolicies, Propose};
+use crate::types::change::ChangeState;
 use crate::types::refusal::Code;
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -16,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What is to come into force.
 pub struct Rollout {
     /// The input of `policy.propose`.
-    pub proposal: Value,
+    pub proposal: NewPolicies,
     /// How long to wait for people.
     pub wait: Duration,
 }
@@ -24,32 +29,31 @@ pub struct Rollout {
 /// How far it came.
 pub enum Outcome {
     /// In force: what `policy.applied` tells.
-    Applied(Value),
+    Applied(LastApplied),
     /// Exactly this was in force before.
-    Same(Value),
+    Same(LastApplied),
     /// People come first.
     Waits { change: String, why: String },
 }
 
 impl Rollout {
     pub async fn walk(&self, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
-        let change = match session.call(context, "policy.propose", self.proposal.clone()).await? {
-            Ok(change) => change,
+        let change = match change::<Propose>().within(session, context, &self.proposal).await? {
+            Ok(change) => change.read()?,
             Err(refused) if refused.code == Code::Conflict.name() => {
-                let applied = session.call(context, "policy.applied", json!({})).await??;
-                let same = applied.get("version") == self.proposal.get("base_version")
-                    || self.proposal.get("base_version").is_none_or(Value::is_null);
+                let applied = last_applied(session, context).await?;
+                let same = self.proposal.base_version.is_none_or(|base| base == applied.last.version);
                 return if same { Ok(Outcome::Same(applied)) } else { Err(refused.into()) };
             }
             Err(refused) => return Err(refused.into()),
         };
-        let id = show::cell(change.get("id"));
-        if change.get("state").and_then(Value::as_str) == Some("promoted") {
-            return applied(session, context).await;
+        if change.state == ChangeState::Promoted {
+            return Ok(Outcome::Applied(last_applied(session, context).await?));
         }
+        let id = change.id;
         show::note(&format!("proposed as {id}"));
-        let why = match self.promote(session, context, &id).await? {
-            Ok(()) => return applied(session, context).await,
+        let why = match self.promote(session, context, OneChange { id: id.clone() }).await? {
+            Ok(()) => return Ok(Outcome::Applied(last_applied(session, context).await?)),
             Err(refused) => why(&refused)?,
         };
         self.wait(session, context, id, why).await
@@ -59,13 +63,12 @@ impl Rollout {
         &self,
         session: &mut Session,
         context: &Context,
-        id: &str,
+        of: OneChange,
     ) -> Result<Result<(), Refused>, Failure> {
-        let input = json!({ "id": id });
-        if let Err(refused) = session.call(context, "change.evals", input.clone()).await? {
+        if let Err(refused) = change::<Evals>().within(session, context, &of).await? {
             return Ok(Err(refused));
         }
-        Ok(session.call(context, "change.promote", input).await?.map(drop))
+        Ok(change::<Promote>().within(session, context, &of).await?.map(drop))
     }
 
     /// Looks now and then whether it has come into force.
@@ -82,8 +85,8 @@ impl Rollout {
         }
         while Instant::now() < until {
             tokio::time::sleep(PAUSE.min(until.saturating_duration_since(Instant::now()))).await;
-            let applied = session.call(context, "policy.applied", json!({})).await??;
-            if applied.get("change").and_then(Value::as_str) == Some(&change) {
+            let applied = last_applied(session, context).await?;
+            if applied.last.change.as_ref() == Some(&change) {
                 return Ok(Outcome::Applied(applied));
             }
         }
@@ -91,8 +94,9 @@ impl Rollout {
     }
 }
 
-async fn applied(session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
-    Ok(Outcome::Applied(session.call(context, "policy.applied", json!({})).await??))
+/// What is in force.
+pub async fn last_applied(session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
+    query::<Applied>().within(session, context, &WhichApplied::default()).await??.read()
 }
 
 /// What people have to do first; anything else ends the command.

@@ -6,7 +6,7 @@ use cedar_policy::EntityUid;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use smol_str::SmolStr;
 
 use crate::policy::Snapshot;
@@ -17,7 +17,7 @@ use crate::types::refusal::Refusal;
 pub(super) const SHORT: usize = 64;
 
 /// A subject or a resource.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Entity {
     /// An entity type of the company's schema, such as `Docs::User`. Required.
     #[serde(rename = "type")]
@@ -32,7 +32,7 @@ pub struct Entity {
 }
 
 /// What the subject would do.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
     /// Such as `Docs::Action::view`, or `view` where only one action has that name. Required.
     #[schemars(with = "Option<String>")]
@@ -42,19 +42,19 @@ pub struct Action {
 }
 
 /// A question: may this subject do this to that resource?
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Evaluation {
     /// Required.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub subject: Option<Entity>,
     /// Required.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
     /// Required.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub resource: Option<Entity>,
     /// As the action's context in the schema.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub context: Option<Properties>,
 }
 

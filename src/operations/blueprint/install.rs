@@ -2,7 +2,7 @@
 //! other; a company that begins with a blueprint begins with its policies.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, plan};
 use super::source::{Asked, Source};
@@ -20,7 +20,7 @@ use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 
 /// What installing came to.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Installed {
     pub blueprint: String,
     /// What was made: teams, agents, settings, policy files.

@@ -1,8 +1,8 @@
 //! Blueprints: starting companies that are listed and installed. What exists already is never overwritten.
 
 mod files;
-mod install;
-mod list;
+pub mod install;
+pub mod list;
 mod plan;
 mod source;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -23,7 +23,7 @@ const DEFINITION: &str = "blueprint.yaml";
 const MAX_FILES: usize = 200;
 
 /// Which blueprint, and the answers to what it asks.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// One that comes with the program.
     pub id: Option<String>,

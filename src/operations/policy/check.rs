@@ -1,5 +1,6 @@
 //! Checking policies over the API: what `ok policy check` tells, and whether the company has people enough to approve.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ const MOST: usize = 500_000;
 const SHOWN: usize = 500;
 
 /// A bundle.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
     /// Text by path: `*.cedar`, `approvals.yaml`, `schema.cedarschema` and `tests/*.yaml`.
@@ -53,7 +54,7 @@ pub struct Tests {
 }
 
 /// One thing that is wrong.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     pub file: String,
     /// Counted from 1.
@@ -61,9 +62,9 @@ pub struct Problem {
     /// Bytes of the file: where it starts, and how long it is.
     pub span: [usize; 2],
     /// A stable code; the reference of findings explains each.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// `error` or `warning`.
-    pub severity: &'static str,
+    pub severity: Cow<'static, str>,
     pub message: String,
     pub help: Option<String>,
 }
@@ -71,7 +72,7 @@ pub struct Problem {
 impl From<&Finding> for Problem {
     fn from(finding: &Finding) -> Problem {
         let Finding { file, line, span, code, severity, message, help } = finding.clone();
-        Problem { file, line, span: span.into(), code, severity: severity.name(), message, help }
+        Problem { file, line, span: span.into(), code: code.into(), severity: severity.name().into(), message, help }
     }
 }
 

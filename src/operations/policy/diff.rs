@@ -19,7 +19,7 @@ use crate::types::scope::{Reach, Scope};
 use crate::types::time::Time;
 
 /// A bundle, and what it is held against.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
     /// Text by path: `*.cedar`, `approvals.yaml`, `schema.cedarschema` and `tests/*.yaml`.

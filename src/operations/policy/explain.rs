@@ -22,7 +22,7 @@ use crate::types::scope::Reach;
 use crate::types::time::Time;
 
 /// What is to be explained.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// Who would do it; the caller unless given.
     pub actor: Option<ActorId>,

@@ -1,7 +1,9 @@
 //! A decision as it is told: the policies behind it, what would change it, and who could approve it.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::gate::inquiry::{Glass, Link};
@@ -112,11 +114,11 @@ pub struct PolicyVersion {
 }
 
 /// One policy.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownPolicy {
     pub id: String,
     /// `permit` or `forbid`.
-    pub effect: &'static str,
+    pub effect: Cow<'static, str>,
     pub reason: Option<String>,
     pub title: Option<String>,
     /// What the policy says, for whoever may read policies.
@@ -125,7 +127,7 @@ pub struct ShownPolicy {
 }
 
 /// A policy as its author wrote it, and as the question finds it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct PolicySource {
     pub file: String,
     pub line: usize,
@@ -153,8 +155,8 @@ impl ShownPolicy {
         ShownPolicy {
             id: policy.id.clone(),
             effect: match policy.effect {
-                Effect::Permit => "permit",
-                Effect::Forbid => "forbid",
+                Effect::Permit => "permit".into(),
+                Effect::Forbid => "forbid".into(),
             },
             reason: policy.reason.clone(),
             title: policy.title.clone(),

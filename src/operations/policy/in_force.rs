@@ -33,7 +33,7 @@ pub struct InForce {
 }
 
 /// Where the company keeps its policies.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     pub kind: SourceKind,
     pub url: Option<String>,
@@ -92,7 +92,7 @@ impl Query for Show {
 }
 
 /// A whole bundle.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Exported {
     pub version: i64,
     /// SHA-256 over the files, hex; the schema is not among them unless the company has one of its own.
@@ -138,7 +138,7 @@ impl Query for Export {
 const MOST: u32 = 200;
 
 /// How much is to be told.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct WhichApplied {
     /// How many earlier versions are told too: 0 to 200, none unless given.
     #[serde(default)]
@@ -150,7 +150,7 @@ pub struct WhichApplied {
 }
 
 /// What was applied last.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LastApplied {
     /// The log of the company that this is about.
     pub company: String,
@@ -163,7 +163,7 @@ pub struct LastApplied {
 }
 
 /// One version that is, or was, in force.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedVersion {
     pub version: i64,
     pub hash: String,

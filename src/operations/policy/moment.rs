@@ -1,8 +1,10 @@
 //! The moment that a question is about.
 
+use std::str::FromStr;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::gate::Reader;
@@ -12,7 +14,7 @@ use crate::types::time::Time;
 
 /// A point of the log: after an event, or at a time.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Moment {
+pub enum Moment {
     Event(i64),
     Time(Time),
 }
@@ -30,6 +32,23 @@ impl Moment {
         match read.newest_by(time)? {
             0 => Err(Refusal::field("at", format!("the company began after {time}")).into()),
             seq => Ok(read.as_of(seq)?.at(time)),
+        }
+    }
+}
+
+impl FromStr for Moment {
+    type Err = <Time as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Moment, Self::Err> {
+        text.parse().map_or_else(|_| text.parse().map(Moment::Time), |seq| Ok(Moment::Event(seq)))
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Moment::Event(seq) => seq.serialize(to),
+            Moment::Time(time) => time.serialize(to),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::from_approvals;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
@@ -19,7 +19,7 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
 
 /// A bundle that is to come into force.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NewPolicies {
     /// All policy files, text by path.
     pub files: Option<BTreeMap<String, String>>,

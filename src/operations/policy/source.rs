@@ -1,7 +1,7 @@
 //! Where the company keeps its policies.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::in_force::Source;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, put};
@@ -12,7 +12,7 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
 /// A workspace, or a repository.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewSource {
     pub kind: SourceKind,
     /// The repository's address, https or ssh; needed where kind is `repo`.

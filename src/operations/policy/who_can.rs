@@ -1,5 +1,7 @@
 //! Who can do something: the question of an explanation, asked about everybody.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,22 +19,23 @@ use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::scope::Reach;
 
 /// What they should be able to do.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Wanted {
     /// The operation, such as `token.issue`.
     pub op: String,
     /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
     pub target: Option<String>,
     #[serde(flatten)]
+    #[arg(skip)]
     pub page: PageQuery,
 }
 
 /// Somebody who can.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Able {
     pub actor: ActorId,
     /// `allow` or `needs_approval`.
-    pub decision: &'static str,
+    pub decision: Cow<'static, str>,
     /// The kinds of approval that they need, all of them.
     pub approvals: Vec<String>,
     pub because: Vec<ShownPolicy>,
@@ -112,5 +115,5 @@ fn able(actor: &Actor, entry: &Entry, target: &Target, read: &Reader<'_>) -> Opt
         Ruling::Deny { .. } => return None,
     };
     let because = ruling.because().iter().map(|policy| ShownPolicy::named(policy)).collect();
-    Some(Able { actor: actor.id.clone(), decision, approvals, because })
+    Some(Able { actor: actor.id.clone(), decision: decision.into(), approvals, because })
 }

@@ -13,7 +13,7 @@ use crate::policy::engine::parts::{PartKind, clauses, leaves};
 use crate::policy::engine::snapshot::Rule;
 
 /// How one part of a policy stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// As the policy wants it.

@@ -7,7 +7,7 @@ use cedar_policy_core::ast::{
 use cedar_policy_core::entities::{Dereference, Entities};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::Eyes;
@@ -39,7 +39,7 @@ pub struct Told {
 }
 
 /// One part of a policy, as a question finds it.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShownPart {
     pub part: PartKind,
     pub text: String,
@@ -52,7 +52,7 @@ pub struct ShownPart {
 }
 
 /// One value that a part reads.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Observed {
     /// As the policy writes it: `principal.trust`; `principal in` for the groups that it is in.
     pub what: String,
