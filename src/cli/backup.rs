@@ -66,8 +66,11 @@ impl Run for Backup {
 }
 
 fn read_key(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let key = std::fs::read(path);
-    key.map(Zeroizing::new).map_err(|error| CannotOpen::Key(path.into(), format!("cannot be read: {error}")).into())
+    let cannot = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => CannotOpen::NoKey(path.into()),
+        _ => CannotOpen::Key(path.into(), format!("cannot be read: {error}")),
+    };
+    std::fs::read(path).map(Zeroizing::new).map_err(|error| cannot(error).into())
 }
 
 /// Makes the copy's content durable and tells its size and SHA-256.

@@ -2,12 +2,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use zeroize::Zeroizing;
+
+use super::lock;
+use super::open::resolved;
 
 /// Reads a key, or says what is wrong with the file.
 pub(super) fn read(path: &Path) -> Result<Zeroizing<[u8; 32]>, String> {
@@ -45,4 +48,23 @@ fn write(path: &Path, key: &[u8; 32]) -> io::Result<()> {
     file.sync_all()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
+}
+
+/// Whether a company's file was moved without its key: whoever holds it reads it, and nobody writes.
+pub fn lacks_its_key(state: &Path) -> bool {
+    let state = resolved(state);
+    state.exists() && !lock::beside(&state, "key").exists()
+}
+
+/// Which of a company's files others than their owner may read or write: its log, and the keys that it is signed and told
+/// with.
+pub fn open_to_others(state: &Path) -> Vec<(PathBuf, u32)> {
+    let state = resolved(state);
+    let beside = |suffix| lock::beside(&state, suffix);
+    let files = [state.clone(), beside("key"), beside("secrets")];
+    let rights = |path: PathBuf| {
+        let mode = std::fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then_some((path, mode))
+    };
+    files.into_iter().filter_map(rights).collect()
 }

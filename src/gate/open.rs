@@ -1,7 +1,6 @@
 //! Opening a company: lock, file, key, log, tables, policy, writer. A folder without a state file becomes a new, empty
 //! company; nothing in it is allowed to anybody until `ok init` names the first admin.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -89,6 +88,10 @@ pub enum CannotOpen {
     Lock(PathBuf, std::io::Error),
     #[error("the audit key {0} {1}")]
     Key(PathBuf, String),
+    #[error(
+        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup; `ok log` and `ok audit` read without it"
+    )]
+    NoKey(PathBuf),
     #[error("the key {0}, which secrets are made from, {1}")]
     Secrets(PathBuf, String),
     #[error("the policies do not load: {0}")]
@@ -239,21 +242,8 @@ pub fn make_way(state: &Path) -> bool {
     }
 }
 
-/// Which of a company's files others than their owner may read or write: its log, and the keys that it is signed and told
-/// with.
-pub fn open_to_others(state: &Path) -> Vec<(PathBuf, u32)> {
-    let state = resolved(state);
-    let beside = |suffix| lock::beside(&state, suffix);
-    let files = [state.clone(), beside("key"), beside("secrets")];
-    let rights = |path: PathBuf| {
-        let mode = std::fs::metadata(&path).ok()?.permissions().mode() & 0o777;
-        (mode & 0o077 != 0).then_some((path, mode))
-    };
-    files.into_iter().filter_map(rights).collect()
-}
-
 /// The file behind a link: one file has one lock, whatever it is called.
-fn resolved(path: &Path) -> PathBuf {
+pub(super) fn resolved(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
@@ -289,6 +279,9 @@ fn reopener(path: PathBuf, ulid: String) -> Box<dyn Fn() -> Result<(Connection, 
 
 fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
     let path = lock::beside(path, "key");
+    if !path.exists() {
+        return Err(CannotOpen::NoKey(path));
+    }
     let secret = keys::read(&path).map_err(|what| CannotOpen::Key(path, what))?;
     Ok(Signer::new(format!("{HOST}/{ulid}/1"), &secret))
 }

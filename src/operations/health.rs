@@ -1,4 +1,4 @@
-//! What can be asked without a token: whether the server is up, and the description of the API.
+//! Whether the server is up, which is told without a token, and the description of the API, which takes one.
 
 use schemars::JsonSchema;
 use serde::Serialize;

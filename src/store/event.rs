@@ -69,8 +69,8 @@ pub struct Means<E: 'static> {
     pub fold: Option<fn(&E, &Moment<'_>) -> rusqlite::Result<Touched>>,
     /// What it puts into inboxes, or settles there; done before its fold.
     pub notify: Notify<E>,
-    /// What is told of it outside.
-    pub news: Option<fn(&E, &Teller<'_>) -> News>,
+    /// What is told of it outside, if this one is told at all.
+    pub news: Option<fn(&E, &Teller<'_>) -> Option<News>>,
 }
 
 /// What an event puts into inboxes, or settles there.
@@ -189,7 +189,7 @@ impl<E: Declared> Happening for E {
         E::MEANS.fold.map_or(Ok(Touched::Nothing), |fold| fold(self, moment))
     }
     fn news(&self, teller: &Teller<'_>) -> Option<News> {
-        E::MEANS.news.map(|news| news(self, teller))
+        E::MEANS.news.and_then(|news| news(self, teller))
     }
     fn as_any(&self) -> &dyn Any {
         self

@@ -15,7 +15,7 @@ named! {
         RunCompleted = "agent.run.completed",
         /// An agent's run failed or took too long.
         RunFailed = "agent.run.failed",
-        /// A call waits for a person's approval.
+        /// A call of an agent waits for a person's approval.
         GatePending = "agent.gate.pending",
         /// A document was indexed.
         KnowledgeIndexed = "knowledge.indexed",

@@ -67,3 +67,16 @@ async fn every_answer_has_an_id_and_is_not_cached() {
     assert_eq!(decided.header("ok-policy"), "1");
     assert!(decided.header("ok-audit").contains(&format!(" {} ", test.last_seq().await)), "it names the log's size");
 }
+
+#[tokio::test]
+async fn the_page_links_what_needs_no_token_and_nothing_else() {
+    let test = Test::new().await;
+    let page = include_str!("../../src/http/page.html");
+    let linked: Vec<&str> = page.split("href=\"").skip(1).map(|rest| rest.split_once('"').expect("an end").0).collect();
+    let open = ok::operations::ALL.iter().map(|entry| entry.spec.route);
+    let open: Vec<String> =
+        open.filter(|route| route.is_open() && !route.is_standard()).map(|route| route.address()).collect();
+    assert_eq!(linked, open);
+    assert_eq!(test.get("/openapi.json", "").await.status, 401);
+    assert_eq!(test.get("/openapi.json", &test.admin).await.status, 200);
+}

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ed25519_dalek::{Signature, VerifyingKey};
 use ok::gate::refold;
+use ok::policy::Bundle;
 use ok::types::caller::Credential;
 use ok::types::time::{DAY, HOUR, SECOND};
 use serde_json::{Value, json};
@@ -29,16 +30,20 @@ async fn create(test: &Test, token: &str, new: Value) -> (String, String) {
 
 /// A company with a webhook of ana's; its secret.
 async fn hooked() -> (Test, Cast, String, String) {
-    let test = Test::new().await;
+    let mut policies = Bundle::built_in();
+    policies.files.insert("agents.cedar".into(), AGENTS_ADD.into());
+    let test = Test::with_policies(policies).await;
     let cast = test.cast().await;
     test.add("ben", "person", json!({ "role": "admin" })).await;
     let (id, secret) = create(&test, &test.admin, new()).await;
     (test, cast, id, secret)
 }
 
-/// What a lead asks for, and an admin has to approve.
-async fn ask(test: &Test, lea: &str, who: &str) -> String {
-    let asked = test.post("/actors", lea, json!({ "id": who, "kind": "person", "team": "team:ops" })).await;
+const AGENTS_ADD: &str = "@id(\"agents-add\") permit (principal in Ok::Role::\"agent\", action == Ok::Action::\"actor.add\", resource is Ok::Team);\n";
+
+/// What somebody asks for, and an admin has to approve.
+async fn ask(test: &Test, who_asks: &str, who: &str) -> String {
+    let asked = test.post("/actors", who_asks, json!({ "id": who, "kind": "person", "team": "team:ops" })).await;
     asked.json()["approval"].as_str().unwrap_or_else(|| panic!("{}", asked.text())).to_owned()
 }
 
@@ -94,7 +99,7 @@ fn signed_by(secret: &str, message: &Value) -> String {
 #[tokio::test]
 async fn a_call_that_waits_is_told_thinly_and_signed() {
     let (test, cast, id, secret) = hooked().await;
-    let approval = ask(&test, &cast.lea, "new").await;
+    let approval = ask(&test, &cast.bot, "new").await;
     assert_eq!(test.newest(2).await, ["approval_requested", "delivery_intended"]);
     let [message] = due(&test).await.try_into().unwrap();
     assert_eq!((&message["url"], &message["attempt"], &message["webhook"]), (&json!(URL), &json!(1), &json!(id)));
@@ -105,8 +110,8 @@ async fn a_call_that_waits_is_told_thinly_and_signed() {
         json!({
             "type": "agent.gate.pending", "timestamp": "2026-11-20T09:00:00Z",
             "data": {
-                "approval_id": approval, "run_id": null, "action": "actor.add", "user_id": "lea", "agent_id": null,
-                "summary": "lea asks for actor.add of team:ops: adding to a team needs an admin's approval",
+                "approval_id": approval, "run_id": null, "action": "actor.add", "user_id": null, "agent_id": "bot",
+                "summary": "bot asks for actor.add of team:ops: adding to a team needs an admin's approval",
                 "expires_at": "2026-11-23T09:00:00Z",
             },
         })
@@ -129,9 +134,17 @@ async fn a_call_that_waits_is_told_thinly_and_signed() {
 }
 
 #[tokio::test]
+async fn what_a_person_asks_for_is_told_to_people_alone() {
+    let (test, cast, _, _) = hooked().await;
+    ask(&test, &cast.lea, "new").await;
+    assert_eq!(test.newest(1).await, ["approval_requested"]);
+    assert_eq!(due(&test).await, [] as [Value; 0]);
+}
+
+#[tokio::test]
 async fn what_does_not_arrive_is_tried_ten_times_and_then_by_hand() {
     let (test, cast, id, _) = hooked().await;
-    ask(&test, &cast.lea, "new").await;
+    ask(&test, &cast.bot, "new").await;
     let waits = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
     let mut ids = std::collections::BTreeSet::new();
     for (number, wait) in waits.into_iter().enumerate() {
@@ -164,7 +177,7 @@ async fn what_does_not_arrive_is_tried_ten_times_and_then_by_hand() {
 #[tokio::test]
 async fn a_receiver_says_how_long_it_wants_nothing() {
     let (test, cast, ..) = hooked().await;
-    ask(&test, &cast.lea, "new").await;
+    ask(&test, &cast.bot, "new").await;
     let [message] = due(&test).await.try_into().unwrap();
     settle_after(&test, &message, Some(429), Some(3600)).await;
     test.clock.advance(HOUR - 1);
@@ -180,7 +193,7 @@ async fn a_receiver_says_how_long_it_wants_nothing() {
 #[tokio::test]
 async fn what_was_settled_is_not_settled_again() {
     let (test, cast, ..) = hooked().await;
-    ask(&test, &cast.lea, "new").await;
+    ask(&test, &cast.bot, "new").await;
     let [message] = due(&test).await.try_into().unwrap();
     settle(&test, &message, Some(500)).await;
     let gate = &test.company.gate;
@@ -202,7 +215,7 @@ async fn what_was_under_way_when_its_webhook_went_is_recorded_and_not_sent_again
     let (test, cast, id, _) = hooked().await;
     let path = format!("/v1/webhooks/{id}");
     for (answer, stands) in [(500, "cancelled"), (200, "delivered")] {
-        ask(&test, &cast.lea, &format!("new{answer}")).await;
+        ask(&test, &cast.bot, &format!("new{answer}")).await;
         let [message] = due(&test).await.try_into().unwrap();
         test.call("PATCH", &path, &test.admin, Some(json!({ "status": "disabled" }))).await;
         settle(&test, &message, Some(answer)).await;
@@ -212,7 +225,7 @@ async fn what_was_under_way_when_its_webhook_went_is_recorded_and_not_sent_again
         test.clock.advance(DAY);
         assert_eq!(due(&test).await.len(), 0);
     }
-    ask(&test, &cast.lea, "last").await;
+    ask(&test, &cast.bot, "last").await;
     let [message] = due(&test).await.try_into().unwrap();
     test.call("DELETE", &path, &test.admin, None).await;
     assert_eq!(settle(&test, &message, Some(410)).await["outcome"], "given_up");
@@ -223,8 +236,8 @@ async fn what_was_under_way_when_its_webhook_went_is_recorded_and_not_sent_again
 #[tokio::test]
 async fn a_receiver_that_is_gone_is_disabled_and_whoever_answers_is_told() {
     let (test, cast, id, _) = hooked().await;
-    ask(&test, &cast.lea, "one").await;
-    ask(&test, &cast.lea, "two").await;
+    ask(&test, &cast.bot, "one").await;
+    ask(&test, &cast.bot, "two").await;
     let [message] = due(&test).await.try_into().unwrap();
     settle(&test, &message, Some(410)).await;
     assert_eq!(test.newest(2).await, ["delivery_attempted", "webhook_disabled"]);
@@ -239,7 +252,7 @@ async fn a_receiver_that_is_gone_is_disabled_and_whoever_answers_is_told() {
         assert!(inbox.as_array().unwrap().iter().any(|item| item["title"] == title), "{inbox}");
     }
     // Nothing more is intended, nor sent by hand, until it is switched on; what went before stays unsent.
-    ask(&test, &cast.lea, "three").await;
+    ask(&test, &cast.bot, "three").await;
     let tested = test.post(&format!("/v1/webhooks/{id}/test"), &test.admin, json!({})).await;
     assert_eq!(tested.error(), format!("409 conflict {id} is disabled; switch it on first"));
     let on = test.call("PATCH", &format!("/v1/webhooks/{id}"), &test.admin, Some(json!({ "status": "active" }))).await;
@@ -247,7 +260,7 @@ async fn a_receiver_that_is_gone_is_disabled_and_whoever_answers_is_told() {
     assert_eq!(due(&test).await.len(), 0);
     let alert = |item: &Value| item["kind"] == "alert";
     assert!(!test.get("/inbox", &ben).await.json().as_array().unwrap().iter().any(alert));
-    ask(&test, &cast.lea, "four").await;
+    ask(&test, &cast.bot, "four").await;
     assert_eq!(due(&test).await.len(), 1);
     accounted_for(&test);
 }
@@ -255,7 +268,7 @@ async fn a_receiver_that_is_gone_is_disabled_and_whoever_answers_is_told() {
 #[tokio::test]
 async fn five_days_of_nothing_are_enough() {
     let (test, cast, id, _) = hooked().await;
-    ask(&test, &cast.lea, "one").await;
+    ask(&test, &cast.bot, "one").await;
     let [message] = due(&test).await.try_into().unwrap();
     settle(&test, &message, None).await;
     test.clock.advance(5 * DAY - 1);

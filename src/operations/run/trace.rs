@@ -73,7 +73,7 @@ impl Query for List {
         let query = PageQuery { limit: Some(limit), cursor: input.cursor };
         let seen = |run: &Run| read.may("run.read", &read.run_target(run));
         let page =
-            read.page(&query, what, |from, limit| read.runs_after(&sought, from, limit), seen, runs::position)?;
+            read.list(&runs::LIST, &query, what, |run| sought.fits(run) && seen(run))?;
         let rows = page.rows.into_iter().map(|run| trace(run, read)).collect::<Result<_, _>>()?;
         Ok(Page { rows, next: page.next })
     }

@@ -237,10 +237,10 @@ fn summary(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<String> {
     moment.conn.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))
 }
 
-/// No arguments of the call, and nothing that is secret.
-fn pending(event: &ApprovalRequested, teller: &Teller<'_>) -> News {
+/// Of an agent's call alone. No arguments of it, and nothing that is secret.
+fn pending(event: &ApprovalRequested, teller: &Teller<'_>) -> Option<News> {
     let ApprovalRequested { id, operation, target, reason, expires_at, .. } = event;
-    let Teller { by, is_person } = *teller;
+    let Teller { by, is_person: false } = *teller else { return None };
     let summary: String = format!("{by} asks for {operation} of {target}: {reason}").chars().take(SUMMARY).collect();
     let about = Thing::new("Approval", id.as_str())
         .actor("requester", by)
@@ -248,7 +248,7 @@ fn pending(event: &ApprovalRequested, teller: &Teller<'_>) -> News {
         .actors("approvers", event.approvers.iter().cloned())
         .actors("behalf", event.on_behalf_of.iter().cloned())
         .maybe("issuer", event.issuer.as_ref());
-    News {
+    Some(News {
         topic: Topic::GatePending.name(),
         only: None,
         of: None,
@@ -259,8 +259,8 @@ fn pending(event: &ApprovalRequested, teller: &Teller<'_>) -> News {
             "action": operation,
             "summary": summary,
             "expires_at": expires_at,
-            "user_id": is_person.then_some(by),
-            "agent_id": (!is_person).then_some(by),
+            "user_id": null,
+            "agent_id": by,
         }),
-    }
+    })
 }

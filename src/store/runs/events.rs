@@ -453,20 +453,20 @@ fn seen(id: &Id, agent: &ActorId, asker: &ActorId, askers: &[ActorId], status: R
     thing.actors("askers", askers.iter().cloned()).actors("asked", []).text("status", status.name())
 }
 
-fn news_of_completion(event: &RunCompleted, teller: &Teller<'_>) -> News {
+fn news_of_completion(event: &RunCompleted, teller: &Teller<'_>) -> Option<News> {
     let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
     let thing = seen(id, agent, asker, askers, RunStatus::Completed);
     let data = told((id, agent), RunStatus::Completed, (*tokens_in, *tokens_out, *duration_ms), teller);
-    News {
+    Some(News {
         topic: Topic::RunCompleted.name(),
         only: None,
         of: Some(agent.clone()),
         about: Some(("run.read", thing.into())),
         data,
-    }
+    })
 }
 
-fn news_of_failure(event: &RunFailed, teller: &Teller<'_>) -> News {
+fn news_of_failure(event: &RunFailed, teller: &Teller<'_>) -> Option<News> {
     let RunFailed { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, reason, .. } = event;
     let status = if *reason == Failure::TimedOut { RunStatus::TimedOut } else { RunStatus::Failed };
     let thing = seen(id, agent, asker, askers, status);
@@ -474,13 +474,13 @@ fn news_of_failure(event: &RunFailed, teller: &Teller<'_>) -> News {
     if let Some(fields) = data.as_object_mut() {
         fields.insert("reason".into(), reason.name().into());
     }
-    News {
+    Some(News {
         topic: Topic::RunFailed.name(),
         only: None,
         of: Some(agent.clone()),
         about: Some(("run.read", thing.into())),
         data,
-    }
+    })
 }
 
 fn told(

@@ -179,7 +179,7 @@ fn notify_of_end(event: &WebhookDisabled, moment: &Moment<'_>) -> rusqlite::Resu
 }
 
 /// To itself alone, whatever it is told of.
-fn test(event: &WebhookTested, _: &Teller<'_>) -> News {
+fn test(event: &WebhookTested, _: &Teller<'_>) -> Option<News> {
     let data = json!({ "webhook_id": event.id });
-    News { topic: TEST, only: Some(event.id.to_string()), of: None, about: None, data }
+    Some(News { topic: TEST, only: Some(event.id.to_string()), of: None, about: None, data })
 }
