@@ -82,6 +82,12 @@ pub const BIND: Setting = Setting {
     default: "127.0.0.1:8080",
     doc: "The address that `ok serve` listens on",
 };
+pub const TRUSTED_PROXIES: Setting = Setting {
+    variable: "OK_TRUSTED_PROXIES",
+    flag: None,
+    default: "none",
+    doc: "Proxies before `ok serve`, as addresses or networks such as `10.0.0.0/8,::1`: the client's address is taken from their `Forwarded` or `X-Forwarded-For`, and from nobody else's",
+};
 pub const DEV_AUTH: Setting = Setting {
     variable: "OK_DEV_AUTH",
     flag: None,
@@ -146,6 +152,7 @@ pub const ALL: &[Setting] = &[
     GITHUB_ACTIONS,
     GITHUB_STEP_SUMMARY,
     BIND,
+    TRUSTED_PROXIES,
     DEV_AUTH,
     SECRETS_KEY,
     EGRESS_PORTS,

@@ -24,7 +24,13 @@ pub fn serve(runtime: &Runtime, company: &Company, stop: &CancellationToken) -> 
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
-        tokio::spawn(ok::http::serve(Arc::clone(&company.gate), listener, Limits::default(), stop.clone()));
+        tokio::spawn(ok::http::serve(
+            Arc::clone(&company.gate),
+            listener,
+            Limits::default(),
+            ok::http::Proxies::default(),
+            stop.clone(),
+        ));
         at
     })
 }

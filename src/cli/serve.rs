@@ -54,6 +54,7 @@ impl Run for Serve {
 
 /// Serves until `stop`; the company is the caller's to close.
 async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &CancellationToken) -> Result<(), Failure> {
+    let proxies = proxies()?;
     let cannot_listen = |error| Failure::new(format!("cannot listen on {bind}: {error}"));
     let listener = TcpListener::bind(bind).await.map_err(cannot_listen)?;
     let address = listener.local_addr().map_err(cannot_listen)?;
@@ -79,10 +80,19 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
         show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
     }
     show::remark(&format!("listening on http://{address}"));
-    let served = http::serve(company.gate.clone(), listener, http::Limits::default(), stop.clone()).await;
+    let served = http::serve(company.gate.clone(), listener, http::Limits::default(), proxies, stop.clone()).await;
     stop.cancel();
     beside.wait().await;
     served.map_err(|error| Failure::new(format!("the server failed: {error}")))
+}
+
+/// The proxies that are trusted to say whom they speak for.
+fn proxies() -> Result<http::Proxies, Failure> {
+    let text = config::TRUSTED_PROXIES.value().unwrap_or_else(|| config::TRUSTED_PROXIES.default.into());
+    text.parse().map_err(|wrong| {
+        let name = config::TRUSTED_PROXIES.variable;
+        Failure::Usage(format!("{name} must hold addresses or networks, such as 10.0.0.0/8,::1; `{wrong}` is neither"))
+    })
 }
 
 /// Says which kill switches are engaged, so that nobody wonders why so much is refused; and that there is nobody yet.

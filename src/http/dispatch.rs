@@ -1,7 +1,7 @@
 //! One function for every route: who calls, what is asked, what the gate says.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::rejection::RawPathParamsRejection;
@@ -21,9 +21,9 @@ use crate::gate::{Entry, Gate, Request as Asked};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 
-/// The peer's address, put into a request by the connection that it came over.
+/// What is counted of the address that a request comes from, put into it by the connection that it came over.
 #[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
+pub struct Client(pub IpAddr);
 
 /// One route, with what is known about it before any request.
 pub(super) struct Face {
@@ -123,7 +123,7 @@ fn presented(face: &Face, parts: &Parts) -> Presented {
         Answer::Json | Answer::Secret(_) | Answer::Text => None,
     };
     let credential = header.or_else(in_address).map_or(Credential::Nothing, Credential::Header);
-    let address = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let address = parts.extensions.get::<Client>().map(|client| client.0);
     // What cannot be an id names no delegation.
     let under = parts.headers.get("ok-delegation").map(|id| String::from_utf8_lossy(id.as_bytes()).trim().to_owned());
     Presented { credential, channel: Channel::Http, address, under }

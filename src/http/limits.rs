@@ -9,7 +9,7 @@ pub struct Limits {
     pub connections: usize,
     /// Open connections from one address.
     pub per_address: usize,
-    /// Open connections from a loopback address: a proxy on this machine speaks for many, and is not all that there is.
+    /// Open connections from a loopback address or a trusted proxy, which speaks for many and is not all that there is.
     pub per_loopback: usize,
     /// Until a request's head has arrived; also the longest silence on a connection that was never used.
     pub head: Duration,

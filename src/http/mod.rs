@@ -8,6 +8,7 @@ mod gather;
 mod limits;
 mod pace;
 mod page;
+mod proxies;
 mod reply;
 mod rest;
 mod router;
@@ -16,5 +17,6 @@ mod stream;
 mod version;
 
 pub use limits::Limits;
+pub use proxies::Proxies;
 pub use router::router;
 pub use serve::serve;

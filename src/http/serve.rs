@@ -23,10 +23,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use super::dispatch::Peer;
+use super::dispatch::Client;
 use super::framing::{Crooked, Framing};
 use super::limits::Limits;
 use super::pace::{Answering, Paced};
+use super::proxies::{Proxies, counted};
 use super::reply;
 use super::rest::Rest;
 use super::router::router;
@@ -37,6 +38,7 @@ pub async fn serve(
     gate: Arc<Gate>,
     listener: TcpListener,
     limits: Limits,
+    proxies: Proxies,
     stop: CancellationToken,
 ) -> std::io::Result<()> {
     let app = router(gate, limits, stop.clone());
@@ -55,8 +57,9 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
-                if let Some(place) = Addresses::enter(&addresses, peer.ip()) {
-                    connection(&app, &limits, stream, peer, &graceful, (slot, place));
+                let speaks_for_many = peer.ip().is_loopback() || proxies.trusts(peer.ip());
+                if let Some(place) = Addresses::enter(&addresses, counted(peer.ip()), speaks_for_many) {
+                    connection((&app, &proxies), &limits, stream, peer, &graceful, (slot, place));
                 }
             }
             Err(error) => {
@@ -74,7 +77,7 @@ pub async fn serve(
 }
 
 fn connection(
-    app: &Router,
+    (app, proxies): (&Router, &Proxies),
     limits: &Limits,
     stream: TcpStream,
     peer: SocketAddr,
@@ -82,13 +85,14 @@ fn connection(
     held: (OwnedSemaphorePermit, Place),
 ) {
     let _ = stream.set_nodelay(true);
-    let (app, served) = (app.clone(), *limits);
+    let (app, proxies, served) = (app.clone(), proxies.clone(), *limits);
     let (answering, crooked) = (Answering::default(), Crooked::default());
     let framing = Framing::new(limits.head_bytes, crooked.clone());
     let paced = Paced::new(stream, limits.head, answering.clone(), framing);
     let count = AtomicU64::new(0);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+        let client = counted(proxies.client(peer.ip(), request.headers()));
+        request.extensions_mut().insert(Client(client));
         let (app, answering) = (app.clone(), answering.clone());
         let is_crooked = crooked.is(count.fetch_add(1, Ordering::Relaxed));
         answering.begin();
@@ -146,10 +150,10 @@ struct Addresses {
 struct Place(Arc<Addresses>, IpAddr);
 
 impl Addresses {
-    fn enter(all: &Arc<Addresses>, from: IpAddr) -> Option<Place> {
+    fn enter(all: &Arc<Addresses>, from: IpAddr, speaks_for_many: bool) -> Option<Place> {
         let mut open = all.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let count = open.entry(from).or_default();
-        let most = if from.is_loopback() { all.most_loopback } else { all.most };
+        let most = if speaks_for_many { all.most_loopback } else { all.most };
         if *count >= most {
             return None;
         }

@@ -48,3 +48,18 @@ async fn a_revoked_token_and_a_foreign_scheme_count_as_failed() {
     let stream = line.ask("GET /api/events/stream?token=nonsense HTTP/1.1\r\nhost: ok\r\n\r\n").await;
     assert_eq!(status(&stream), "429", "a token in the stream's address is a credential too");
 }
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_it_is_the_clients_address_that_counts() {
+    let wire = Wire::behind("127.0.0.1", |_| {}).await;
+    let bad = |from: &str| format!("authorization: Bearer nonsense\r\nx-forwarded-for: {from}\r\n");
+    let (mut proxy, mut stranger) = (wire.connect().await, wire.connect_from([127, 0, 0, 2]).await);
+    for number in 0..60 {
+        let network = format!("9.9.9.9, 2001:db8::{number}");
+        assert_eq!(status(&with(&mut proxy, &bad(&network)).await), "401");
+        assert_eq!(status(&with(&mut stranger, &bad(&format!("192.0.2.{number}"))).await), "401");
+    }
+    assert_eq!(status(&with(&mut proxy, &bad("2001:db8::ffff")).await), "429", "one network of IPv6 is one client");
+    assert_eq!(status(&with(&mut proxy, &bad("2001:db8:0:1::1")).await), "401", "another client is not affected");
+    assert_eq!(status(&with(&mut stranger, &bad("192.0.2.200")).await), "429", "nobody believes a stranger");
+}

@@ -33,13 +33,24 @@ struct Wire {
 
 impl Wire {
     async fn new(change: impl FnOnce(&mut Limits)) -> Wire {
+        Wire::behind("none", change).await
+    }
+
+    /// The same, behind proxies.
+    async fn behind(proxies: &str, change: impl FnOnce(&mut Limits)) -> Wire {
         let test = Test::new().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
         let mut limits = Limits::default();
         change(&mut limits);
-        let server = tokio::spawn(ok::http::serve(test.company.gate.clone(), listener, limits, stop.clone()));
+        let server = tokio::spawn(ok::http::serve(
+            test.company.gate.clone(),
+            listener,
+            limits,
+            proxies.parse().unwrap(),
+            stop.clone(),
+        ));
         Wire { test, address, stop, server }
     }
 
