@@ -75,6 +75,7 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         .map(|(name, schema)| parameter(name, schema, in_path(name), required.iter().any(|one| one == name)))
         .chain(idempotency(entry))
         .chain(delegation(&entry.spec))
+        .chain(min_policy(&entry.spec))
         .chain(if_match(&entry.spec))
         .collect();
     let mut value = json!({
@@ -84,12 +85,12 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         "x-scope": reach(spec.scope),
         "x-events": spec.events.iter().map(|kind| kind.name).collect::<Vec<_>>(),
         "parameters": parameters,
-        "responses": responses(entry, output),
+        "responses": responses(entry, input, output),
     });
     if spec.route.is_open() {
         put(&mut value, "security", json!([]));
     }
-    if !in_query && properties.keys().any(|name| !in_path(name)) {
+    if has_body(spec, input) {
         let schema = body_schema(spec, input, reference);
         put(
             &mut value,
@@ -100,7 +101,14 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
     value
 }
 
-/// The input without what stands in the path; what `If-Match` may say need not stand in it.
+/// Whether some field is neither in the path nor in the query.
+fn has_body(spec: &Spec, input: &Value) -> bool {
+    let properties = input.get("properties").and_then(Value::as_object);
+    let in_query = matches!(spec.route.method, Method::Get | Method::Delete);
+    !in_query && properties.is_some_and(|fields| fields.keys().any(|name| !spec.route.has_in_path(name)))
+}
+
+/// The input without what stands in the path, closed but where a standard has it open; what `If-Match` may say need not stand in it.
 fn body_schema(spec: &Spec, input: &Value, reference: &Value) -> Value {
     let in_path = |name: &str| spec.route.has_in_path(name);
     let is_elsewhere = |name: &str| in_path(name) || spec.route.made_from == Some(name);
@@ -110,6 +118,9 @@ fn body_schema(spec: &Spec, input: &Value, reference: &Value) -> Value {
     }
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
         required.retain(|name| !name.as_str().is_some_and(is_elsewhere));
+    }
+    if !spec.route.is_standard() {
+        put(&mut schema, "additionalProperties", json!(false));
     }
     if schema == *input { reference.clone() } else { schema }
 }
@@ -153,6 +164,16 @@ fn delegation(spec: &Spec) -> Option<Value> {
     })
 }
 
+fn min_policy(spec: &Spec) -> Option<Value> {
+    (!spec.route.is_open()).then(|| {
+        json!({
+            "name": "ok-min-policy", "in": "header", "required": false,
+            "description": "A version of the policies that has been seen in force: what would be decided by an earlier one is 409.",
+            "schema": { "type": "string", "pattern": "^[0-9]+$" },
+        })
+    })
+}
+
 fn if_match(spec: &Spec) -> Option<Value> {
     spec.route.made_from.map(|field| {
         json!({
@@ -170,7 +191,7 @@ fn reach(reach: Reach) -> Vec<&'static str> {
     }
 }
 
-fn responses(entry: &Entry, output: &Value) -> Value {
+fn responses(entry: &Entry, input: &Value, output: &Value) -> Value {
     let spec = &entry.spec;
     let content = match spec.route.answer {
         Answer::Json | Answer::Secret(_) => json!({ "application/json": { "schema": output } }),
@@ -199,14 +220,46 @@ fn responses(entry: &Entry, output: &Value) -> Value {
         put(&mut responses, "403", error("`denied` by policy, or `token_scope`: out of the token's reach"));
         put(&mut responses, "404", error("`not_found`: it does not exist, or the caller may not see it"));
         put(&mut responses, "429", error("`rate_limited`"));
+        put(&mut responses, "409", error("`conflict`: the policies in force are older than `ok-min-policy`"));
         put(&mut responses, "503", error("`audit_unavailable`: the log cannot be written; nothing was done"));
     }
     if !spec.events.is_empty() {
         put(&mut responses, "202", error("`needs_approval`: it waits for people"));
-        put(&mut responses, "409", error("`conflict`: it is in the wrong state, or at another version"));
+        let what = "`conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`";
+        put(&mut responses, "409", error(what));
         put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
     }
+    if has_body(spec, input) {
+        put(&mut responses, "413", error("`too_large`: the body is too long"));
+        if !spec.route.is_standard() {
+            about_body(&mut responses);
+        }
+    }
     responses
+}
+
+/// What is wrong with a body is told as text: that it is no JSON, that it is said to be none, that it does not fit.
+fn about_body(responses: &mut Value) {
+    let text = || json!({ "schema": { "type": "string" } });
+    put(
+        responses,
+        "415",
+        json!({ "description": "The body is not said to be JSON", "content": { "text/plain": text() } }),
+    );
+    for (status, what) in
+        [("400", "or, as text, the body is no JSON"), ("422", "or, as text, the body does not fit its schema")]
+    {
+        let fresh = || json!({ "description": what.trim_start_matches("or, as text, "), "content": {} });
+        let mut response = responses.get(status).cloned().unwrap_or_else(fresh);
+        if let Some(said) = response.get("description").and_then(Value::as_str).filter(|said| said.starts_with('`')) {
+            let said = format!("{said}; {what}");
+            put(&mut response, "description", said.into());
+        }
+        if let Some(content) = response.get_mut("content") {
+            put(content, "text/plain", text());
+        }
+        put(responses, status, response);
+    }
 }
 
 fn error_schema() -> Value {

@@ -18,6 +18,8 @@ pub struct Limits {
     /// Bytes of a request's head.
     pub head_bytes: usize,
     pub headers: usize,
+    /// Bytes of a request's target: its path and query.
+    pub target_bytes: usize,
     /// Bytes of a request's body.
     pub body_bytes: usize,
     /// Bytes of a body that may hold a whole bundle of policies.
@@ -46,6 +48,7 @@ impl Default for Limits {
             idle: Duration::from_secs(60),
             head_bytes: 32 * 1024,
             headers: 64,
+            target_bytes: 8 * 1024,
             body_bytes: 1024 * 1024,
             large_body_bytes: 32 * 1024 * 1024,
             early_bytes: 64 * 1024,

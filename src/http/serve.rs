@@ -11,9 +11,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
-use axum::response::Response;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -128,7 +128,11 @@ async fn one(app: Router, request: Request<Incoming>, limits: &Limits, answering
     let (parts, body) = request.into_parts();
     let rest = Rest::of(&parts.headers, body);
     let request = Request::from_parts(parts, Body::new(rest.clone()));
-    let response = app.oneshot(request).await.unwrap_or_else(|never| match never {});
+    let is_long = request.uri().path_and_query().is_some_and(|target| target.as_str().len() > limits.target_bytes);
+    let response = match is_long {
+        true => StatusCode::URI_TOO_LONG.into_response(),
+        false => app.oneshot(request).await.unwrap_or_else(|never| match never {}),
+    };
     if rest.read_away(limits).await { response } else { last(response, answering) }
 }
 

@@ -244,3 +244,34 @@ async fn numbers_beyond_their_type_are_refused() {
         assert_eq!(test.get(&format!("/actors?{query}"), &test.admin).await.status, 400, "{query}");
     }
 }
+
+/// Each body as the OpenAPI document describes it: with a field that is none, without a content type, as no JSON.
+#[tokio::test]
+async fn what_is_wrong_with_a_body_is_answered_as_the_document_says() {
+    let test = Test::new().await;
+    let document = test.get("/openapi.json", &test.admin).await.json();
+    let mut bodies = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+            if schema.is_null() || path.starts_with("/access/") {
+                continue;
+            }
+            bodies += 1;
+            let named = schema["$ref"].as_str().map(|name| document.pointer(&name[1..]).unwrap());
+            let schema = named.unwrap_or(schema);
+            assert_eq!(schema["additionalProperties"], false, "{method} {path}");
+            let at = path.replace(['{', '}'], "");
+            let at = at.strip_prefix("/api").unwrap_or(&at);
+            let answer = test.call(&method.to_uppercase(), at, &test.admin, Some(json!({ "no such field": 1 }))).await;
+            assert_eq!(answer.status, 422, "{method} {path}: {}", answer.text());
+            let told = &operation["responses"];
+            assert!(told["422"]["content"]["text/plain"].is_object(), "{method} {path}");
+            assert!(told["400"]["content"]["text/plain"].is_object() && told["413"].is_object(), "{method} {path}");
+            assert!(told["415"].is_object(), "{method} {path}");
+            let header = |name: &str| operation["parameters"].as_array().unwrap().iter().any(|one| one["name"] == name);
+            assert!(header("ok-min-policy") && header("ok-delegation"), "{method} {path}");
+        }
+    }
+    assert!(bodies > 25, "{bodies}");
+}

@@ -83,6 +83,16 @@ async fn a_head_too_large_or_with_too_many_fields_is_431() {
 }
 
 #[tokio::test]
+async fn a_target_over_8_kib_is_414() {
+    let wire = Wire::new(|_| {}).await;
+    let mut line = wire.connect().await;
+    for (length, expected) in [(8_000, "400"), (9_000, "414"), (8_000, "400")] {
+        let ask = wire.head(&format!("GET /api/events?since={}", "x".repeat(length)));
+        assert_eq!(status(&line.ask(&format!("{ask}\r\n")).await), expected, "{length}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_http_is_refused() {
     let wire = Wire::new(|_| {}).await;
     for nonsense in ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\nbad header\r\n\r\n", "GET\r\n\r\n", "\u{1}\u{2}\r\n\r\n"] {
