@@ -1,19 +1,40 @@
 # `make demo` and `make test` do everything; both use the dev profile, so that the second reuses what the first has built.
-.PHONY: demo test ci prove lint check release bench reference deny clean-demo
+.PHONY: demo web web-or-say test test-web test-browser ci prove lint release bench reference deny clean-demo
 
 OK := target/debug/ok
 DEMO := demo
+APP := src/web/app
+DIST := src/web/dist/index.html
+WEB_SOURCES := $(shell find $(APP) \( -name node_modules -o -name '*.test.*' -o -name browser \) -prune -o -type f -print) docs/reference/openapi.json
 
 # Builds, creates a company in ./demo unless there is one, prints the admin's token once, serves on 127.0.0.1:8080.
 demo:
+	@$(MAKE) --no-print-directory web-or-say
 	cargo build --bin ok
 	@test -e $(DEMO)/state.db || $(OK) --state $(DEMO)/state.db init --admin ana
 	@test ! -e $(DEMO)/state.db || echo "Another token: $(OK) --state $(DEMO)/state.db --as ana token issue"
 	$(OK) --state $(DEMO)/state.db serve
 
+# The workspace, when its sources are newer than what was built of them. Needs Node 20.19 or newer.
+web: $(DIST)
+
+$(DIST): $(APP)/node_modules/.package-lock.json $(WEB_SOURCES)
+	cd $(APP) && npm run --silent build
+	@touch $(DIST) src/http/web.rs # a release build puts into the binary what is there when this file is compiled
+
+$(APP)/node_modules/.package-lock.json: $(APP)/package-lock.json $(APP)/package.json
+	cd $(APP) && npm ci --no-audit --no-fund
+	@touch $@
+
+web-or-say:
+	@if node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null && command -v npm >/dev/null; \
+	then $(MAKE) --no-print-directory web; \
+	else echo "The binary is built without the workspace, which needs Node 20.19 or newer and npm: install them and run this again."; fi
+
 # Every check.
 test: lint
 	INSTA_UPDATE=no cargo test
+	@$(MAKE) --no-print-directory test-web
 
 # The same from nothing: clippy lints what it compiles, so dependencies are compiled once instead of checked, too.
 ci: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
@@ -22,10 +43,23 @@ ci:
 	cargo fmt --check
 	cargo build --benches
 	INSTA_UPDATE=no cargo test
+	@$(MAKE) --no-print-directory test-web
 
 # Every check as in `test`, each law ten times longer, and whole what `test` only takes a part of.
 prove: lint
 	OK_PROVE=1 PROPTEST_CASES=2560 INSTA_UPDATE=no cargo test
+	@OK_PROVE=1 $(MAKE) --no-print-directory test-web
+
+# The workspace: its client against the API's document, types, eslint, vitest; and in a real browser, where there is one.
+test-web:
+	@$(MAKE) --no-print-directory web-or-say
+	@if test ! -e $(DIST); then echo "The workspace is not tested: it is not built."; \
+	else (cd $(APP) && npm run --silent check) && $(MAKE) --no-print-directory test-browser; fi
+
+CHROMIUM ?= /usr/bin/chromium
+test-browser:
+	@if test -x $(CHROMIUM); then cargo build --quiet --bin ok && cd $(APP) && CHROMIUM=$(CHROMIUM) npm run --silent browser; \
+	else echo "The workspace is not tested in a browser: install Chromium (apt install chromium), or set CHROMIUM to its path."; fi
 
 lint:
 	cargo fmt --check
@@ -33,15 +67,17 @@ lint:
 
 # For production: target/release/ok
 release:
+	@$(MAKE) --no-print-directory web-or-say
 	cargo build --release --bin ok
 
 # Figures of docs/guides/performance.md; needs a quiet machine.
 bench:
 	cargo bench
 
-# Writes docs/reference and policies/ok.cedarschema anew.
+# Writes docs/reference, policies/ok.cedarschema and, with Node, the workspace's client anew.
 reference:
 	OK_UPDATE_REFERENCE=1 UPDATE_REFERENCE=1 cargo test --test main reference
+	@test ! -d $(APP)/node_modules || (cd $(APP) && npm run --silent api)
 
 # Licences, sources and bans of all dependencies; needs cargo-deny.
 deny:

@@ -21,7 +21,10 @@ fn files(folder: &str, extension: &str) -> BTreeMap<String, String> {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                // What npm installs for the workspace is not the house's, and a great many files.
+                if !path.ends_with("node_modules") {
+                    folders.push(path);
+                }
             } else if path.extension().is_some_and(|one| one == extension) {
                 let name = path.strip_prefix(root("")).unwrap().to_str().unwrap().to_owned();
                 found.insert(name, std::fs::read_to_string(&path).unwrap());

@@ -79,6 +79,9 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     if !address.ip().is_loopback() {
         show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
     }
+    if !http::is_built() {
+        tracing::warn!("built without the workspace: `make web`, then build again");
+    }
     show::remark(&format!("listening on http://{address}"));
     let served = http::serve(company.gate.clone(), listener, http::Limits::default(), proxies, stop.clone()).await;
     stop.cancel();

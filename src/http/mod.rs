@@ -7,7 +7,6 @@ mod framing;
 mod gather;
 mod limits;
 mod pace;
-mod page;
 mod proxies;
 mod reply;
 mod rest;
@@ -15,8 +14,10 @@ mod router;
 mod serve;
 mod stream;
 mod version;
+mod web;
 
 pub use limits::Limits;
 pub use proxies::Proxies;
 pub use router::router;
 pub use serve::serve;
+pub use web::is_built;

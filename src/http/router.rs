@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
+use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, any};
 use tokio_util::sync::CancellationToken;
@@ -14,9 +15,10 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::dispatch::{Face, dispatch};
 use super::limits::Limits;
-use super::{body, page, reply};
-use crate::gate::operation::Method;
+use super::{body, reply, web};
+use crate::gate::operation::Method as Verb;
 use crate::gate::{Entry, Gate};
+use crate::types::entropy::{Entropy, SystemEntropy};
 use crate::types::refusal::{Code, Refusal};
 
 /// The whole service. Streams end when `stop` is cancelled.
@@ -46,23 +48,27 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
         };
         *part = std::mem::take(part).route(path, methods);
     }
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     root.nest("/api", api.fallback(no_such_route))
         .nest("/v1", v1.fallback(no_such_route))
         // `nest` leaves these out.
         .route("/api/", any(no_such_route))
         .route("/v1/", any(no_such_route))
-        .fallback(page::serve)
+        .fallback(move |method: Method, uri: Uri, headers: HeaderMap| {
+            let response = web::serve(&method, &uri, &headers, &entropy);
+            async move { response }
+        })
         .layer(CatchPanicLayer::custom(panicked))
         .layer(axum::middleware::from_fn(reply::finish))
 }
 
 fn filter(entry: &Entry) -> MethodFilter {
     match entry.spec.route.method {
-        Method::Get => MethodFilter::GET,
-        Method::Post => MethodFilter::POST,
-        Method::Put => MethodFilter::PUT,
-        Method::Patch => MethodFilter::PATCH,
-        Method::Delete => MethodFilter::DELETE,
+        Verb::Get => MethodFilter::GET,
+        Verb::Post => MethodFilter::POST,
+        Verb::Put => MethodFilter::PUT,
+        Verb::Patch => MethodFilter::PATCH,
+        Verb::Delete => MethodFilter::DELETE,
     }
 }
 

@@ -71,7 +71,7 @@ async fn every_answer_has_an_id_and_is_not_cached() {
 #[tokio::test]
 async fn the_page_links_what_needs_no_token_and_nothing_else() {
     let test = Test::new().await;
-    let page = include_str!("../../src/http/page.html");
+    let page = include_str!("../../src/http/unbuilt.html");
     let linked: Vec<&str> = page.split("href=\"").skip(1).map(|rest| rest.split_once('"').expect("an end").0).collect();
     let open = ok::operations::ALL.iter().map(|entry| entry.spec.route);
     let open: Vec<String> =

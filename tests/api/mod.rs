@@ -44,3 +44,4 @@ mod waiting;
 mod webhook_inputs;
 pub mod webhooks;
 mod who_can;
+mod workspace;

@@ -1,0 +1,273 @@
+// The workspace in a real browser against the real binary. `OK_PROVE=1` looks at every page in every size and theme.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { join } from 'node:path';
+import { launch, settled, signedIn } from './browser.mjs';
+import { Company, populate } from './company.mjs';
+import { pages, shoot } from './shots.mjs';
+
+let company;
+let made;
+let browser;
+const pictures = process.env.OK_PICTURES ?? join(import.meta.dirname, '../node_modules/.pictures');
+
+before(async () => {
+  company = await Company.create();
+  made = await populate(company);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await company?.remove();
+});
+
+/** Runs with somebody's page; nothing may have gone wrong on it. */
+async function as(who, run, options) {
+  const session = await signedIn(browser, company.address, made.tokens[who], options);
+  try {
+    await run(session.page, session);
+    assert.deepEqual(session.faults, []);
+  } finally {
+    await session.context.close();
+  }
+}
+
+test('every page stands in every size and theme, and axe finds nothing', { timeout: 240_000 }, async () => {
+  const all = await pages(company, made);
+  const sides = process.env.OK_PROVE ? undefined : ['wide light', 'narrow dark', 'wide dark', 'narrow light'];
+  assert.deepEqual(await shoot(browser, company.address, made.tokens.ana, all, pictures, { sides }), []);
+});
+
+test('a token is pasted, kept for the tab and forgotten on signing out', async () => {
+  const context = await browser.newContext({ baseURL: company.address });
+  const page = await context.newPage();
+  await page.goto('/people?kind=agent');
+  await page.getByLabel('Token', { exact: true }).fill('hunter2');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('a token begins with ok_').waitFor();
+  await page.getByLabel('Token', { exact: true }).fill(made.tokens.max);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'People' }).waitFor();
+  await page.getByText('Scout').first().waitFor();
+  assert.equal(new URL(page.url()).search, '?kind=agent', 'the page that was asked for');
+  await page.reload();
+  await page.getByRole('heading', { name: 'People' }).waitFor();
+  await page.getByRole('button', { name: /Max Okafor/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByText('You are signed out').waitFor();
+  assert.equal(await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }).includes('ok_')), false);
+  await context.close();
+});
+
+test('a printed link signs in, and its token leaves the address', async () => {
+  await as('max', async (page) => assert.ok(!page.url().includes(made.tokens.max)));
+});
+
+test('an approval passes two teams and an admin, live', async () => {
+  await as('pia', async (pia) => {
+    await pia.goto('/approvals');
+    const asked = pia.getByRole('link', { name: /lea offboards noor/ });
+    await asked.click();
+    await pia.getByText('offboarding takes platform and security').first().waitFor();
+    await as('sam', async (sam) => {
+      await sam.goto(pia.url().replace(company.address, ''));
+      await sam.getByText('Who decides').waitFor();
+      await pia.keyboard.press('a');
+      await pia.keyboard.type('seen with their team');
+      await pia.keyboard.press('Control+Enter');
+      await pia.getByText('Approved: lea offboards noor').waitFor();
+      await pia.getByRole('heading', { name: 'lea offboards max' }).waitFor();
+      await sam.getByText('seen with their team').waitFor({ timeout: 8_000 });
+      await sam.getByRole('button', { name: 'Approve' }).click();
+      await sam.getByText('Approved: lea offboards noor').waitFor();
+    });
+  });
+  await as('ana', async (ana) => {
+    await ana.goto('/approvals');
+    await ana.getByRole('link', { name: /lea offboards noor/ }).click();
+    await ana.getByRole('button', { name: 'Approve' }).click();
+    await ana.getByText('Approved: lea offboards noor').waitFor();
+    await ana.goto('/approvals?show=all');
+    await ana.getByRole('link', { name: /lea offboards noor.*carried out/ }).waitFor();
+  });
+});
+
+test('two tabs decide one approval: the second is told', async () => {
+  await as('pia', async (first, { context }) => {
+    await first.goto('/approvals');
+    await first.getByRole('link', { name: /lea offboards max/ }).click();
+    await first.getByRole('button', { name: 'Reject' }).waitFor();
+    const second = await context.newPage();
+    await second.goto(`/#token=${made.tokens.pia}`);
+    await second.goto(first.url());
+    await second.getByRole('button', { name: 'Reject' }).waitFor();
+    // The second tab hears nothing of the first one's decision before it decides itself.
+    await second.route('**/api/{approvals,events}**', (route) => (route.request().method() === 'GET' ? route.abort() : route.continue()));
+    await first.getByRole('button', { name: 'Reject' }).click();
+    await first.getByText('Rejected: lea offboards max').waitFor();
+    await second.getByRole('button', { name: 'Reject' }).click();
+    await second.getByText('That did not work').or(second.getByText('Refused')).first().waitFor();
+  });
+});
+
+test('a policy is broken and mended as one types', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/policy?file=production.cedar');
+    const editor = page.locator('.cm-content');
+    await page.getByText('can come into force').waitFor();
+    await editor.click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.insertText('// 🦊 é €\npermit (principal, action, resource) when { principal.kynd == "agent" };\n');
+    await page.getByText('has errors').waitFor();
+    const squiggle = page.locator('.cm-lintRange-error').first();
+    await squiggle.waitFor();
+    assert.match((await page.locator('.cm-lintRange-error').allTextContents()).join(''), /kynd/);
+    await page.getByRole('button', { name: /kynd/ }).first().waitFor();
+    await page.keyboard.press('Control+z');
+    await page.getByText('can come into force').waitFor();
+  });
+});
+
+test('a draft is compared, proposed, tested, reviewed by somebody else and tried', async () => {
+  let address;
+  await as('ana', async (page) => {
+    await page.goto('/policy');
+    await page.getByRole('button', { name: 'New file' }).click();
+    await page.getByLabel('Path').fill('quiet.cedar');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.insertText('@id("agents-stop-nothing")\n@reason("agents stop nothing")\nforbid (\n  principal in Ok::Role::"agent",\n  action == Ok::Action::"kill",\n  resource\n);\n');
+    await page.getByText('can come into force').waitFor();
+    await page.getByRole('button', { name: 'Compare and propose' }).click();
+    await page.getByText('Impact').waitFor();
+    await page.getByLabel('Why').fill('agents have no business with kill switches');
+    await page.getByRole('button', { name: 'Propose', exact: true }).click();
+    await page.getByRole('heading', { name: 'agents have no business with kill switches' }).waitFor();
+    await page.getByRole('button', { name: 'Run the tests' }).click();
+    await page.getByText('The tests ran').waitFor();
+    await page.getByText('You proposed this: somebody else reviews it.').waitFor();
+    address = new URL(page.url()).pathname;
+  });
+  await as('bo', async (page) => {
+    await page.goto(address);
+    await page.getByLabel('Note').fill('as agreed');
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('«as agreed»').waitFor();
+    await page.getByRole('button', { name: 'Try beside what is in force' }).click();
+    await page.getByRole('button', { name: 'Start the canary' }).click();
+    await page.getByText('% of decisions, live').waitFor();
+    await page.getByRole('button', { name: /Bring into force/ }).click();
+    await page.getByText('Waits for approval').or(page.getByText('That did not work')).first().waitFor();
+  });
+});
+
+test('a refusal is explained, and the answer has an address', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/log?type=denied&actor=max');
+    await page.locator('a', { hasText: /^\d+$/ }).first().click();
+    await page.getByRole('link', { name: 'Why was this refused?' }).click();
+    await page.getByText('may not').waitFor();
+    const shared = page.url();
+    await as('bo', async (other) => {
+      await other.goto(shared);
+      await other.getByText('may not').waitFor();
+      await other.getByText('Nearly permitted by').or(other.getByText('These stand in the way')).first().waitFor();
+    });
+  });
+});
+
+test('a token is issued once, and revoked in mid-use', async () => {
+  await as('tom', async (page) => {
+    await page.goto('/me');
+    assert.ok(await page.getByRole('radio', { name: '30' }).isChecked());
+    await page.getByLabel('What is it for?').fill('laptop');
+    await page.getByRole('button', { name: 'Issue' }).click();
+    const token = await page.getByTestId('token').textContent();
+    const me = await company.ask(token, 'GET', '/api/me');
+    assert.equal(me.id, 'tom');
+    await page.getByRole('button', { name: 'I have it' }).click();
+    assert.ok(!(await page.content()).includes(token));
+    const { page: other, context } = await signedIn(browser, company.address, token);
+    await other.getByRole('heading', { name: /Tom/ }).waitFor();
+    const row = page.getByRole('row', { name: /laptop/ });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await row.getByText('revoked').waitFor();
+    await other.getByText('The server no longer accepts your token').waitFor({ timeout: 8_000 });
+    await context.close();
+  });
+});
+
+test('a kill switch is seen on every page until it is released', async () => {
+  await as('ana', async (page) => {
+    await as('bo', async (other) => {
+      await other.goto('/people');
+      await page.goto('/kill');
+      await page.getByRole('combobox', { name: 'Who' }).click();
+      await page.getByRole('option', { name: /Deployer/ }).click();
+      await page.getByLabel('Why').fill('it rolls back what it deployed');
+      await page.getByRole('button', { name: 'Stop', exact: true }).click();
+      await page.getByText('«it rolls back what it deployed»').waitFor();
+      await other.getByText('A kill switch is engaged: actor:deployer.').waitFor({ timeout: 8_000 });
+      await page.getByRole('button', { name: 'Release' }).click();
+      await page.getByLabel('Why is it safe again?').fill('mended');
+      await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
+      await page.getByText('Nothing is stopped').waitFor();
+      await other.getByText('A kill switch is engaged').waitFor({ state: 'hidden', timeout: 8_000 });
+    });
+  });
+});
+
+test('the log is live, and an event is verified in the browser', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/log');
+    await settled(page);
+    await company.ask(made.tokens.bo, 'POST', '/api/actors', { id: 'kim', kind: 'person', name: 'Kim Sørensen' });
+    await page.getByText('added Kim Sørensen as member').waitFor({ timeout: 8_000 });
+    await page.getByText('added Kim Sørensen as member').click();
+    await page.getByText('Verified in this browser').waitFor();
+    await page.route('**/api/audit/proof/*', async (route) => {
+      const answer = await route.fetch();
+      const proof = await answer.text();
+      await route.fulfill({ response: answer, body: proof.replace(/index \d+/, 'index 3') });
+    });
+    await page.goto('/log/9');
+    await page.getByText('This event does not verify').waitFor();
+  });
+  await as('max', async (page) => {
+    await page.goto('/log/9');
+    await page.getByText('Only admins and auditors read the audit').or(page.getByText('not yours to see')).first().waitFor();
+  });
+});
+
+test('names are text, whatever stands in them', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/people/zoe');
+    await page.getByRole('heading', { name: '<b>Zoë</b> & "friends" 🦊' }).waitFor();
+    assert.equal(await page.locator('h1 b').count(), 0);
+  });
+});
+
+test('a server that stops is said to, and found again', { timeout: 40_000 }, async () => {
+  await as('ana', async (page, { faults }) => {
+    await page.goto('/people');
+    await page.getByText('Max Okafor').first().waitFor();
+    await company.stop();
+    await page.getByText('The server does not answer.').waitFor({ timeout: 10_000 });
+    await company.start();
+    await page.getByText('The server does not answer.').waitFor({ state: 'hidden', timeout: 15_000 });
+    await page.getByText('Max Okafor').first().waitFor();
+    faults.length = 0;
+  });
+});
+
+test('without JavaScript, a sentence says what to do', async () => {
+  const context = await browser.newContext({ baseURL: company.address, javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto('/');
+  const { height } = await page.locator('noscript').boundingBox();
+  assert.ok(height > 10);
+  assert.match(await page.locator('noscript').textContent(), /The workspace needs JavaScript/);
+  await context.close();
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { complete, sentenceAt } from './language';
+import { fromBytes } from './offsets';
+import { readSchema } from './schema';
+import { tokens } from './tokens';
+
+describe('offsets', () => {
+  it('counts in bytes what the editor counts in UTF-16', () => {
+    const text = 'aé€🦊\nz';
+    const offset = fromBytes(text);
+    expect([0, 1, 3, 6, 10, 11, 12].map(offset)).toEqual([0, 1, 2, 3, 5, 6, 7]);
+  });
+  it('takes what is inside a character to its beginning, and what is behind the end to the end', () => {
+    const offset = fromBytes('é🦊');
+    expect([1, 3, 5, 99, -4].map(offset)).toEqual([0, 1, 1, 3, 0]);
+  });
+  it('agrees with an encoder at each character', () => {
+    const text = 'قل 日本 <b>𝒳</b> "ok" 👩‍🚀';
+    const offset = fromBytes(text);
+    let at = 0;
+    for (const letter of text) {
+      expect(offset(new TextEncoder().encode(text.slice(0, at)).length)).toBe(at);
+      at += letter.length;
+    }
+  });
+});
+
+describe('tokens', () => {
+  it('leaves no letter out', () => {
+    for (const line of ['permit (principal in Ok::Role::"admin", action, resource);', '// a "note"', '@id("x") forbid', '"unfinished \\"', '  a.b >= 12 && !c €']) {
+      expect(tokens(line).map(({ text }) => text).join('')).toBe(line);
+    }
+  });
+  it('knows words, types, strings and notes', () => {
+    expect(tokens('when { principal is Ok::Actor } // so').filter(({ kind }) => kind)).toEqual([
+      { kind: 'keyword', text: 'when' },
+      { kind: 'keyword', text: 'principal' },
+      { kind: 'keyword', text: 'is' },
+      { kind: 'typeName', text: 'Ok::Actor' },
+      { kind: 'comment', text: '// so' },
+    ]);
+  });
+});
+
+const schema = readSchema(`namespace Ok {
+  // A person or an agent.
+  entity Actor in [Role, Team] = {
+    kind: String,      // person, agent
+    team?: Team,
+  };
+  entity Company;
+}`);
+
+describe('the schema', () => {
+  it('says what types and attributes are', () => {
+    expect(schema.types.get('Actor')).toBe('A person or an agent.');
+    expect(schema.types.has('Company')).toBe(true);
+    expect(schema.attributes).toEqual([
+      { name: 'kind', type: 'String', of: 'Actor', doc: 'person, agent' },
+      { name: 'team', type: 'Team', of: 'Actor', doc: '' },
+    ]);
+  });
+  it('completes actions, types and attributes where they may stand', () => {
+    const labels = (before: string) => complete(schema, before)?.options.map(({ label }) => label) ?? [];
+    expect(labels('action == Ok::Action::"token.i')).toContain('token.issue');
+    expect(labels('principal is Ok::')).toEqual(['Action', 'Actor', 'Company']);
+    expect(labels('principal.k')).toContain('kind');
+    expect(labels('perm')).toContain('permit');
+    expect(complete(schema, '  ')).toBeNull();
+  });
+  it('has a sentence for what the mouse is on', () => {
+    const line = 'action == Ok::Action::"token.issue" && principal.kind == "agent" && x is Ok::Actor';
+    expect(sentenceAt(schema, line, line.indexOf('token'))).toContain('Issue an API token');
+    expect(sentenceAt(schema, line, line.indexOf('kind'))).toBe('Actor.kind: String, person, agent');
+    expect(sentenceAt(schema, line, line.length - 1)).toBe('Actor: A person or an agent.');
+    expect(sentenceAt(schema, line, 0)).toBeUndefined();
+  });
+});

@@ -1,0 +1,100 @@
+// CodeMirror for Cedar and for the YAML beside it: colours, completion, hover.
+
+import { autocompletion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
+import { HighlightStyle, StreamLanguage, syntaxHighlighting } from '@codemirror/language';
+import type { Extension } from '@codemirror/state';
+import { hoverTooltip } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { OPERATIONS } from '../api/operations.gen';
+import type { Schema } from './schema';
+import { token } from './tokens';
+
+const cedar = StreamLanguage.define({
+  name: 'cedar',
+  token(stream) {
+    const { kind, length } = token(stream.string.slice(stream.pos));
+    stream.pos += length;
+    return kind;
+  },
+  languageData: { commentTokens: { line: '//' }, closeBrackets: { brackets: ['(', '[', '{', '"'] } },
+});
+
+const yaml = StreamLanguage.define({
+  name: 'yaml',
+  token(stream) {
+    if (stream.eatSpace()) return null;
+    if (stream.match(/#.*/)) return 'comment';
+    if (stream.match(/"(?:[^"\\]|\\.)*"?/) || stream.match(/'[^']*'?/)) return 'string';
+    if (stream.match(/[\w.-]+(?=\s*:(\s|$))/)) return 'typeName';
+    if (stream.match(/\b\d+(\.\d+)?\b(?![\w-])/)) return 'number';
+    if (stream.match(/\b(true|false|null|allow|deny|needs_approval)\b/)) return 'keyword';
+    if (stream.match(/[\w./-]+/)) return null;
+    stream.next();
+    return 'operator';
+  },
+  languageData: { commentTokens: { line: '#' } },
+});
+
+const colours = HighlightStyle.define([
+  { tag: tags.keyword, color: 'var(--code-key)' },
+  { tag: tags.string, color: 'var(--code-string)' },
+  { tag: tags.typeName, color: 'var(--code-type)' },
+  { tag: tags.comment, color: 'var(--code-note)' },
+  { tag: tags.meta, color: 'var(--code-note)' },
+  { tag: tags.number, color: 'var(--code-number)' },
+]);
+
+const WORDS = ['permit', 'forbid', 'when', 'unless', 'principal', 'action', 'resource', 'context', 'has', 'like', 'is', 'in', 'if', 'then', 'else', 'true', 'false'];
+
+/** What may stand at a place: an operation within `Action::"`, a type behind `Ok::`, an attribute behind a dot. */
+export function complete(schema: Schema, before: string): { from: number; options: { label: string; detail?: string; info?: string; type: string }[] } | null {
+  const action = /Action::"([\w.]*)$/.exec(before);
+  if (action) return { from: before.length - (action[1] ?? '').length, options: Object.entries(OPERATIONS).map(([label, info]) => ({ label, info, type: 'function' })) };
+  const kind = /\bOk::(\w*)$/.exec(before);
+  if (kind) return { from: before.length - (kind[1] ?? '').length, options: [['Action', 'an operation'] as const, ...schema.types].map(([label, info]) => ({ label, info, type: 'type' })) };
+  const member = /[\w)]\.(\w*)$/.exec(before);
+  if (member) {
+    const own = schema.attributes.map(({ name, type, of, doc }) => ({ label: name, detail: `${of}: ${type}`, info: doc, type: 'property' }));
+    return { from: before.length - (member[1] ?? '').length, options: [...own, ...['contains', 'containsAll', 'containsAny', 'isEmpty'].map((label) => ({ label, type: 'method' }))] };
+  }
+  const word = /\w+$/.exec(before);
+  return word ? { from: before.length - word[0].length, options: WORDS.map((label) => ({ label, type: 'keyword' })) } : null;
+}
+
+/** The schema's sentence about the word at a place of a line. */
+export function sentenceAt(schema: Schema, line: string, at: number): string | undefined {
+  for (const found of line.matchAll(/"[\w.]+"|[A-Za-z_]\w*/g)) {
+    if (found.index > at || found.index + found[0].length < at) continue;
+    const word = found[0].replaceAll('"', '');
+    if (OPERATIONS[word]) return `${word}: ${OPERATIONS[word]}`;
+    if (line.slice(0, found.index).endsWith('::') && schema.types.has(word)) return `${word}: ${schema.types.get(word) || 'an entity type of the company'}`;
+    const owners = schema.attributes.filter(({ name }) => name === word);
+    if (owners.length > 0 && /[.]$|\bhas\s+$/.test(line.slice(0, found.index))) return owners.map(({ of, type, doc }) => `${of}.${word}: ${type}${doc ? `, ${doc}` : ''}`).join('\n');
+  }
+  return undefined;
+}
+
+export function languageOf(file: string, schema: Schema): Extension[] {
+  if (!/\.cedar$/.test(file)) return [file.endsWith('.cedarschema') ? cedar : yaml, syntaxHighlighting(colours)];
+  const source = (context: CompletionContext): CompletionResult | null => {
+    const line = context.state.doc.lineAt(context.pos);
+    const found = complete(schema, line.text.slice(0, context.pos - line.from));
+    if (!found || (!context.explicit && found.from === context.pos - line.from && !/[.":]$/.test(line.text.slice(0, found.from)))) return null;
+    return { from: line.from + found.from, options: found.options, validFor: /^[\w.]*$/ };
+  };
+  const hover = hoverTooltip((view, pos) => {
+    const line = view.state.doc.lineAt(pos);
+    const text = sentenceAt(schema, line.text, pos - line.from);
+    if (!text) return null;
+    return {
+      pos,
+      create() {
+        const dom = document.createElement('div');
+        dom.className = 'cm-sentence';
+        dom.textContent = text;
+        return { dom };
+      },
+    };
+  });
+  return [cedar, syntaxHighlighting(colours), autocompletion({ override: [source] }), hover];
+}

@@ -1,0 +1,99 @@
+// What happens, as it happens: the log is read on every two seconds, and what an event touches is asked for anew.
+
+import { useEffect, useSyncExternalStore } from 'react';
+import { eventList, queries, Refused, Unreachable, type EventRecord } from './api';
+
+const EVERY_MS = 2_000;
+const KEPT = 500;
+
+/** By the beginning of an event's type: the reads that it makes stale, by the beginning of their names. */
+const TOUCHES: [RegExp, string[]][] = [
+  [/^(approval_|arguments_kept)/, ['approval', 'inbox']],
+  [/^kill_switch/, ['kill', 'actorRead', 'policyExplain']],
+  [/^(change_|evals_|canary_|policy_|blueprint_)/, ['change', 'policy', 'inbox']],
+  [/^(actor_|trust_|role_|team_|owner_|lead_)/, ['actor', 'me', 'inbox', 'policyExplain']],
+  [/^token_/, ['token', 'inbox']],
+  [/^(delegation_|budget_)/, ['delegation']],
+  [/^(webhook_|delivery_)/, ['webhook']],
+  [/^company_/, ['company']],
+  [/^glass_/, ['breakGlass', 'inbox']],
+  [/^inbox_/, ['inbox']],
+];
+
+export type Live = { state: 'starting' | 'live' | 'lost' | 'refused'; lastSeq: number; events: EventRecord[] };
+
+let live: Live = { state: 'starting', lastSeq: 0, events: [] };
+const listeners = new Set<() => void>();
+
+function set(next: Partial<Live>) {
+  live = { ...live, ...next };
+  for (const listener of listeners) listener();
+}
+
+export function touched(type: string): string[] {
+  return TOUCHES.filter(([begins]) => begins.test(type)).flatMap(([, reads]) => reads);
+}
+
+function invalidate(events: EventRecord[]) {
+  const stale = new Set(events.flatMap((record) => touched(String((record.event as { type?: string }).type ?? ''))));
+  if (stale.size === 0) return;
+  void queries.invalidateQueries({
+    predicate: ({ queryKey }) => {
+      const id = (queryKey[0] as { _id?: string } | undefined)?._id ?? '';
+      return [...stale].some((begins) => id.startsWith(begins));
+    },
+  });
+}
+
+async function poll() {
+  const first = live.lastSeq === 0;
+  const { data } = await eventList({ query: first ? { limit: 200 } : { since: live.lastSeq, limit: 500 }, throwOnError: true });
+  const wasLost = live.state === 'lost';
+  const newest = data.events.at(-1)?.seq ?? live.lastSeq;
+  // A page that is full may have more behind it; then it is read on from its end.
+  const lastSeq = data.events.length >= 500 ? newest : Math.max(data.last_seq, newest);
+  // A log that is shorter than before is another company's, or an older copy of this one.
+  const isOther = data.last_seq < live.lastSeq;
+  set({ state: 'live', lastSeq: isOther ? 0 : lastSeq, events: isOther ? [] : [...live.events, ...data.events].slice(-KEPT) });
+  if (wasLost || isOther) void queries.invalidateQueries();
+  else if (!first) invalidate(data.events);
+}
+
+/** Follows the log while somebody is signed in and looks at the page. */
+export function useFollowing() {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout>;
+    let stopped = false;
+    const again = async () => {
+      let wait = EVERY_MS;
+      if (document.visibilityState === 'visible') {
+        try {
+          await poll();
+        } catch (error) {
+          if (error instanceof Unreachable) set({ state: 'lost' });
+          else if (error instanceof Refused) {
+            if (error.status === 403) set({ state: 'refused' });
+            wait = Math.max(EVERY_MS, (error.retryAfter ?? 5) * 1000);
+          }
+        }
+      }
+      if (!stopped) timer = setTimeout(() => void again(), wait);
+    };
+    void again();
+    return () => {
+      stopped = true;
+      clearTimeout(timer);
+      live = { state: 'starting', lastSeq: 0, events: [] };
+    };
+  }, []);
+}
+
+export function useLive(): Live {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => live,
+  );
+}

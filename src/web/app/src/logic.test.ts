@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { ShownApproval, ShownChange } from './api';
+import { touched } from './live';
+import { applied } from './pages/policy/draft';
+import { stepsOf } from './pages/policy/Change';
+import { layout } from './pages/people/layout';
+import { refusedOperation, sentence } from './parts/states';
+import { ago } from './parts/time';
+import { waitsFor } from './shell/useMe';
+
+describe('times', () => {
+  const now = new Date('2026-11-22T12:00:00Z');
+  const of = (seconds: number) => ago(new Date(now.getTime() + seconds * 1000), now);
+  it('are as people say them', () => {
+    expect([-3, -44, -60, -150, -3600, -90_000, -200_000].map(of)).toEqual(['just now', 'just now', '1 minute ago', '2 minutes ago', '1 hour ago', 'yesterday', '2 days ago']);
+    expect([10, 3600, 259_200].map(of)).toEqual(['in a moment', 'in 1 hour', 'in 3 days']);
+  });
+});
+
+describe('an event', () => {
+  it('makes stale what it touches', () => {
+    expect(touched('approval_decided')).toContain('approval');
+    expect(touched('kill_switch')).toContain('kill');
+    expect(touched('policy_applied')).toContain('policy');
+    expect(touched('nothing_like_it')).toEqual([]);
+  });
+});
+
+describe('a refusal', () => {
+  it('is a sentence, and names its operation', () => {
+    const message = 'policy denied audit.head: only admins and auditors read the audit';
+    expect(sentence(new Error(message))).toBe('Only admins and auditors read the audit.');
+    expect(refusedOperation(message)).toBe('audit.head');
+  });
+});
+
+describe('who decides', () => {
+  const approval = {
+    status: 'pending',
+    approvers: [
+      { kind: 'platform', threshold: 1, held: ['pia'], any_of: ['pia', 'tom'] },
+      { kind: 'security', threshold: 1, held: [], any_of: ['sam'] },
+    ],
+    decisions: [{ by: 'pia' }],
+  } as unknown as ShownApproval;
+  it('is who is named for what is not complete, and has not decided', () => {
+    expect(['pia', 'tom', 'sam', undefined].map((id) => waitsFor(approval, id))).toEqual([false, false, true, false]);
+    expect(waitsFor({ ...approval, status: 'used' }, 'sam')).toBe(false);
+  });
+});
+
+describe('the way of a change', () => {
+  const change = { state: 'proposed', evals: { run: false, passed: false, last: [] }, reviews: [], canary: null } as unknown as ShownChange;
+  const told = (more: object) => stepsOf({ ...change, ...more } as ShownChange).map(([name, at]) => `${name} ${at}`);
+  it('shows what comes next', () => {
+    expect(told({})).toEqual(['Proposed done', 'Tests now', 'Review open', 'Canary open', 'In force open']);
+    expect(told({ evals: { run: true, passed: true, last: [] } })).toContain('Review now');
+    expect(told({ evals: { run: true, passed: false, last: [] } })).toContain('Tests failed');
+  });
+  it('ends', () => {
+    expect(told({ state: 'withdrawn' })).toEqual(['Proposed done', 'In force failed']);
+    expect(told({ state: 'promoted', evals: { run: true, passed: true, last: [] } })).toEqual(['Proposed done', 'Tests done', 'Review done', 'In force done']);
+  });
+});
+
+describe('a draft', () => {
+  it('adds, changes and deletes files', () => {
+    const files = applied({ 'a.cedar': '1', 'b.cedar': '2' }, { base: 1, files: { 'a.cedar': null, 'b.cedar': '3', 'c.cedar': '4' } });
+    expect(files).toEqual({ 'b.cedar': '3', 'c.cedar': '4' });
+  });
+});
+
+describe('the graph of delegations', () => {
+  const edge = (from: string, to: string) => ({ id: `${from}-${to}`, from, to });
+  it('stands from the left to the right', () => {
+    const { nodes } = layout([edge('lea', 'max'), edge('max', 'scout'), edge('lea', 'scout')], 100, 40);
+    const x = Object.fromEntries(nodes.map((node) => [node.id, node.x]));
+    expect(x.lea).toBeLessThan(x.max ?? 0);
+    expect(x.max).toBeLessThan(x.scout ?? 0);
+  });
+  it('ends with a circle in it', () => {
+    expect(layout([edge('a', 'b'), edge('b', 'a')], 100, 40).nodes).toHaveLength(2);
+  });
+});

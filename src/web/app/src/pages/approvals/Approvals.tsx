@@ -1,0 +1,119 @@
+import { SegmentedControl } from '@mantine/core';
+import { Link, Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef } from 'react';
+import { approvalListOptions, type ShownApproval } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { useGuarded } from '../../parts/guard';
+import { Empty, Shown } from '../../parts/states';
+import { State, Tag } from '../../parts/Verdict';
+import { When } from '../../parts/When';
+import { isTyping } from '../../shell/typing';
+import { useMe, usePending, waitsFor } from '../../shell/useMe';
+import css from './approvals.module.css';
+
+type Show = 'mine' | 'all' | 'asked';
+
+/** The approvals of one of the three lists. What waits for oneself is what is decided one after the other. */
+export function useListed(show: Show) {
+  const me = useMe();
+  const pending = usePending();
+  const all = useGuarded('approval.list', { ...approvalListOptions({ query: { limit: 1000, ...(show === 'asked' ? { mine: true } : {}) } }), enabled: show !== 'mine' });
+  const read = show === 'mine' ? pending : all;
+  const list = (read.data ?? []).filter((approval) => (show === 'mine' ? waitsFor(approval, me?.id) : show === 'asked' ? approval.actor === me?.id : true));
+  return { read, list };
+}
+
+export function useShow(): Show {
+  return useSearch({ from: '/approvals' }).show ?? 'mine';
+}
+
+export function Approvals() {
+  const show = useShow();
+  const navigate = useNavigate();
+  const { id } = useParams({ strict: false });
+  const { read, list } = useListed(show);
+  useStepping(list, id);
+  useEffect(() => {
+    if (!id) document.title = 'Approvals · ok';
+  }, [id]);
+  return (
+    <div className={css.split} data-open={id ? '' : undefined}>
+      <section className={css.list} aria-label="Approvals">
+        <div className={css.listHead}>
+          {id ? <h2 style={{ fontSize: 'var(--t-xl)' }}>Approvals</h2> : <h1>Approvals</h1>}
+          <SegmentedControl
+            fullWidth
+            size="xs"
+            value={show}
+            aria-label="which approvals"
+            onChange={(value) => void navigate({ to: '/approvals', search: { show: value === 'mine' ? undefined : (value as 'all' | 'asked') } })}
+            data={[
+              { value: 'mine', label: 'Wait for me' },
+              { value: 'asked', label: 'I asked' },
+              { value: 'all', label: 'All' },
+            ]}
+          />
+        </div>
+        <Shown read={read} rows={6}>
+          {() => (list.length === 0 ? <Nothing show={show} /> : <Rows list={list} show={show} />)}
+        </Shown>
+      </section>
+      <section className={css.detail} aria-label="One approval">
+        {id ? <Outlet /> : <Empty icon="inbox" title={list.length > 0 ? 'Choose one, or press j' : 'Nothing to decide'} />}
+      </section>
+    </div>
+  );
+}
+
+function Nothing({ show }: { show: Show }) {
+  if (show === 'mine') {
+    return (
+      <Empty icon="check" title="Nothing waits for you">
+        What needs your approval appears here as it is asked.
+      </Empty>
+    );
+  }
+  return <Empty icon="inbox" title={show === 'asked' ? 'You asked for nothing' : 'No approvals yet'} />;
+}
+
+function Rows({ list, show }: { list: ShownApproval[]; show: Show }) {
+  const scroll = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => 87, overscan: 8 });
+  return (
+    <div ref={scroll} className={css.scroll}>
+      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
+        {rows.getVirtualItems().map(({ index, start }) => {
+          const approval = list[index];
+          if (!approval) return null;
+          const open = approval.approvers.filter((need) => need.held.length < need.threshold);
+          return (
+            <Link key={approval.id} to="/approvals/$id" params={{ id: approval.id }} search={{ show: show === 'mine' ? undefined : show }} className={css.item} style={{ top: start }}>
+              <span className={css.itemTop}>
+                <Actor id={approval.actor} plain />
+                <When at={approval.created_at} />
+              </span>
+              <bdi className={css.itemTitle}>{approval.summary}</bdi>
+              {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
+            </Link>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** j and k go to the next and the one before. */
+function useStepping(list: ShownApproval[], id: string | undefined) {
+  const navigate = useNavigate();
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event) || (event.key !== 'j' && event.key !== 'k')) return;
+      const at = list.findIndex((approval) => approval.id === id);
+      const next = list[event.key === 'j' ? at + 1 : Math.max(0, at - 1)];
+      if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search: (before) => before as never });
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, [list, id, navigate]);
+}

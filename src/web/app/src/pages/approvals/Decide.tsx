@@ -1,0 +1,119 @@
+import { Button, Textarea } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { approvalDecide, approvalWithdraw, queries, type ShownApproval } from '../../api';
+import { useAct, useMay } from '../../parts/act';
+import { Kbd } from '../../parts/Page';
+import { sentence } from '../../parts/states';
+import { isTyping } from '../../shell/typing';
+import { mod } from '../../shell/pages';
+import { useMe, waitsFor } from '../../shell/useMe';
+import { useListed, useShow } from './Approvals';
+import css from './approvals.module.css';
+import parts from '../../parts/parts.module.css';
+
+type Verdict = 'approve' | 'reject';
+
+/** Approve or reject with a note, also without a mouse: a or r, the note, Ctrl+Enter. Then comes the next one. */
+export function Decide({ approval }: { approval: ShownApproval }) {
+  const me = useMe();
+  const may = useMay('approval.decide', approval.id, undefined, approval.status === 'pending');
+  if (approval.status !== 'pending') return null;
+  const isMine = waitsFor(approval, me?.id);
+  if (isMine && may?.decision !== 'deny') return <Answer approval={approval} />;
+  return (
+    <div className={css.decide}>
+      <p className={parts.dim}>{whyNot(approval, me?.id, may?.reason)}</p>
+      {approval.actor === me?.id && <Withdraw approval={approval} />}
+    </div>
+  );
+}
+
+function whyNot(approval: ShownApproval, me: string | undefined, reason: string | undefined): string {
+  const own = approval.decisions.find(({ by }) => by === me);
+  if (own) return `You have ${own.decision === 'approve' ? 'approved' : 'rejected'} this. It waits for the others below.`;
+  if (approval.actor === me) return 'You asked for this: others decide it.';
+  return reason && reason !== 'a policy permits it' ? sentence(new Error(reason)) : 'It does not wait for you: those below decide it.';
+}
+
+function Withdraw({ approval }: { approval: ShownApproval }) {
+  const { act, busy } = useAct();
+  return (
+    <div>
+      <Button variant="default" loading={busy} onClick={() => void act((headers) => approvalWithdraw({ path: { id: approval.id }, headers, throwOnError: true }), 'Taken back')}>
+        Take it back
+      </Button>
+    </div>
+  );
+}
+
+function Answer({ approval }: { approval: ShownApproval }) {
+  const [note, setNote] = useState('');
+  const [verdict, setVerdict] = useState<Verdict>();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { act, busy } = useAct();
+  const next = useNext(approval.id);
+
+  const decide = async (decision: Verdict) => {
+    const word = decision === 'approve' ? 'Approved' : 'Rejected';
+    const done = await act((headers) => approvalDecide({ path: { id: approval.id }, body: { decision, ...(note.trim() ? { note: note.trim() } : {}) }, headers, throwOnError: true }), `${word}: ${approval.summary}`);
+    await queries.invalidateQueries();
+    if (done) next();
+  };
+
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event) || (event.key !== 'a' && event.key !== 'r')) return;
+      event.preventDefault();
+      setVerdict(event.key === 'a' ? 'approve' : 'reject');
+      field.current?.focus();
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, []);
+
+  return (
+    <div className={css.decide}>
+      <Textarea
+        ref={field}
+        label="Note"
+        description="the requester and the log keep it"
+        autosize
+        minRows={1}
+        maxRows={8}
+        maxLength={1000}
+        value={note}
+        onChange={(event) => setNote(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') event.currentTarget.blur();
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void decide(verdict ?? 'approve');
+        }}
+      />
+      <div className={css.buttons}>
+        <Button color="teal" variant={verdict === 'reject' ? 'default' : 'filled'} loading={busy} onClick={() => void decide('approve')} styles={{ root: verdict === 'reject' ? {} : { background: '#147a4b', color: '#fff' } }}>
+          Approve
+        </Button>
+        <Button color="red" variant={verdict === 'reject' ? 'filled' : 'default'} loading={busy} onClick={() => void decide('reject')} styles={{ root: verdict === 'reject' ? { background: '#b0222a', color: '#fff' } : {} }}>
+          Reject
+        </Button>
+        <span className={`${parts.dim} ${parts.hideSmall}`}>
+          <Kbd>a</Kbd> or <Kbd>r</Kbd>, then <Kbd>{mod}Enter</Kbd>
+        </span>
+      </div>
+    </div>
+  );
+}
+
+/** Goes on to the next one that waits for the same person, or back to the list. */
+function useNext(id: string) {
+  const navigate = useNavigate();
+  const show = useShow();
+  const { list } = useListed('mine');
+  const at = list.findIndex((approval) => approval.id === id);
+  const next = list[at + 1] ?? list[at - 1];
+  return () => {
+    const search = { show: show === 'mine' ? undefined : show };
+    if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search });
+    else void navigate({ to: '/approvals', search });
+  };
+}

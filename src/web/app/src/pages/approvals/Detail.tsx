@@ -1,0 +1,215 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { approvalExplainOptions, approvalReadOptions, type ExplainedApproval, type Needed, type ShownApproval } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Copy } from '../../parts/Copy';
+import { Icon } from '../../parts/icons';
+import { Card, Facts } from '../../parts/Page';
+import { Json, Policy } from '../../parts/PolicyText';
+import { Shown } from '../../parts/states';
+import { State } from '../../parts/Verdict';
+import { When } from '../../parts/When';
+import css from './approvals.module.css';
+import { Decide } from './Decide';
+import parts from '../../parts/parts.module.css';
+
+export function Detail() {
+  const { id } = useParams({ from: '/approvals/$id' });
+  const approval = useQuery({ ...approvalReadOptions({ path: { id } }), refetchInterval: 15_000 });
+  const explained = useQuery(approvalExplainOptions({ path: { id } }));
+  useEffect(() => {
+    document.title = `${approval.data?.summary ?? 'Approval'} · ok`;
+  }, [approval.data?.summary]);
+  return (
+    <div className={css.pad}>
+      <Link to="/approvals" search={(before) => before as never} className={css.back}>
+        <Icon name="back" /> Approvals
+      </Link>
+      <Shown read={approval}>
+        {(data) => (
+          <>
+            <Head approval={data} />
+            <Decide key={data.id} approval={data} />
+            <Arguments approval={data} diff={explained.data?.diff} />
+            <Who approval={data} />
+            <Shown read={explained}>{(told) => <Explained told={told} />}</Shown>
+            <Bound approval={data} />
+          </>
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+function Head({ approval }: { approval: ShownApproval }) {
+  return (
+    <header className={css.head}>
+      <h1>
+        <bdi>{approval.summary}</bdi>
+      </h1>
+      <div className={css.meta}>
+        <State state={approval.status} />
+        <span>
+          <Actor id={approval.actor} /> asked <When at={approval.created_at} />
+        </span>
+        {(approval.on_behalf_of ?? []).map((id) => (
+          <span key={id}>
+            on behalf of <Actor id={id} />
+          </span>
+        ))}
+        {approval.status === 'pending' && (
+          <span>
+            ends <When at={approval.expires_at} />
+          </span>
+        )}
+        {approval.ended_at && (
+          <span>
+            ended <When at={approval.ended_at} />
+          </span>
+        )}
+      </div>
+      {approval.stale && <p>{approval.stale}</p>}
+    </header>
+  );
+}
+
+/** Exactly what was asked: each argument as it was given, and what it would change where that is known. */
+function Arguments({ approval, diff }: { approval: ShownApproval; diff: ExplainedApproval['diff'] | undefined }) {
+  const args = (approval.args ?? {}) as Record<string, unknown>;
+  const changed = Object.entries(diff ?? {});
+  return (
+    <Card title="What exactly">
+      <Facts
+        of={[
+          ['operation', <code key="op">{approval.action}</code>],
+          ['about', <code key="about">{approval.resource}</code>],
+          ...Object.entries(args).map(([name, value]): [string, React.ReactNode] => [name, typeof value === 'string' ? <bdi key={name}>{value}</bdi> : <Json key={name} value={value} />]),
+          ...(approval.withheld ?? []).map((name): [string, React.ReactNode] => [name, <em key={name}>not shown to you</em>]),
+        ]}
+      />
+      {changed.length > 0 && (
+        <table className={parts.table}>
+          <thead>
+            <tr>
+              <th scope="col">would change</th>
+              <th scope="col">from</th>
+              <th scope="col">to</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changed.map(([name, { was, is }]) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td>{was === null ? '–' : String(was)}</td>
+                <td>
+                  <strong>{is === null ? '–' : String(is)}</strong>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Card>
+  );
+}
+
+function Need({ need, approval }: { need: Needed; approval: ShownApproval }) {
+  const isDone = need.held.length >= need.threshold;
+  return (
+    <div className={css.need} data-done={isDone || undefined}>
+      <Icon name={isDone ? 'check' : 'clock'} />
+      <div>
+        <strong>{need.kind}</strong>
+        <div className={css.people}>
+          {isDone || approval.status !== 'pending' ? need.held.map((id) => <Actor key={id} id={id} />) : need.any_of.map((id) => <Actor key={id} id={id} />)}
+        </div>
+      </div>
+      <span className={parts.dim}>
+        {need.held.length} of {need.threshold}
+      </span>
+    </div>
+  );
+}
+
+function Who({ approval }: { approval: ShownApproval }) {
+  return (
+    <Card title="Who decides">
+      {approval.approvers.map((need) => (
+        <Need key={need.kind} need={need} approval={approval} />
+      ))}
+      {approval.decisions.map((decision) => (
+        <div key={decision.by + decision.kind} className={css.need} data-done={decision.decision === 'approve' || undefined}>
+          <Icon name={decision.decision === 'approve' ? 'check' : 'x'} />
+          <div>
+            <Actor id={decision.by} /> {decision.decision === 'approve' ? 'approved' : 'rejected'} for {decision.kind}
+            {decision.note && (
+              <div>
+                «<bdi>{decision.note}</bdi>»
+              </div>
+            )}
+          </div>
+          <span className={parts.dim}>
+            <When at={decision.at} />
+          </span>
+        </div>
+      ))}
+    </Card>
+  );
+}
+
+function Explained({ told }: { told: ExplainedApproval }) {
+  return (
+    <>
+      <Card title="Why it waits">
+        <div className={parts.stack}>
+          <p>{told.reason}</p>
+          {told.because.map((policy) => (
+            <Policy key={policy.policy} policy={{ ...policy, id: policy.policy, effect: 'forbid' }} />
+          ))}
+        </div>
+      </Card>
+      <Card title="What happens then">
+        <div className={css.outcomes}>
+          <Icon name="check" style={{ color: 'var(--allow-line)' }} />
+          <p>{told.what_happens.on_approve}</p>
+          <Icon name="x" style={{ color: 'var(--deny-line)' }} />
+          <p>{told.what_happens.on_reject}</p>
+          <Icon name="clock" style={{ color: 'var(--wait-line)' }} />
+          <p>{told.what_happens.on_expiry}</p>
+        </div>
+      </Card>
+      {told.similar.length > 0 && (
+        <Card title="Similar ones before" flush>
+          <table className={parts.table}>
+            <tbody>
+              {told.similar.map((one) => (
+                <tr key={one.approval}>
+                  <td>
+                    <Link to="/approvals/$id" params={{ id: one.approval }}>
+                      <bdi>{one.summary}</bdi>
+                    </Link>
+                  </td>
+                  <td>
+                    <State state={one.decision} />
+                  </td>
+                  <td className={parts.dim}>
+                    <When at={one.at} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function Bound({ approval }: { approval: ShownApproval }) {
+  return (
+    <p className={parts.dim}>
+      An approval is good for exactly this call, once. <code>{approval.id}</code> <Copy text={approval.id} what="the id" /> digest <code>{approval.digest.slice(0, 16)}…</code> <Copy text={approval.digest} what="the digest" />
+    </p>
+  );
+}

@@ -1,0 +1,97 @@
+import { Button } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { policyWhoCan } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Card } from '../../parts/Page';
+import { Empty, Failed, Loading } from '../../parts/states';
+import { Tag, Verdict } from '../../parts/Verdict';
+import parts from '../../parts/parts.module.css';
+
+/** Everybody who may do something, of those whose decisions the reader may have explained. */
+export function WhoCan({ op, target }: { op?: string; target?: string }) {
+  const read = useInfiniteQuery({
+    queryKey: [{ _id: 'policyWhoCan', op, target }],
+    queryFn: async ({ pageParam }) => {
+      const { data, response } = await policyWhoCan({ query: { op: op ?? '', limit: 100, ...(target ? { target } : {}), ...(pageParam ? { cursor: pageParam } : {}) }, throwOnError: true });
+      return { data, next: response.headers.get('x-next-cursor') };
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    enabled: !!op,
+    retry: false,
+  });
+  if (!op) return <Empty icon="people" title="Who can?">Choose an operation, and what it would be about.</Empty>;
+  if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
+  if (!read.data) return <Loading rows={5} />;
+  const all = read.data.pages.flatMap(({ data }) => data);
+  return (
+    <Card
+      flush
+      title={
+        <>
+          Who can <code>{op}</code>
+          {target && (
+            <>
+              {' '}
+              about <code>{target}</code>
+            </>
+          )}
+        </>
+      }
+      aside={<span className={parts.dim}>{all.length}</span>}
+    >
+      {all.length === 0 ? (
+        <Empty icon="x" title="Nobody">
+          Of those whose decisions you may have explained.
+        </Empty>
+      ) : (
+        <div className={parts.scroll}>
+          <table className={parts.table}>
+            <thead>
+              <tr>
+                <th scope="col">Who</th>
+                <th scope="col">Answer</th>
+                <th scope="col">Takes approval of</th>
+                <th scope="col">
+                  <span className={parts.vh}>why</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {all.map((one) => (
+                <tr key={one.actor}>
+                  <td>
+                    <Actor id={one.actor} />
+                  </td>
+                  <td>
+                    <Verdict decision={one.decision} />
+                  </td>
+                  <td>
+                    {one.approvals.map((kind) => (
+                      <Tag key={kind} tone="wait">
+                        {kind}
+                      </Tag>
+                    ))}
+                  </td>
+                  <td>
+                    <Link to="/explain" search={{ actor: one.actor, op, target }}>
+                      Why?
+                    </Link>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {read.hasNextPage && (
+        <div style={{ padding: 'var(--s-3)', textAlign: 'center' }}>
+          <Button variant="default" loading={read.isFetchingNextPage} onClick={() => void read.fetchNextPage()}>
+            More
+          </Button>
+        </div>
+      )}
+    </Card>
+  );
+}

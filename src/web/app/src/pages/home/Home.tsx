@@ -1,0 +1,132 @@
+import { Link } from '@tanstack/react-router';
+import { inboxListOptions, type EventRecord, type Item } from '../../api';
+import { useLive } from '../../live';
+import { useGuarded } from '../../parts/guard';
+import { Icon, type IconName } from '../../parts/icons';
+import { Card, Page } from '../../parts/Page';
+import { fieldsOf, Sentence } from '../../parts/Sentence';
+import { Empty, Failed, Loading, Shown } from '../../parts/states';
+import { When } from '../../parts/When';
+import { useMe, usePending, waitsFor } from '../../shell/useMe';
+import { Health } from './Health';
+import { Decisions } from './Decisions';
+import css from './home.module.css';
+
+function greeting(hour: number): string {
+  return hour < 5 ? 'Good night' : hour < 12 ? 'Good morning' : hour < 18 ? 'Good afternoon' : 'Good evening';
+}
+
+export function Home() {
+  const me = useMe();
+  const first = (me?.name || me?.id || '').split(/\s/)[0];
+  const today = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' }).format(new Date());
+  return (
+    <Page title={`${greeting(new Date().getHours())}, ${first}`} lead={today}>
+      <div className={css.grid}>
+        <div className={css.column}>
+          <Waiting />
+          <Happened />
+        </div>
+        <div className={css.column}>
+          <Health />
+          <Decisions />
+          <News />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function Waiting() {
+  const me = useMe();
+  const pending = usePending();
+  const mine = (pending.data ?? []).filter((approval) => waitsFor(approval, me?.id));
+  return (
+    <Card flush title="Waits for you" aside={<Link to="/approvals">All approvals</Link>}>
+      <Shown read={pending} rows={3}>
+        {() =>
+          mine.length === 0 ? (
+            <Empty icon="check" title="Nothing waits for you">
+              When a call needs your approval, it appears here at once.
+            </Empty>
+          ) : (
+            mine.slice(0, 6).map((approval) => (
+              <Link key={approval.id} to="/approvals/$id" params={{ id: approval.id }} className={css.row}>
+                <span data-tone="wait">
+                  <Icon name="clock" />
+                </span>
+                <span>
+                  <bdi className={css.title}>{approval.summary}</bdi>
+                  <small>{approval.reason}</small>
+                </span>
+                <When at={approval.created_at} />
+              </Link>
+            ))
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+/** What of the log a person would want to know: not every attempt to deliver a message. */
+const NOISE = new Set(['delivery_intended', 'delivery_attempted', 'inbox_item_read', 'arguments_kept', 'canary_measured']);
+
+const TONES: Record<string, [string, IconName]> = { deny: ['deny', 'x'], needs_approval: ['wait', 'clock'], allow: ['allow', 'check'], system: ['plain', 'settings'] };
+
+function Happened() {
+  const { events, state } = useLive();
+  const told = events.filter((record) => !NOISE.has(fieldsOf(record).type)).slice(-12).reverse();
+  return (
+    <Card flush title="What happened" aside={<Link to="/log">The log</Link>}>
+      {state === 'refused' ? (
+        <Empty icon="shield" title="The log is not yours to read" />
+      ) : told.length === 0 && state === 'starting' ? (
+        <Loading rows={6} />
+      ) : told.length === 0 ? (
+        <Empty icon="log" title="Nothing happened yet" />
+      ) : (
+        told.map((record) => <Happening key={record.seq} record={record} />)
+      )}
+    </Card>
+  );
+}
+
+function Happening({ record }: { record: EventRecord }) {
+  const [tone, icon] = TONES[record.decision] ?? ['plain', 'log' as const];
+  return (
+    <div className={css.row}>
+      <span data-tone={tone}>
+        <Icon name={icon} size={14} strokeWidth={2.4} />
+      </span>
+      <Sentence record={record} />
+      <When at={record.at} />
+    </div>
+  );
+}
+
+const KINDS: Record<Item['kind'], IconName> = { approval: 'clock', decision: 'check', assignment: 'people', mention: 'inbox', alert: 'alert' };
+
+function News() {
+  const inbox = useGuarded('inbox.list', inboxListOptions({ query: { limit: 30 } }));
+  const items = (inbox.data ?? []).filter(({ kind, read_at }) => kind !== 'approval' && !read_at).slice(0, 5);
+  if (inbox.error) return <Failed error={inbox.error} />;
+  if (items.length === 0) return null;
+  return (
+    <Card flush title="For your information">
+      {items.map((item) => (
+        <div key={item.id} className={css.row}>
+          <span>
+            <Icon name={KINDS[item.kind]} size={14} />
+          </span>
+          <span>
+            <bdi>{item.title}</bdi>
+            <small>
+              <When at={item.created_at} />
+            </small>
+          </span>
+        </div>
+      ))}
+    </Card>
+  );
+}

@@ -1,0 +1,137 @@
+import { Button, Modal, SegmentedControl, Select, Textarea, TextInput } from '@mantine/core';
+import { useMemo, useState, type FormEvent } from 'react';
+import { kill, type Engaged } from '../../api';
+import { Actor, useActors } from '../../parts/Actor';
+import { Do, useAct, useMay } from '../../parts/act';
+import { Icon } from '../../parts/icons';
+import { Card, Page } from '../../parts/Page';
+import { Empty, sentence, Shown } from '../../parts/states';
+import { When } from '../../parts/When';
+import { useKills } from '../../shell/useMe';
+import css from './kill.module.css';
+import parts from '../../parts/parts.module.css';
+
+type Kind = 'actor' | 'team' | 'tool' | 'global';
+
+export function Kill() {
+  const kills = useKills();
+  return (
+    <Page title="Kill switches" lead="Stops somebody, a team, a tool or everything at once: every operation of theirs is refused until it is released.">
+      <div className={css.grid}>
+        <Card flush title="Engaged now">
+          <Shown read={kills}>
+            {(engaged) =>
+              engaged.length === 0 ? (
+                <Empty icon="check" title="Nothing is stopped" />
+              ) : (
+                engaged.map((one) => <Switch key={one.scope} engaged={one} />)
+              )
+            }
+          </Shown>
+        </Card>
+        <Card title="Stop something">
+          <Engage />
+        </Card>
+      </div>
+    </Page>
+  );
+}
+
+function Scope({ scope }: { scope: string }) {
+  const [kind, ...rest] = scope.split(':');
+  const id = rest.join(':');
+  if (kind === 'actor') return <Actor id={id} />;
+  if (kind === 'team') return <Actor id={id.startsWith('team:') ? id : `team:${id}`} />;
+  return <strong>{scope === 'global' ? 'Everything' : scope}</strong>;
+}
+
+function Switch({ engaged }: { engaged: Engaged }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className={css.switch}>
+      <span className={css.off}>
+        <Icon name="power" size={20} />
+      </span>
+      <div>
+        <div>
+          <Scope scope={engaged.scope} /> <span className={parts.dim}>({engaged.scope})</span>
+        </div>
+        <div>{engaged.reason ? <bdi>«{engaged.reason}»</bdi> : 'without a reason'}</div>
+        <p>
+          by <Actor id={engaged.by} avatar={false} />, <When at={engaged.at} />; stops {engaged.holds} {engaged.holds === 1 ? 'person or agent' : 'people and agents'}
+        </p>
+      </div>
+      <Do op="kill" target={engaged.scope} input={{ off: true }} variant="default" onClick={() => setOpen(true)}>
+        Release
+      </Do>
+      <Release scope={engaged.scope} isOpen={isOpen} close={() => setOpen(false)} />
+    </div>
+  );
+}
+
+function Release({ scope, isOpen, close }: { scope: string; isOpen: boolean; close: () => void }) {
+  const [reason, setReason] = useState('');
+  const { act, busy } = useAct();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    await act((headers) => kill({ body: { scope, off: true, reason: reason.trim() }, headers, throwOnError: true }), `${scope} is released`);
+    close();
+  };
+  return (
+    <Modal opened={isOpen} onClose={close} title={`Release ${scope}`} closeButtonProps={{ 'aria-label': 'close' }}>
+      <form onSubmit={(event) => void submit(event)} className={css.form}>
+        <Textarea label="Why is it safe again?" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required autosize minRows={2} data-autofocus />
+        <Button type="submit" loading={busy} disabled={!reason.trim()}>
+          Release
+        </Button>
+      </form>
+    </Modal>
+  );
+}
+
+function Engage() {
+  const { all } = useActors();
+  const [kind, setKind] = useState<Kind>('actor');
+  const [id, setId] = useState('');
+  const [reason, setReason] = useState('');
+  const { act, busy } = useAct();
+  const scope = kind === 'global' ? 'global' : id ? `${kind}:${kind === 'team' ? id.replace(/^team:/, '') : id}` : '';
+  const may = useMay('kill', scope, { off: false, reason: 'x' }, scope !== '');
+  const choices = useMemo(() => all.filter((actor) => (kind === 'team' ? actor.kind === 'team' : actor.kind !== 'team')).map(({ id: value, name }) => ({ value, label: name && name !== value ? `${name} (${value})` : value })), [all, kind]);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const done = await act((headers) => kill({ body: { scope, reason: reason.trim() }, headers, throwOnError: true }), `${scope} is stopped`);
+    if (done) {
+      setId('');
+      setReason('');
+    }
+  };
+  const isDenied = may?.decision === 'deny';
+  return (
+    <form onSubmit={(event) => void submit(event)} className={css.form}>
+      <SegmentedControl
+        fullWidth
+        value={kind}
+        aria-label="what to stop"
+        onChange={(value) => {
+          setKind(value as Kind);
+          setId('');
+        }}
+        data={[
+          { value: 'actor', label: 'Somebody' },
+          { value: 'team', label: 'A team' },
+          { value: 'tool', label: 'A tool' },
+          { value: 'global', label: 'All' },
+        ]}
+      />
+      {(kind === 'actor' || kind === 'team') && <Select label={kind === 'actor' ? 'Who' : 'Which team'} placeholder="Choose" searchable limit={100} data={choices} value={id || null} onChange={(value) => setId(value ?? '')} required />}
+      {kind === 'tool' && <TextInput label="Which tool" placeholder="its name" value={id} onChange={(event) => setId(event.currentTarget.value)} required />}
+      {kind === 'global' && <p className={parts.dim}>Everybody’s operations are refused until it is released. Those who may release it still can.</p>}
+      <Textarea label="Why" description="everybody who is stopped reads it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} autosize minRows={2} required />
+      {isDenied && <p role="alert" style={{ color: 'var(--deny)' }}>You may not: {sentence(new Error(may.reason))}</p>}
+      <Button type="submit" color="red" styles={{ root: { '--button-bg': '#b0222a', '--button-hover': '#941c23', '--button-color': '#fff' } as never }} loading={busy} disabled={!scope || !reason.trim() || isDenied} leftSection={<Icon name="power" />}>
+        Stop {kind === 'global' ? 'everything' : ''}
+      </Button>
+    </form>
+  );
+}

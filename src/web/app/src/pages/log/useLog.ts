@@ -1,0 +1,56 @@
+// The log with its filters: what is in memory of it, the newest last.
+
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { eventList, type EventRecord } from '../../api';
+import { useLive } from '../../live';
+import { fieldsOf } from '../../parts/Sentence';
+import type { LogSearch } from '../../router';
+
+/** How many events are read at once. */
+export const PAGE = 1000;
+
+const matches = (record: EventRecord, { type, actor, decision }: LogSearch) =>
+  (!type || fieldsOf(record).type === type) && (!actor || record.actor === actor) && (!decision || record.decision === decision);
+
+const NOTHING: { key: string; older: EventRecord[]; isWhole: boolean } = { key: '', older: [], isWhole: false };
+
+const asked = ({ type, actor }: LogSearch) => ({ ...(type ? { type: [type] } : {}), ...(actor ? { actor } : {}) });
+
+/** The newest page, what came after it, and what was read of before it. */
+export function useLog(search: LogSearch) {
+  const live = useLive();
+  const { type, actor } = search;
+  const newest = useQuery({
+    queryKey: ['log', type, actor],
+    queryFn: async () => (await eventList({ query: { limit: PAGE, ...asked({ type, actor }) }, throwOnError: true })).data.events,
+    staleTime: Infinity,
+  });
+  const key = `${type} ${actor}`;
+  const [read, setRead] = useState(NOTHING);
+  const [isReading, setReading] = useState(false);
+  const { older, isWhole } = read.key === key ? read : NOTHING;
+
+  const events = useMemo(() => {
+    const known = newest.data ?? [];
+    const last = known.at(-1)?.seq ?? 0;
+    const fresh = newest.data ? live.events.filter((record) => record.seq > last && matches(record, { type, actor })) : [];
+    return [...older, ...known, ...fresh].filter((record) => matches(record, search));
+  }, [newest.data, older, live.events, type, actor, search]);
+
+  /** Reads on backwards: the route reads forwards, so a window before the oldest is asked for. */
+  const before = async () => {
+    const first = older[0]?.seq ?? newest.data?.[0]?.seq ?? 1;
+    if (isReading || isWhole || first <= 1) return setRead({ key, older, isWhole: true });
+    setReading(true);
+    try {
+      const since = Math.max(0, first - 1 - PAGE);
+      const { data } = await eventList({ query: { since, limit: PAGE, ...asked({ type, actor }) }, throwOnError: true });
+      const page = data.events.filter(({ seq }) => seq < first);
+      setRead({ key, older: [...page, ...older], isWhole: since === 0 });
+    } finally {
+      setReading(false);
+    }
+  };
+  return { events, newest, before, isReading, isWhole };
+}

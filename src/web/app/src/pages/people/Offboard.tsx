@@ -1,0 +1,76 @@
+import { Button, Modal, Select, TextInput } from '@mantine/core';
+import { useState, type FormEvent } from 'react';
+import { actorOffboard, approvalListOptions, tokenListOptions, webhookListOptions, type ShownActor } from '../../api';
+import { useActors } from '../../parts/Actor';
+import { Do, useAct } from '../../parts/act';
+import { useGuarded } from '../../parts/guard';
+import { Icon } from '../../parts/icons';
+import { useDelegations } from './Delegations';
+import css from './people.module.css';
+
+const many = (count: number, one: string, more = `${one}s`) => `${count} ${count === 1 ? one : more}`;
+
+/** What leaving would end or hand on, as far as the reader can see it. */
+function useConsequences(actor: ShownActor, successor: string, enabled: boolean): string[] {
+  const tokens = useGuarded('token.list', { ...tokenListOptions({ query: { actor: actor.id, limit: 1000 } }), enabled });
+  const approvals = useGuarded('approval.list', { ...approvalListOptions({ query: { status: 'pending', limit: 1000 } }), enabled });
+  const webhooks = useGuarded('webhook.list', { ...webhookListOptions({ query: { limit: 100 } }), enabled });
+  const delegations = useDelegations();
+  if (actor.kind === 'team') return ['The team is removed. It must be empty.'];
+  const live = (tokens.data ?? []).filter(({ status }) => status === 'active').length;
+  const asked = (approvals.data ?? []).filter((approval) => approval.actor === actor.id).length;
+  const given = (delegations.data ?? []).filter(({ from, to, status }) => status === 'active' && (from === actor.id || to === actor.id)).length;
+  const owned = (webhooks.data?.data ?? []).filter(({ owner }) => owner === actor.id).length;
+  const agents = actor.agents?.length ?? 0;
+  const leads = actor.leads?.length ?? 0;
+  const heir = successor || 'whoever leads their team, or nobody';
+  return [
+    `${many(live, 'token')} revoked at once`,
+    asked > 0 ? `${many(asked, 'request')} that wait for approval cancelled` : '',
+    given > 0 ? `${many(given, 'delegation')} ended, with all that was handed on of them` : '',
+    agents > 0 ? `${many(agents, 'agent')} handed on to ${heir}, or stopped` : '',
+    leads > 0 ? `${many(leads, 'team')} handed on to ${heir}` : '',
+    owned > 0 ? `${many(owned, 'webhook')} handed on to ${heir}, or disabled` : '',
+  ].filter(Boolean);
+}
+
+export function Offboard({ actor }: { actor: ShownActor }) {
+  const [isOpen, setOpen] = useState(false);
+  const [reason, setReason] = useState('');
+  const [successor, setSuccessor] = useState('');
+  const { all } = useActors();
+  const { act, busy } = useAct();
+  const consequences = useConsequences(actor, successor, isOpen);
+  const people = all.filter(({ kind, status, id }) => kind === 'person' && status === 'active' && id !== actor.id).map(({ id, name }) => ({ value: id, label: name || id }));
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const body = { ...(reason.trim() ? { reason: reason.trim() } : {}), ...(successor ? { successor } : {}) };
+    await act((headers) => actorOffboard({ path: { id: actor.id }, body, headers, throwOnError: true }), `${actor.id} is offboarded`);
+    setOpen(false);
+  };
+  const verb = actor.kind === 'team' ? 'Remove' : 'Offboard';
+  return (
+    <>
+      <Do op="actor.offboard" target={actor.id} variant="default" onClick={() => setOpen(true)} leftSection={<Icon name="leave" size={14} />}>
+        {verb}
+      </Do>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title={`${verb} ${actor.name || actor.id}`} closeButtonProps={{ 'aria-label': 'close' }}>
+        <form onSubmit={(event) => void submit(event)} className={css.form}>
+          <ul className={css.consequences} aria-label="what follows">
+            {consequences.map((text) => (
+              <li key={text}>
+                <Icon name="alert" size={14} />
+                {text}
+              </li>
+            ))}
+          </ul>
+          <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
+          {actor.kind !== 'team' && <Select label="Successor" description="takes over agents, teams and webhooks" data={people} searchable clearable value={successor || null} onChange={(value) => setSuccessor(value ?? '')} />}
+          <Button type="submit" color="red" loading={busy}>
+            {verb}
+          </Button>
+        </form>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,148 @@
+import { Button, Modal, SegmentedControl, Select, TextInput } from '@mantine/core';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useMemo, useRef, useState, type FormEvent } from 'react';
+import { actorAdd, type Actor as Record, type ActorKind, type Role } from '../../api';
+import { Avatar, nameOf, useActors } from '../../parts/Actor';
+import { Do, useAct } from '../../parts/act';
+import { Icon } from '../../parts/icons';
+import { Card, Page } from '../../parts/Page';
+import { Empty, Shown } from '../../parts/states';
+import { State } from '../../parts/Verdict';
+import css from './people.module.css';
+import { Trust } from './Trust';
+
+const KINDS = [
+  { value: '', label: 'All' },
+  { value: 'person', label: 'People' },
+  { value: 'agent', label: 'Agents' },
+  { value: 'team', label: 'Teams' },
+];
+
+const isFound = (actor: Record, text: string) => [actor.id, actor.name, actor.role, actor.team ?? '', ...actor.skills].join(' ').toLowerCase().includes(text.toLowerCase());
+
+export function People() {
+  const { kind = '', q = '' } = useSearch({ from: '/people' });
+  const navigate = useNavigate();
+  const actors = useActors();
+  const [isOpen, setOpen] = useState(false);
+  const listed = useMemo(() => actors.all.filter((actor) => (!kind || actor.kind === kind || (kind === 'agent' && actor.kind === 'outside_agent')) && isFound(actor, q)).sort(order), [actors.all, kind, q]);
+  const set = (next: { kind?: string; q?: string }) => void navigate({ to: '/people', search: (before) => ({ ...before, ...next }), replace: true });
+  return (
+    <Page
+      title="People"
+      lead="Everybody who acts here: people, agents, and the teams that they are in."
+      actions={
+        <>
+          <Button component={Link} to="/delegations" variant="default" leftSection={<Icon name="link" size={14} />}>
+            Delegations
+          </Button>
+          <Do op="actor.add" onClick={() => setOpen(true)} leftSection={<Icon name="plus" size={14} />}>
+            Add
+          </Do>
+        </>
+      }
+    >
+      <div className={css.bar}>
+        <TextInput placeholder="Name, id, team, skill" aria-label="find somebody" value={q} onChange={(event) => set({ q: event.currentTarget.value || undefined })} leftSection={<Icon name="search" size={14} />} />
+        <SegmentedControl data={KINDS} value={kind} aria-label="kind" onChange={(value) => set({ kind: value || undefined })} />
+      </div>
+      <Card flush>
+        <div className={css.headRow}>
+          <span>Name</span>
+          <span>Role or trust</span>
+          <span>Team or owner</span>
+          <span>Skills</span>
+        </div>
+        <Shown read={{ data: actors.isPending || actors.error ? undefined : listed, error: actors.error, isPending: actors.isPending, refetch: actors.refetch }} rows={8}>
+          {(list) => (list.length === 0 ? <Empty icon="people" title="Nobody like that" /> : <Rows list={list} />)}
+        </Shown>
+      </Card>
+      <Add isOpen={isOpen} close={() => setOpen(false)} />
+    </Page>
+  );
+}
+
+/** Who is there before who has left, then by name. */
+function order(a: Record, b: Record): number {
+  if (a.status !== b.status) return a.status === 'active' ? -1 : 1;
+  return nameOf(a, a.id).localeCompare(nameOf(b, b.id));
+}
+
+function Rows({ list }: { list: Record[] }) {
+  const { byId } = useActors();
+  const scroll = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => 52, overscan: 10 });
+  const name = (id: string | null | undefined) => (id ? nameOf(byId.get(id), id) : '');
+  return (
+    <div ref={scroll} className={css.scroll}>
+      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
+        {rows.getVirtualItems().map(({ index, start }) => {
+          const actor = list[index];
+          if (!actor) return null;
+          return (
+            <Link key={actor.id} to="/people/$id" params={{ id: actor.id }} className={css.row} style={{ top: start }}>
+              <span className={css.who}>
+                <Avatar id={actor.id} actor={actor} />
+                <span className={css.name}>
+                  <bdi>{nameOf(actor, actor.id)}</bdi>
+                  <small>{actor.id}</small>
+                </span>
+              </span>
+              <span>{actor.status === 'offboarded' ? <State state="offboarded" /> : actor.kind === 'agent' || actor.kind === 'outside_agent' ? <Trust tier={actor.trust} /> : actor.kind === 'team' ? 'team' : actor.role}</span>
+              <span className={css.name}>
+                <bdi style={{ fontWeight: 400 }}>{actor.kind === 'team' ? (actor.lead ? `led by ${name(actor.lead)}` : '') : name(actor.team ?? actor.owner)}</bdi>
+              </span>
+              <span className={css.name}>
+                <small>{actor.skills.join(', ')}</small>
+              </span>
+            </Link>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+const ROLES: Role[] = ['member', 'lead', 'steward', 'auditor', 'admin'];
+
+function Add({ isOpen, close }: { isOpen: boolean; close: () => void }) {
+  const { all } = useActors();
+  const [kind, setKind] = useState<ActorKind>('person');
+  const [fields, setFields] = useState({ id: '', name: '', role: 'member' as Role, team: '', owner: '' });
+  const { act, busy } = useAct();
+  const teams = all.filter((actor) => actor.kind === 'team').map(({ id, name }) => ({ value: id, label: name || id }));
+  const people = all.filter((actor) => actor.kind === 'person' && actor.status === 'active').map(({ id, name }) => ({ value: id, label: name || id }));
+  const set = (next: Partial<typeof fields>) => setFields((before) => ({ ...before, ...next }));
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const id = kind === 'team' && !fields.id.startsWith('team:') ? `team:${fields.id}` : fields.id;
+    const body = {
+      id,
+      kind,
+      ...(fields.name.trim() ? { name: fields.name.trim() } : {}),
+      ...(kind === 'person' ? { role: fields.role } : {}),
+      ...(fields.team ? { team: fields.team } : {}),
+      ...(kind === 'agent' && fields.owner ? { owner: fields.owner } : {}),
+    };
+    if (await act((headers) => actorAdd({ body, headers, throwOnError: true }), `${id} is added`)) {
+      setFields({ id: '', name: '', role: 'member', team: '', owner: '' });
+      close();
+    }
+  };
+  return (
+    <Modal opened={isOpen} onClose={close} title="Add somebody" closeButtonProps={{ 'aria-label': 'close' }}>
+      <form onSubmit={(event) => void submit(event)} className={css.form}>
+        <SegmentedControl fullWidth value={kind} aria-label="kind" onChange={(value) => setKind(value as ActorKind)} data={KINDS.slice(1).map(({ value }) => ({ value, label: value === 'person' ? 'A person' : value === 'agent' ? 'An agent' : 'A team' }))} />
+        <TextInput label="Id" description="small letters, digits, dots and dashes; it never changes" value={fields.id} onChange={(event) => set({ id: event.currentTarget.value })} required leftSection={kind === 'team' ? <span style={{ fontSize: 12 }}>team:</span> : undefined} leftSectionWidth={kind === 'team' ? 52 : undefined} data-autofocus />
+        <TextInput label="Name" value={fields.name} onChange={(event) => set({ name: event.currentTarget.value })} />
+        {kind === 'person' && <Select label="Role" data={ROLES} value={fields.role} onChange={(role) => set({ role: (role as Role) ?? 'member' })} allowDeselect={false} />}
+        {kind === 'agent' && <Select label="Owner" description="answers for the agent" data={people} searchable value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} required />}
+        <Select label={kind === 'team' ? 'Part of the team' : 'Team'} data={teams} searchable clearable value={fields.team || null} onChange={(team) => set({ team: team ?? '' })} />
+        <Button type="submit" loading={busy}>
+          Add
+        </Button>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,77 @@
+import { tokenListOptions, tokenRevoke, type ListedToken } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Do, useAct } from '../../parts/act';
+import { useGuarded } from '../../parts/guard';
+import { Card } from '../../parts/Page';
+import { Empty, Shown } from '../../parts/states';
+import { State } from '../../parts/Verdict';
+import { When } from '../../parts/When';
+import parts from '../../parts/parts.module.css';
+
+export function TokenTable({ holder }: { holder: string }) {
+  const tokens = useGuarded('token.list', tokenListOptions({ query: { actor: holder, limit: 200 } }));
+  return (
+    <Card flush title="Tokens">
+      <Shown read={tokens} rows={2}>
+        {(list) =>
+          list.length === 0 ? (
+            <Empty icon="key" title="No tokens">
+              That you may see.
+            </Empty>
+          ) : (
+            <div className={parts.scroll}>
+              <table className={parts.table}>
+                <thead>
+                  <tr>
+                    <th scope="col">For</th>
+                    <th scope="col">Access</th>
+                    <th scope="col">Until</th>
+                    <th scope="col">
+                      <span className={parts.vh}>actions</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {list.map((token) => (
+                    <Row key={token.id} token={token} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+function Row({ token }: { token: ListedToken }) {
+  const { act, busy } = useAct();
+  const isActive = token.status === 'active';
+  return (
+    <tr>
+      <td>
+        <bdi>{token.label || 'no label'}</bdi>
+        <div className={parts.dim} style={{ fontSize: 'var(--t-xs)' }}>
+          issued <When at={token.created_at} />
+          {token.issuer && token.issuer !== token.actor && (
+            <>
+              {' '}
+              by <Actor id={token.issuer} avatar={false} />
+            </>
+          )}
+        </div>
+      </td>
+      <td>{token.access}</td>
+      <td>{isActive ? <When at={token.expires_at} /> : <State state={token.status} />}</td>
+      <td style={{ textAlign: 'right' }}>
+        {isActive && (
+          <Do op="token.revoke" target={token.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => tokenRevoke({ path: { id: token.id }, headers, throwOnError: true }), 'Revoked')}>
+            Revoke
+          </Do>
+        )}
+      </td>
+    </tr>
+  );
+}
+

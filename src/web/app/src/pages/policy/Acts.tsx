@@ -1,0 +1,78 @@
+import { Button, NumberInput, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import { changeCanary, changeEvals, changePromote, changeReject, changeReview, type ShownChange } from '../../api';
+import { Do, useAct } from '../../parts/act';
+import { Icon } from '../../parts/icons';
+import { Card } from '../../parts/Page';
+import { useMe } from '../../shell/useMe';
+import css from './policy.module.css';
+import parts from '../../parts/parts.module.css';
+
+const ENDED = new Set<ShownChange['state']>(['promoted', 'rolled_back', 'rejected', 'superseded', 'withdrawn']);
+
+/** What can be done with a change, in the order in which it is usually done. */
+export function Acts({ change }: { change: ShownChange }) {
+  const me = useMe();
+  const [note, setNote] = useState('');
+  const { act, busy } = useAct();
+  if (ENDED.has(change.state)) return null;
+  const { id } = change;
+  const path = { path: { id }, throwOnError: true } as const;
+  const isAuthor = me?.id === change.author;
+  const noted = note.trim() ? { note: note.trim() } : {};
+  return (
+    <Card title="Next">
+      <div className={css.form}>
+        {!change.evals.run && (
+          <Do op="change.evals" target={id} loading={busy} onClick={() => void act((headers) => changeEvals({ ...path, headers }), 'The tests ran')} leftSection={<Icon name="check" size={14} />}>
+            Run the tests
+          </Do>
+        )}
+        {!isAuthor && (
+          <>
+            <Textarea label="Note" autosize minRows={1} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
+            <Do op="change.review" target={id} loading={busy} onClick={() => void act((headers) => changeReview({ ...path, headers, body: { verdict: 'approve', ...noted } }), 'Approved')} variant={change.evals.run ? 'filled' : 'default'}>
+              Approve
+            </Do>
+            <Do op="change.review" target={id} loading={busy} variant="default" onClick={() => void act((headers) => changeReview({ ...path, headers, body: { verdict: 'request_changes', ...noted } }), 'Asked for changes')}>
+              Ask for changes
+            </Do>
+          </>
+        )}
+        {isAuthor && change.reviews.length === 0 && <p className={parts.dim}>You proposed this: somebody else reviews it.</p>}
+        {change.state !== 'canary' && <Try change={change} />}
+        <Do op="change.promote" target={id} loading={busy} variant={change.state === 'approved' || change.state === 'canary' ? 'filled' : 'default'} onClick={() => void act((headers) => changePromote({ ...path, headers }), 'In force')} leftSection={<Icon name="right" size={14} />}>
+          Bring into force
+        </Do>
+        <Do op="change.reject" target={id} loading={busy} variant="default" onClick={() => void act((headers) => changeReject({ ...path, headers, body: note.trim() ? { reason: note.trim() } : {} }), isAuthor ? 'Taken back' : 'Rejected')}>
+          {isAuthor ? 'Take back' : 'Reject'}
+        </Do>
+      </div>
+    </Card>
+  );
+}
+
+function Try({ change }: { change: ShownChange }) {
+  const [isOpen, setOpen] = useState(false);
+  const [percent, setPercent] = useState<number | string>(25);
+  const [least, setLeast] = useState<number | string>(100);
+  const { act, busy } = useAct();
+  if (!isOpen) {
+    return (
+      <Do op="change.canary" target={change.id} input={{ percent: 25 }} variant="default" onClick={() => setOpen(true)}>
+        Try beside what is in force
+      </Do>
+    );
+  }
+  const start = () =>
+    void act((headers) => changeCanary({ path: { id: change.id }, body: { percent: Number(percent), min_decisions: Number(least) }, headers, throwOnError: true }), 'The canary runs');
+  return (
+    <div className={css.form}>
+      <NumberInput label="Share of decisions, percent" min={1} max={100} value={percent} onChange={setPercent} />
+      <NumberInput label="Decisions before it may come into force" min={1} value={least} onChange={setLeast} />
+      <Button onClick={start} loading={busy}>
+        Start the canary
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,184 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { changeReadOptions, type ShownChange } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Icon, type IconName } from '../../parts/icons';
+import { Card, Facts } from '../../parts/Page';
+import { Shown } from '../../parts/states';
+import { State, Tag, Verdict } from '../../parts/Verdict';
+import { When } from '../../parts/When';
+import parts from '../../parts/parts.module.css';
+import { Acts } from './Acts';
+import { Comparison, MatrixTable } from './Comparison';
+import css from './policy.module.css';
+
+export function ChangePage() {
+  const { id } = useParams({ from: '/policy/changes/$id' });
+  const compared = useQuery({ ...changeReadOptions({ path: { id } }), refetchInterval: 10_000, retry: false });
+  const change = compared.data?.change;
+  useEffect(() => {
+    document.title = `${change?.reason || 'Change'} · ok`;
+  }, [change?.reason]);
+  return (
+    <div className={parts.page}>
+      {!change && <h1 className={parts.vh}>Change</h1>}
+      <Shown read={compared}>
+        {(data) => (
+          <>
+            <Head change={data.change} />
+            <Steps change={data.change} />
+            <div className={css.grid}>
+              <div className={css.column}>
+                {data.change.canary && <Canary change={data.change} />}
+                <Evals change={data.change} />
+                <Comparison of={data} />
+              </div>
+              <div className={css.column}>
+                <Acts change={data.change} />
+                <Reviews change={data.change} />
+                <Card title="About">
+                  <Facts
+                    of={[
+                      ['by', <Actor key="a" id={data.change.author} />],
+                      ['made from', `version ${data.change.base_version}`],
+                      ...(data.change.version ? [['came into force as', `version ${data.change.version}`] as [string, React.ReactNode]] : []),
+                      ...(data.change.rolls_back ? [['rolls back to', `version ${data.change.rolls_back}`] as [string, React.ReactNode]] : []),
+                      ...(data.change.commit ? [['commit', <code key="c">{data.change.commit}</code>] as [string, React.ReactNode]] : []),
+                      ['content', <code key="h">{data.change.hash.slice(0, 16)}…</code>],
+                    ]}
+                  />
+                </Card>
+              </div>
+            </div>
+          </>
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+function Head({ change }: { change: ShownChange }) {
+  return (
+    <header className={parts.pageHead} style={{ marginBottom: 'var(--s-4)' }}>
+      <div>
+        <Link to="/policy/changes" className={parts.dim}>
+          Changes
+        </Link>
+        <h1>
+          <bdi>{change.reason || change.id}</bdi>
+        </h1>
+        <p>
+          <State state={change.state} /> proposed <When at={change.created_at} />
+        </p>
+      </div>
+    </header>
+  );
+}
+
+type At = 'done' | 'now' | 'failed' | 'open';
+
+/** How far a change has come, and what comes next. */
+export function stepsOf(change: ShownChange): [string, At][] {
+  const { state, evals, reviews, canary } = change;
+  const isEnded = ['rejected', 'withdrawn', 'superseded'].includes(state);
+  const isIn = state === 'promoted' || state === 'rolled_back';
+  const isReviewed = isIn || reviews.some(({ verdict }) => verdict === 'approve');
+  const steps: [string, At][] = [
+    ['Proposed', 'done'],
+    ['Tests', evals.run ? (evals.passed ? 'done' : 'failed') : 'open'],
+    ['Review', isReviewed ? 'done' : reviews.some(({ verdict }) => verdict === 'request_changes') ? 'failed' : 'open'],
+    ['Canary', canary ? (state === 'canary' ? 'now' : 'done') : isIn ? 'done' : 'open'],
+    ['In force', isIn ? 'done' : isEnded ? 'failed' : 'open'],
+  ];
+  if (isEnded || isIn) return steps.filter(([name, at]) => at !== 'open' && !(name === 'Canary' && !canary));
+  const next = steps.findIndex(([name, at]) => at === 'open' && name !== 'Canary');
+  return steps.map(([name, at], index) => [name, index === next ? 'now' : at]);
+}
+
+const SIGNS: Record<At, IconName> = { done: 'check', now: 'right', failed: 'x', open: 'clock' };
+
+function Steps({ change }: { change: ShownChange }) {
+  return (
+    <ol className={css.steps} aria-label="progress">
+      {stepsOf(change).map(([name, at]) => (
+        <li key={name} data-at={at} aria-current={at === 'now' ? 'step' : undefined}>
+          <Icon name={SIGNS[at]} size={14} strokeWidth={2.4} />
+          {name === 'In force' && at === 'failed' ? change.state : name}
+          {name === 'Canary' && at === 'open' ? ' (optional)' : ''}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Evals({ change }: { change: ShownChange }) {
+  const { run, passed, last } = change.evals;
+  if (!run) return null;
+  const failed = last.filter(({ status }) => status === 'failed');
+  return (
+    <Card flush={failed.length > 0} title="Tests" aside={<Tag tone={passed ? 'allow' : 'deny'} icon={passed ? 'check' : 'x'}>{passed ? `${last.length} passed` : `${failed.length} of ${last.length} failed`}</Tag>}>
+      {failed.length === 0 ? (
+        <p className={parts.dim}>All tests of the proposal pass on exactly this content.</p>
+      ) : (
+        failed.slice(0, 50).map((one) => (
+          <div key={one.case} className={css.shift}>
+            <code>{one.case}</code>
+            {(one.problems ?? []).map((problem) => (
+              <p key={problem}>{problem}</p>
+            ))}
+          </div>
+        ))
+      )}
+    </Card>
+  );
+}
+
+function Reviews({ change }: { change: ShownChange }) {
+  if (change.reviews.length === 0) return null;
+  return (
+    <Card flush title="Reviews">
+      {change.reviews.map((review) => (
+        <div key={review.by + review.at} className={css.shift}>
+          <div>
+            <Actor id={review.by} />
+            <Tag tone={review.verdict === 'approve' ? 'allow' : 'deny'} icon={review.verdict === 'approve' ? 'check' : 'x'}>
+              {review.verdict === 'approve' ? 'approved' : 'asked for changes'}
+            </Tag>
+          </div>
+          <p>
+            {review.note && <bdi>«{review.note}» </bdi>}
+            <When at={review.at} />
+          </p>
+        </div>
+      ))}
+    </Card>
+  );
+}
+
+function Canary({ change }: { change: ShownChange }) {
+  const { canary } = change;
+  if (!canary) return null;
+  const seen = canary.matrix ? Object.values(canary.matrix).flatMap((row) => Object.values(row)).reduce((sum, count) => sum + count, 0) : 0;
+  return (
+    <Card flush title="Canary" aside={<span className={parts.dim}>{canary.percent} % of decisions, live</span>}>
+      <div style={{ padding: 'var(--s-3) var(--s-4)' }}>
+        <p style={{ marginBottom: 8 }}>
+          {seen.toLocaleString()} of at least {canary.min_decisions.toLocaleString()} decisions seen. No answer is changed by it.
+        </p>
+        <div role="progressbar" aria-label="decisions seen" aria-valuenow={Math.min(seen, canary.min_decisions)} aria-valuemin={0} aria-valuemax={canary.min_decisions} style={{ height: 6, borderRadius: 3, background: 'var(--raised)', marginBottom: 12 }}>
+          <div style={{ height: 6, borderRadius: 3, background: 'var(--accent)', width: `${Math.min(100, canary.min_decisions ? (100 * seen) / canary.min_decisions : 100)}%` }} />
+        </div>
+        {canary.matrix && <MatrixTable matrix={canary.matrix} />}
+      </div>
+      {(canary.samples ?? []).map((sample) => (
+        <div key={sample.at + sample.operation + sample.actor} className={css.shift}>
+          <div>
+            <Actor id={sample.actor} /> <code>{sample.operation}</code> <span className={parts.dim}>{sample.target}</span>
+            <Verdict decision={sample.before} /> → <Verdict decision={sample.after} />
+          </div>
+        </div>
+      ))}
+    </Card>
+  );
+}

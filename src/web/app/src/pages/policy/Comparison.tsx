@@ -1,0 +1,199 @@
+import { useState } from 'react';
+import { Link } from '@tanstack/react-router';
+import type { Answer, Impact, Matrix, Semantic2 as Semantic, Term, TextDiff } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Card } from '../../parts/Page';
+import { Cedar, Diff } from '../../parts/PolicyText';
+import { Empty } from '../../parts/states';
+import { Tag, Verdict, type Tone } from '../../parts/Verdict';
+import { When } from '../../parts/When';
+import css from './policy.module.css';
+import parts from '../../parts/parts.module.css';
+
+export const SHIFTS: Record<string, Tone> = { looser: 'deny', tighter: 'wait', mixed: 'accent', same: 'plain' };
+const CHANGES: Record<string, Tone> = { added: 'allow', removed: 'deny', changed: 'accent', moved: 'plain' };
+
+/** What a change would do: to the text, to the answers, and to the decisions of the log. */
+export function Comparison({ of, impact }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic }; impact?: Impact | null }) {
+  return (
+    <>
+      {impact && <ImpactCard impact={impact} />}
+      <Answers semantic={of.semantic} terms={of.terms} />
+      <Texts text={of.text} />
+    </>
+  );
+}
+
+function Texts({ text }: { text: TextDiff }) {
+  if (text.policies.length + text.files.length === 0) return null;
+  return (
+    <Card flush title="Text">
+      {text.policies.map((one) => (
+        <div key={one.id} className={css.block}>
+          <header>
+            <Tag tone={CHANGES[one.change] ?? 'plain'}>{one.change}</Tag>
+            <code>{one.id}</code>
+            <span className={parts.dim}>
+              {one.effect}, {one.file}:{one.line}
+            </span>
+          </header>
+          {one.diff && <Diff text={one.diff} label={`difference of ${one.id}`} />}
+        </div>
+      ))}
+      {text.files.map((one) => (
+        <div key={one.path} className={css.block}>
+          <header>
+            <Tag tone={CHANGES[one.change] ?? 'plain'}>{one.change}</Tag>
+            <code>{one.path}</code>
+          </header>
+          {one.diff && <Diff text={one.diff} label={`difference of ${one.path}`} />}
+        </div>
+      ))}
+    </Card>
+  );
+}
+
+function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
+  const moved = semantic.pairs.filter(({ change }) => change !== 'same');
+  return (
+    <Card flush title="Answers" aside={<span className={parts.dim}>{semantic.questions.toLocaleString()} questions asked on both sides</span>}>
+      {moved.length + terms.length === 0 && (
+        <Empty icon="check" title="No answer differs">
+          {semantic.told}
+        </Empty>
+      )}
+      {terms.map((term) => (
+        <div key={term.file + term.about} className={css.shift}>
+          <div>
+            <Tag tone={SHIFTS[term.change] ?? 'plain'}>{term.change}</Tag>
+            <strong>{term.about}</strong>
+          </div>
+          <p>{term.told.join('; ')}</p>
+        </div>
+      ))}
+      {moved.map((pair) => (
+        <div key={pair.operation + pair.actor_kind} className={css.shift}>
+          <div>
+            <Tag tone={SHIFTS[pair.change] ?? 'plain'}>{pair.change}</Tag>
+            <code>{pair.operation}</code> for {pair.actor_kind.replace('_', ' ')}
+          </div>
+          {pair.witnesses.map((witness) => (
+            <div key={witness.test}>
+              <p>
+                Such as <code>{witness.actor}</code>
+                {witness.target && (
+                  <>
+                    {' '}
+                    on <code>{witness.target}</code>
+                  </>
+                )}
+                {witness.given.length > 0 && `, ${witness.given.join(', ')}`}: <Verdict decision={witness.before.decision} /> → <Verdict decision={witness.after.decision} />
+              </p>
+              <details>
+                <summary className={parts.dim}>as a test</summary>
+                <Cedar text={witness.test.trimEnd()} label={`test of ${pair.operation} for ${pair.actor_kind}`} />
+              </details>
+            </div>
+          ))}
+        </div>
+      ))}
+    </Card>
+  );
+}
+
+const KINDS = ['allow', 'needs_approval', 'deny'] as const;
+const WORDS = { allow: 'allowed', needs_approval: 'approval', deny: 'denied' };
+
+type Cell = { before: string; after: string };
+
+/** From an answer to another: how many decisions moved that way. */
+export function MatrixTable({ matrix, cell, pick }: { matrix: Matrix; cell?: Cell; pick?: (cell: Cell | undefined) => void }) {
+  return (
+    <div className={parts.scroll}>
+      <table className={css.matrix}>
+        <thead>
+          <tr>
+            <th scope="col">was ↓ would be →</th>
+            {KINDS.map((after) => (
+              <th key={after} scope="col">
+                {WORDS[after]}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {KINDS.map((before) => (
+            <tr key={before}>
+              <th scope="row">{WORDS[before]}</th>
+              {KINDS.map((after) => {
+                const count = matrix[before][after];
+                const isPicked = cell?.before === before && cell.after === after;
+                const move = count === 0 || before === after ? undefined : KINDS.indexOf(after) < KINDS.indexOf(before) ? 'looser' : 'tighter';
+                return (
+                  <td key={after}>
+                    <button type="button" data-move={move} aria-pressed={isPicked} disabled={!pick || count === 0} aria-label={`${WORDS[before]}, would be ${WORDS[after]}: ${count}`} onClick={() => pick?.(isPicked ? undefined : { before, after })}>
+                      {count.toLocaleString()}
+                    </button>
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const decisionOf = (answer: Answer) => answer.decision as string;
+
+function ImpactCard({ impact }: { impact: Impact }) {
+  const [cell, setCell] = useState<Cell>();
+  const { denominator } = impact;
+  const samples = (impact.samples ?? []).filter(({ before, after }) => !cell || (decisionOf(before) === cell.before && decisionOf(after) === cell.after));
+  return (
+    <Card flush title="Impact" aside={<span className={parts.dim}>{denominator.told}</span>}>
+      <div style={{ padding: 'var(--s-3) var(--s-4)' }}>
+        <MatrixTable matrix={impact.matrix} cell={cell} pick={setCell} />
+      </div>
+      {samples.length > 0 && (
+        <div className={parts.scroll}>
+          <table className={parts.table}>
+            <thead>
+              <tr>
+                <th scope="col">Event</th>
+                <th scope="col">Who</th>
+                <th scope="col">What</th>
+                <th scope="col">Was → would be</th>
+                <th scope="col">When</th>
+              </tr>
+            </thead>
+            <tbody>
+              {samples.map((sample) => (
+                <tr key={sample.seq}>
+                  <td>
+                    <Link to="/log/$seq" params={{ seq: String(sample.seq) }}>
+                      {sample.seq}
+                    </Link>
+                  </td>
+                  <td>
+                    <Actor id={sample.actor} />
+                  </td>
+                  <td>
+                    <code>{sample.operation}</code> <span className={parts.dim}>{sample.target}</span>
+                  </td>
+                  <td style={{ whiteSpace: 'nowrap' }}>
+                    <Verdict decision={decisionOf(sample.before)} /> → <Verdict decision={decisionOf(sample.after)} />
+                  </td>
+                  <td className={parts.dim}>
+                    <When at={sample.at} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  );
+}

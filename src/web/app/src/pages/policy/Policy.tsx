@@ -1,0 +1,205 @@
+import { Button, Modal, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense, useMemo, useState, type FormEvent } from 'react';
+import { policyCheck, policyExportOptions, type Checked2 as Checked, type Exported, type Problem2 as Problem } from '../../api';
+import { readSchema } from '../../cedar/schema';
+import { useCan, useGuarded } from '../../parts/guard';
+import { Icon } from '../../parts/icons';
+import { Page } from '../../parts/Page';
+import { Failed, Loading, Shown } from '../../parts/states';
+import { Tag } from '../../parts/Verdict';
+import { applied, discard, useDraft, write, type Draft } from './draft';
+import css from './policy.module.css';
+import parts from '../../parts/parts.module.css';
+import { Propose } from './Propose';
+import { Tabs } from './Tabs';
+
+const Editor = lazy(() => import('./Editor'));
+
+export function Policy() {
+  const exported = useGuarded('policy.export', { ...policyExportOptions(), staleTime: 30_000 });
+  const draft = useDraft();
+  const changed = Object.keys(draft.files).length;
+  return (
+    <Page
+      title="Policy"
+      lead={exported.data ? `Version ${exported.data.version} is in force.${changed > 0 ? ` Your draft changes ${changed} file${changed === 1 ? '' : 's'}.` : ''}` : 'The files that decide.'}
+      actions={
+        changed > 0 && exported.data ? (
+          <>
+            <Button variant="default" onClick={discard}>
+              Discard
+            </Button>
+            <Propose exported={exported.data} draft={draft} />
+          </>
+        ) : undefined
+      }
+    >
+      <Tabs />
+      <Shown read={exported} rows={8}>
+        {(data) => <Work exported={data} draft={draft} />}
+      </Shown>
+    </Page>
+  );
+}
+
+/** What the server says of the files as they would be, a moment after the last key. */
+function useChecked(files: Record<string, string>, enabled: boolean) {
+  const [settled] = useDebouncedValue(files, 350);
+  return useQuery({
+    queryKey: ['check', settled],
+    queryFn: async ({ signal }) => (await policyCheck({ body: { files: settled }, signal, throwOnError: true })).data,
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
+    gcTime: 30_000,
+    retry: false,
+    enabled,
+  });
+}
+
+function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
+  const search = useSearch({ from: '/policy' });
+  const navigate = useNavigate();
+  const files = useMemo(() => applied(exported.files, draft), [exported.files, draft]);
+  const schema = useMemo(() => readSchema(exported.schema), [exported.schema]);
+  const can = useCan('policy.check');
+  const checked = useChecked(files, can?.decision === 'allow');
+  const problems = useMemo(() => [...(checked.data?.problems ?? []), ...(checked.data?.tests.failed ?? [])], [checked.data]);
+  const names = Object.keys(files).sort(byFolder);
+  const file = search.file && (files[search.file] !== undefined || search.file in draft.files) ? search.file : (names.find((name) => name.endsWith('.cedar')) ?? names[0] ?? '');
+  const go = (path: string, line?: number) => void navigate({ to: '/policy', search: { file: path, line } });
+  const here = useMemo(() => problems.filter((problem) => problem.file === file), [problems, file]);
+  return (
+    <div className={css.work}>
+      <Files names={names} file={file} draft={draft} problems={problems} go={go} base={exported.version} />
+      <section className={`${parts.card} ${css.editor}`} aria-label="Editor">
+        <div className={css.editorHead}>
+          <code>{file}</code>
+          {file in draft.files && <Tag tone="accent">changed</Tag>}
+          {file in draft.files && (
+            <Button size="compact-sm" variant="default" onClick={() => write(exported.version, file, exported.files[file] ?? null, exported.files[file])}>
+              As in force
+            </Button>
+          )}
+          {files[file] !== undefined && (
+            <Button size="compact-sm" variant="default" onClick={() => write(exported.version, file, null, exported.files[file])}>
+              Delete
+            </Button>
+          )}
+        </div>
+        {files[file] === undefined ? (
+          <p style={{ padding: 'var(--s-5)' }}>The draft deletes this file.</p>
+        ) : (
+          <Suspense fallback={<Loading rows={8} />}>
+            <Editor file={file} text={files[file]} schema={schema} problems={here} line={search.line} readOnly={false} change={(text) => write(exported.version, file, text, exported.files[file])} />
+          </Suspense>
+        )}
+        <Problems problems={problems} go={go} />
+        {checked.error ? <Failed error={checked.error} /> : can?.decision === 'deny' ? <p className={css.status}>Not checked: {can.reason}.</p> : <Status checked={checked.data} isChecking={checked.isFetching} />}
+      </section>
+    </div>
+  );
+}
+
+/** Files of the company first, then those of the default pack, then tests. */
+function byFolder(a: string, b: string): number {
+  const rank = (name: string) => (name.includes('/') ? (name.startsWith('tests/') ? 2 : 1) : 0);
+  return rank(a) - rank(b) || a.localeCompare(b);
+}
+
+function Files({ names, file, draft, problems, go, base }: { names: string[]; file: string; draft: Draft; problems: Problem[]; go: (path: string) => void; base: number }) {
+  const deleted = Object.keys(draft.files).filter((name) => draft.files[name] === null);
+  const folders = new Map<string, string[]>();
+  for (const name of [...names, ...deleted]) {
+    const folder = name.includes('/') ? name.slice(0, name.indexOf('/')) : 'company';
+    folders.set(folder, [...(folders.get(folder) ?? []), name]);
+  }
+  const mark = (name: string) => {
+    const severities = problems.filter((problem) => problem.file === name).map(({ severity }) => severity);
+    return severities.includes('error') ? 'error' : name in draft.files ? 'changed' : severities.includes('warning') ? 'warning' : undefined;
+  };
+  return (
+    <nav className={css.files} aria-label="Files">
+      {[...folders].map(([folder, list]) => (
+        <div key={folder}>
+          <h2>{folder}</h2>
+          {list.map((name) => (
+            <button key={name} type="button" aria-current={name === file || undefined} onClick={() => go(name)}>
+              <span style={{ textDecoration: deleted.includes(name) ? 'line-through' : undefined }}>{name.includes('/') ? name.slice(name.indexOf('/') + 1) : name}</span>
+              {mark(name) && <i data-mark={mark(name)} role="img" aria-label={mark(name)} />}
+            </button>
+          ))}
+        </div>
+      ))}
+      <NewFile base={base} names={names} go={go} />
+    </nav>
+  );
+}
+
+function NewFile({ base, names, go }: { base: number; names: string[]; go: (path: string) => void }) {
+  const [isOpen, setOpen] = useState(false);
+  const [name, setName] = useState('');
+  const isTaken = names.includes(name);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (isTaken) return;
+    write(base, name, name.endsWith('.cedar') ? '// What this is for.\n\n' : '', undefined);
+    setOpen(false);
+    setName('');
+    go(name);
+  };
+  return (
+    <>
+      <Button variant="subtle" size="compact-sm" mt={8} leftSection={<Icon name="plus" size={13} />} onClick={() => setOpen(true)}>
+        New file
+      </Button>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title="New file" closeButtonProps={{ 'aria-label': 'close' }}>
+        <form onSubmit={submit} className={css.form}>
+          <TextInput label="Path" placeholder="payments.cedar or tests/payments.yaml" value={name} onChange={(event) => setName(event.currentTarget.value)} error={isTaken ? 'there is such a file' : undefined} pattern="(tests/)?[\w.\/\-]+[.](cedar|yaml)" required data-autofocus />
+          <Button type="submit">Create</Button>
+        </form>
+      </Modal>
+    </>
+  );
+}
+
+function Problems({ problems, go }: { problems: Problem[]; go: (path: string, line?: number) => void }) {
+  if (problems.length === 0) return null;
+  const sorted = [...problems].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error')).slice(0, 200);
+  return (
+    <div className={css.problems} role="log" aria-label="Problems">
+      {sorted.map((problem, at) => (
+        <button key={at} type="button" className={css.problem} data-severity={problem.severity} onClick={() => go(problem.file, problem.line)}>
+          <Icon name={problem.severity === 'error' ? 'x' : 'alert'} size={14} />
+          <span>
+            {problem.message}
+            {problem.help && <small>{problem.help}</small>}
+          </span>
+          <code>
+            {problem.file}:{problem.line}
+          </code>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Status({ checked, isChecking }: { checked: Checked | undefined; isChecking: boolean }) {
+  if (!checked) return <p className={css.status}>checking…</p>;
+  const failed = checked.tests.failed.length;
+  return (
+    <div className={css.status} role="status">
+      <Tag tone={checked.ok ? 'allow' : 'deny'} icon={checked.ok ? 'check' : 'x'}>
+        {checked.ok ? 'can come into force' : 'has errors'}
+      </Tag>
+      <span>{checked.policies} policies</span>
+      <span>
+        {checked.tests.run} tests, {failed === 0 ? 'all pass' : `${failed} fail`}
+      </span>
+      {checked.coverage !== null && checked.coverage !== undefined && <span>{checked.coverage} % of the policies decide in a test</span>}
+      {isChecking && <span>checking…</span>}
+    </div>
+  );
+}

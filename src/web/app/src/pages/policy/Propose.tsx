@@ -1,0 +1,55 @@
+import { Button, Modal, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { policyDiff, policyPropose, type Exported } from '../../api';
+import { Do, useAct } from '../../parts/act';
+import { Failed, Loading } from '../../parts/states';
+import { Comparison } from './Comparison';
+import { applied, discard, type Draft } from './draft';
+import css from './policy.module.css';
+
+/** What the draft would change, and the proposal of it. */
+export function Propose({ exported, draft }: { exported: Exported; draft: Draft }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Compare and propose</Button>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title="What this would change" size={960} closeButtonProps={{ 'aria-label': 'close' }}>
+        {isOpen && <Proposal exported={exported} draft={draft} />}
+      </Modal>
+    </>
+  );
+}
+
+function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
+  const [reason, setReason] = useState('');
+  const navigate = useNavigate();
+  const { act, busy } = useAct();
+  const files = applied(exported.files, draft);
+  const compared = useQuery({
+    queryKey: ['diff', draft],
+    queryFn: async ({ signal }) => (await policyDiff({ body: { files }, signal, throwOnError: true })).data,
+    retry: false,
+    staleTime: 60_000,
+  });
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const done = await act((headers) => policyPropose({ body: { files, reason: reason.trim(), base_version: draft.base || exported.version }, headers, throwOnError: true }), 'Proposed');
+    if (!done) return;
+    discard();
+    void navigate({ to: '/policy/changes/$id', params: { id: done.id } });
+  };
+  return (
+    <div className={css.column}>
+      {draft.base !== exported.version && <Failed error={new Error(`version ${exported.version} came into force since you began with version ${draft.base}: look at what it changed first`)} />}
+      {compared.error ? <Failed error={compared.error} retry={() => void compared.refetch()} /> : compared.data ? <Comparison of={compared.data} impact={compared.data.impact} /> : <Loading rows={6} what="comparing" />}
+      <form onSubmit={(event) => void submit(event)} className={css.form}>
+        <TextInput label="Why" description="reviewers read it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
+        <Do op="policy.propose" type="submit" loading={busy} disabled={!reason.trim() || !!compared.error}>
+          Propose
+        </Do>
+      </form>
+    </div>
+  );
+}

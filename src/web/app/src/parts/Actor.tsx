@@ -1,0 +1,55 @@
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { actorListOptions, type Actor as Record } from '../api';
+import { useGuarded } from './guard';
+import css from './parts.module.css';
+
+/** The directory, as far as it may be seen. */
+export function useActors() {
+  const { data, ...rest } = useGuarded('actor.list', { ...actorListOptions({ query: { limit: 1000 } }), staleTime: 60_000 });
+  const byId = useMemo(() => new Map((data ?? []).map((actor) => [actor.id, actor])), [data]);
+  return { all: data ?? [], byId, ...rest };
+}
+
+export const nameOf = (actor: Record | undefined, id: string) => actor?.name || id;
+
+function initials(name: string): string {
+  const words = name.replace(/[^\p{L}\p{N}\s-]/gu, '').split(/[\s-]+/).filter(Boolean);
+  const letters = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
+  return letters.map((word) => Array.from(word ?? '')[0] ?? '').join('').toUpperCase() || '?';
+}
+
+function hue(id: string): number {
+  let sum = 7;
+  for (const letter of id) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 3600;
+  return sum % 360;
+}
+
+export function Avatar({ id, actor, size }: { id: string; actor?: Record; size?: 'lg' }) {
+  const kind = actor?.kind ?? (id.startsWith('team:') ? 'team' : 'person');
+  const name = nameOf(actor, id.replace(/^team:/, ''));
+  return (
+    <span className={css.avatar} data-kind={kind} data-size={size} style={{ '--hue': hue(id) } as React.CSSProperties} aria-hidden="true">
+      {initials(name)}
+    </span>
+  );
+}
+
+/** Somebody, by name, with a link to their page. A name is anybody's text: it is isolated from what stands around it. */
+export function Actor({ id, plain = false, avatar = true }: { id: string; plain?: boolean; avatar?: boolean }) {
+  const { byId } = useActors();
+  const actor = byId.get(id);
+  if (id === 'ok' || id === 'server') return <span className={css.actor}>the server</span>;
+  const inside = (
+    <>
+      {avatar && <Avatar id={id} actor={actor} />}
+      <bdi title={id}>{nameOf(actor, id)}</bdi>
+    </>
+  );
+  if (plain) return <span className={css.actor}>{inside}</span>;
+  return (
+    <Link to="/people/$id" params={{ id }} className={css.actor}>
+      {inside}
+    </Link>
+  );
+}

@@ -1,0 +1,16 @@
+import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
+import { Icon } from './icons';
+
+export function Copy({ text, what }: { text: string; what: string }) {
+  return (
+    <CopyButton value={text} timeout={1500}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : `Copy ${what}`}>
+          <ActionIcon variant="subtle" color="gray" size="sm" onClick={copy} aria-label={`Copy ${what}`}>
+            <Icon name={copied ? 'check' : 'copy'} size={14} />
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}

@@ -1,0 +1,101 @@
+// An event as a sentence. A type that has none here is told by its own name.
+
+import type { ReactNode } from 'react';
+import { Link } from '@tanstack/react-router';
+import type { EventRecord } from '../api';
+import { Actor } from './Actor';
+import css from './parts.module.css';
+
+export type Fields = Record<string, unknown> & { type: string };
+export const fieldsOf = (record: EventRecord) => record.event as Fields;
+
+const text = (value: unknown) => (typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value));
+const who = (value: unknown) => <Actor id={text(value)} plain avatar={false} />;
+const code = (value: unknown) => <code>{text(value)}</code>;
+const approval = (value: unknown, children: ReactNode) => (
+  <Link to="/approvals/$id" params={{ id: text(value) }}>
+    {children}
+  </Link>
+);
+const change = (value: unknown, children: ReactNode = 'a change') => (
+  <Link to="/policy/changes/$id" params={{ id: text(value) }}>
+    {children}
+  </Link>
+);
+const quoted = (value: unknown) => (text(value) ? <>: «<bdi>{text(value)}</bdi>»</> : null);
+
+/** After the name of who did it. */
+const SENTENCES: Record<string, (e: Fields) => ReactNode> = {
+  company_created: (e) => <>founded {text(e.name)}</>,
+  company_updated: () => 'changed the company’s settings',
+  policy_applied: (e) => <>brought version {text(e.version)} of the policies into force</>,
+  policy_source_changed: (e) => <>set the source of the policies to {text(e.kind)}</>,
+  change_proposed: (e) => <>proposed {change(e.id)}{quoted(e.reason)}</>,
+  change_reviewed: (e) => <>{e.verdict === 'approve' ? 'approved' : 'asked for changes to'} {change(e.id)}{quoted(e.note)}</>,
+  evals_run: (e) => <>ran the tests of {change(e.id)}</>,
+  canary_started: (e) => <>began a canary of {change(e.id)}</>,
+  canary_measured: (e) => <>measured the canary of {change(e.id)}</>,
+  canary_aborted: (e) => <>ended the canary of {change(e.id)}{quoted(e.reason)}</>,
+  change_promoted: (e) => <>promoted {change(e.id)} to version {text(e.version)}</>,
+  change_rejected: (e) => <>{e.withdrawn ? 'took back' : 'rejected'} {change(e.id)}{quoted(e.reason)}</>,
+  actor_added: (e) => <>added {who(e.id)} as {e.kind === 'person' ? text(e.role) : text(e.kind).replace('_', ' ')}</>,
+  actor_hired: (e) => <>hired {who(e.id)}</>,
+  trust_changed: (e) => <>set the trust of {who(e.id)} from {text(e.from)} to {text(e.to)}{quoted(e.reason)}</>,
+  role_changed: (e) => <>made {who(e.id)} {text(e.to)}, who was {text(e.from)}</>,
+  team_changed: (e) => <>moved {who(e.id)} {e.to ? <>to {who(e.to)}</> : 'out of their team'}</>,
+  actor_renamed: (e) => <>renamed {code(e.id)} to <bdi>{text(e.name)}</bdi></>,
+  actor_offboarded: (e) => <>offboarded {who(e.id)}{quoted(e.reason)}</>,
+  owner_changed: (e) => <>made {who(e.owner)} the owner of {who(e.id)}</>,
+  lead_changed: (e) => (e.lead ? <>made {who(e.lead)} the lead of {who(e.id)}</> : <>left {who(e.id)} without a lead</>),
+  blueprint_installed: (e) => <>installed the blueprint {text(e.blueprint)}</>,
+  token_issued: (e) => <>issued a token to {who(e.holder)}{quoted(e.label)}</>,
+  token_revoked: (e) => <>revoked a token of {who(e.holder)}</>,
+  token_narrowed: (e) => <>narrowed a token of {who(e.holder)}</>,
+  token_expired: (e) => <>noted the end of a token of {who(e.holder)}</>,
+  kill_switch: (e) => <>{e.engaged ? 'stopped' : 'released'} {code(e.scope)}{quoted(e.reason)}</>,
+  denied: (e) => <>was refused {code(e.operation)}{e.target ? <> on {code(e.target)}</> : null}{Number(e.count) > 1 ? <>, {text(e.count)} times</> : null}{quoted(e.reason)}</>,
+  access_decided: (e) => <>asked whether {code(e.subject)} may {code(e.action)} {code(e.resource)}</>,
+  approval_requested: (e) => <>asked for approval{e.id ? <>: {approval(e.id, <bdi>{text(e.summary)}</bdi>)}</> : null}</>,
+  arguments_kept: () => 'gave arguments with a request',
+  approval_decided: (e) => <>{e.verdict === 'approve' ? 'approved' : 'rejected'} {approval(e.id, 'a request')} of {who(e.requester)}{quoted(e.note)}</>,
+  approval_used: (e) => <>carried out {approval(e.id, 'an approved request')} of {who(e.requester)}</>,
+  approval_stale: (e) => <>found {approval(e.id, 'a request')} of {who(e.requester)} stale{quoted(e.reason)}</>,
+  approval_reminded: (e) => <>reminded those who may decide {approval(e.id, 'a request')} of {who(e.requester)}</>,
+  approval_escalated: (e) => <>escalated {approval(e.id, 'a request')} of {who(e.requester)}</>,
+  approval_cancelled: (e) => <>took back {approval(e.id, 'a request')}</>,
+  approval_expired: (e) => <>let {approval(e.id, 'a request')} expire</>,
+  glass_broken: (e) => <>broke the glass{quoted(e.reason)}</>,
+  glass_used: (e) => <>went on with {code(e.operation)} under break-glass</>,
+  glass_ended: (e) => <>ended the break-glass grant of {who(e.holder)}</>,
+  glass_reviewed: (e) => <>found the break-glass grant of {who(e.holder)} {text(e.verdict)}</>,
+  delegation_granted: (e) => <>lets {who(e.to)} act for {who(e.from)} ({text(e.authority)})</>,
+  delegation_revoked: (e) => <>ended the delegation from {who(e.from)} to {who(e.to)}</>,
+  delegation_expired: (e) => <>noted the end of the delegation from {who(e.from)} to {who(e.to)}</>,
+  budget_reserved: (e) => <>set aside {text(e.cents)} cents{quoted(e.purpose)}</>,
+  budget_settled: (e) => <>settled {text(e.cents)} cents</>,
+  webhook_created: (e) => <>created a webhook to {text(e.host)}</>,
+  webhook_updated: (e) => <>changed the webhook to {text(e.host)}</>,
+  webhook_rotated: () => 'rotated a webhook’s secret',
+  webhook_handed_on: (e) => <>handed a webhook on to {who(e.owner)}</>,
+  webhook_disabled: (e) => <>disabled the webhook to {text(e.host)}{quoted(e.reason)}</>,
+  webhook_deleted: () => 'deleted a webhook',
+  webhook_tested: () => 'sent a test to a webhook',
+  delivery_intended: (e) => <>is to deliver {code(e.topic)}</>,
+  delivery_attempted: (e) => <>{e.outcome === 'delivered' ? 'delivered' : 'could not deliver'} a message{quoted(e.error)}</>,
+  delivery_requeued: () => 'wants a message delivered once more',
+  inbox_item_read: () => 'read an inbox item',
+  context_forgotten: (e) => <>erased the content of {Array.isArray(e.events) ? e.events.length : ''} events{quoted(e.reason)}</>,
+};
+
+export const TYPES = Object.keys(SENTENCES);
+
+export function Sentence({ record }: { record: EventRecord }) {
+  const event = fieldsOf(record);
+  const tell = SENTENCES[event.type];
+  return (
+    <span className={css.sentence}>
+      <Actor id={record.actor} plain avatar={false} /> {event.erased ? <>did something whose content was erased ({event.type})</> : tell ? tell(event) : event.type.replaceAll('_', ' ')}
+      {record.on_behalf_of && record.on_behalf_of.length > 0 && <> on behalf of {record.on_behalf_of.map((id) => who(id)).at(-1)}</>}
+    </span>
+  );
+}

@@ -1,0 +1,34 @@
+import { Tooltip } from '@mantine/core';
+import { useSyncExternalStore } from 'react';
+import { ago, exact, stamp } from './time';
+
+let now = new Date();
+const listeners = new Set<() => void>();
+setInterval(() => {
+  now = new Date();
+  for (const listener of listeners) listener();
+}, 15_000);
+
+export function useNow(): Date {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => now,
+  );
+}
+
+/** A time: how long ago, or as a stamp; the exact one on hover. */
+export function When({ at, as = 'ago' }: { at: string | null | undefined; as?: 'ago' | 'stamp' }) {
+  const current = useNow();
+  if (!at) return <span>–</span>;
+  const time = new Date(at);
+  // An event of this very second must not lie in the future.
+  const base = time > current && time.getTime() - current.getTime() < 20_000 ? time : current;
+  return (
+    <Tooltip label={exact(time)}>
+      <time dateTime={at}>{as === 'ago' ? ago(time, base) : stamp(time, current)}</time>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,93 @@
+// Doing something: ahead of it what the gate would say, afterwards what it said.
+
+import { Anchor, Button, Tooltip, type ButtonProps } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useCallback, useRef, useState, type ReactNode } from 'react';
+import { policyExplain, queries, Refused, type Explained } from '../api';
+import { sentence } from './states';
+
+/** What the gate would answer the signed-in person. Unknown until it has said so, and where it does not tell. */
+export function useMay(op: string, target?: string, input?: unknown, enabled = true) {
+  const { data } = useQuery({
+    queryKey: [{ _id: 'policyExplain', op, target, input }],
+    queryFn: async () => (await policyExplain({ body: { op, ...(target ? { target } : {}), ...(input === undefined ? {} : { input }) }, throwOnError: true })).data as Explained,
+    staleTime: 60_000,
+    retry: false,
+    enabled,
+  });
+  return data;
+}
+
+type Answer<T> = { data?: T; response?: Response };
+
+const isWaiting = (data: unknown): data is { approval: string; message: string } =>
+  typeof data === 'object' && data !== null && (data as { error?: string }).error === 'needs_approval';
+
+/**
+ * Runs a change and tells how it ended. A call that waits for people is told with the way to it; a refusal with its
+ * reason. Answers the result only when it was carried out.
+ */
+export function useAct() {
+  const [busy, setBusy] = useState(false);
+  // One key for one intent: a second click while the first is on its way does nothing.
+  const running = useRef(false);
+  const act = useCallback(async function act<T>(call: (headers: { 'Idempotency-Key': string }) => Promise<Answer<T>>, done?: ReactNode): Promise<Exclude<T, { error: string }> | undefined> {
+    if (running.current) return undefined;
+    running.current = true;
+    setBusy(true);
+    try {
+      const { data, response } = await call({ 'Idempotency-Key': crypto.randomUUID() });
+      if (response?.status === 202 && isWaiting(data)) {
+        const { approval } = data;
+        notifications.show({
+          color: 'yellow',
+          title: 'Waits for approval',
+          message: (
+            <Anchor component={Link} to={`/approvals/${approval}`} size="sm">
+              See who decides
+            </Anchor>
+          ),
+          autoClose: 12_000,
+        });
+        return undefined;
+      }
+      if (done) notifications.show({ color: 'teal', message: done });
+      return data as Exclude<T, { error: string }>;
+    } catch (error) {
+      tell(error);
+      return undefined;
+    } finally {
+      running.current = false;
+      setBusy(false);
+      void queries.invalidateQueries();
+    }
+  }, []);
+  return { act, busy };
+}
+
+export function tell(error: unknown) {
+  if (error instanceof Refused && error.status === 401) return;
+  const problems = error instanceof Refused ? error.problems.join('; ') : '';
+  notifications.show({
+    color: 'red',
+    title: error instanceof Refused && error.status === 403 ? 'Refused' : 'That did not work',
+    message: sentence(error) + (problems ? ` ${problems}` : ''),
+    autoClose: 10_000,
+  });
+}
+
+/** A button for an operation: where the gate would refuse, it says why; where people come first, it says so. */
+export function Do({ op, target, input, children, wait, ...button }: { op: string; target?: string; input?: unknown; children: ReactNode; wait?: ReactNode; onClick?: () => void; type?: 'submit'; disabled?: boolean; loading?: boolean; 'data-testid'?: string } & ButtonProps) {
+  const may = useMay(op, target, input);
+  const isDenied = may?.decision === 'deny';
+  const needs = may?.decision === 'needs_approval' ? `takes the approval of ${may.approvals.map((need) => need.kind).join(' and ')}` : undefined;
+  const label = isDenied ? sentence(new Error(may.reason)) : needs;
+  const inside = (
+    <Button {...button} aria-disabled={isDenied || undefined} data-disabled={isDenied || button.disabled || undefined} onClick={isDenied ? (event: React.MouseEvent) => event.preventDefault() : button.onClick}>
+      {needs ? (wait ?? <>{children}…</>) : children}
+    </Button>
+  );
+  return label ? <Tooltip label={label}>{inside}</Tooltip> : inside;
+}

@@ -1,0 +1,31 @@
+// What the signed-in person may do at all. A read that would be refused is not asked for: each refusal is an event.
+
+import { useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query';
+import { policyExplain, Refused, type AllExplained } from '../api';
+
+/** Every operation, with what the gate would answer where it is about the company itself. */
+export function useCans() {
+  const { data } = useQuery({
+    queryKey: [{ _id: 'policyExplainAll' }],
+    queryFn: async () => {
+      const { data } = await policyExplain({ body: {}, throwOnError: true });
+      return new Map((data as AllExplained).operations.map((one) => [one.operation, one]));
+    },
+    staleTime: 60_000,
+    retry: false,
+  });
+  return data;
+}
+
+export function useCan(op: string) {
+  return useCans()?.get(op);
+}
+
+/** A read that waits for the gate to say that it may be asked; where it may not, its reason stands in for an answer. */
+export function useGuarded<T, E, D, K extends QueryKey>(op: string, options: UseQueryOptions<T, E, D, K>) {
+  const can = useCan(op);
+  const isDenied = can?.decision === 'deny';
+  const read = useQuery<T, E, D, K>({ ...options, enabled: !!can && !isDenied && options.enabled !== false });
+  if (!isDenied || read.data !== undefined) return read;
+  return { ...read, data: undefined, isPending: false, error: new Refused(403, 'denied', `policy denied ${op}: ${can.reason}`) };
+}

@@ -1,0 +1,83 @@
+// What stands in the place of something that is not there (yet): loading, failed, refused, empty.
+
+import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Refused, Unreachable } from '../api';
+import { Icon, type IconName } from './icons';
+import css from './parts.module.css';
+
+const WIDTHS = ['62%', '88%', '47%', '74%', '55%', '81%'];
+
+export function Loading({ rows = 4, what = 'loading' }: { rows?: number; what?: string }) {
+  return (
+    <div className={css.cardBody} role="status" aria-label={what}>
+      <div className={css.stack}>
+        {Array.from({ length: rows }, (_, row) => (
+          <div key={row} className={css.bone} style={{ width: WIDTHS[row % WIDTHS.length] }} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+export function Empty({ icon = 'inbox', title, children, action }: { icon?: IconName; title: string; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <div className={css.empty}>
+      <Icon name={icon} size={28} strokeWidth={1.5} />
+      <strong>{title}</strong>
+      {children && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+/** A refusal says by its message which operation it was: `policy denied audit.head: …`. */
+export const refusedOperation = (message: string) => /^policy denied ([a-z_.]+)/.exec(message)?.[1];
+
+export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
+  const isRefusal = error instanceof Refused && error.status === 403;
+  const operation = error instanceof Refused ? refusedOperation(error.message) : undefined;
+  return (
+    <div className={css.failed} data-tone={isRefusal || error instanceof Unreachable ? 'wait' : 'deny'} role="alert">
+      <Icon name={isRefusal ? 'shield' : 'alert'} />
+      <div>
+        <p>{sentence(error)}</p>
+        {error instanceof Refused && error.problems.length > 0 && (
+          <ul>
+            {error.problems.map((problem) => (
+              <li key={problem}>{problem}</li>
+            ))}
+          </ul>
+        )}
+        {operation && (
+          <p>
+            <Link to="/explain" search={{ op: operation }}>
+              What would change this?
+            </Link>
+          </p>
+        )}
+        {retry && !isRefusal && (
+          <Button size="compact-sm" variant="default" mt={8} onClick={retry}>
+            Try again
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function sentence(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const plain = text.replace(/^policy denied [a-z_.]+: /, '');
+  return `${plain.charAt(0).toUpperCase()}${plain.slice(1)}${/[.!?]$/.test(plain) ? '' : '.'}`;
+}
+
+type Read<T> = { data: T | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
+
+/** A read of the server, and what is shown of it once it is there. */
+export function Shown<T>({ read, rows, children }: { read: Read<T>; rows?: number; children: (data: T) => ReactNode }) {
+  if (read.data !== undefined) return <>{children(read.data)}</>;
+  if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
+  return <Loading rows={rows} />;
+}

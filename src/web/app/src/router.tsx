@@ -1,0 +1,80 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { NotFound } from './shell/NotFound';
+import { Shell } from './shell/Shell';
+import { Broken } from './shell/Broken';
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined);
+const number = (value: unknown) => (Number.isSafeInteger(Number(value)) && value !== '' && value !== undefined ? Number(value) : undefined);
+
+const home = createRoute({ getParentRoute: () => root, path: '/', component: lazyRouteComponent(() => import('./pages/home/Home'), 'Home') });
+
+const approvals = createRoute({
+  getParentRoute: () => root,
+  path: '/approvals',
+  component: lazyRouteComponent(() => import('./pages/approvals/Approvals'), 'Approvals'),
+  validateSearch: (search: Record<string, unknown>): { show?: 'all' | 'asked' } => ({ show: search.show === 'all' || search.show === 'asked' ? search.show : undefined }),
+});
+const approval = createRoute({ getParentRoute: () => approvals, path: '$id', component: lazyRouteComponent(() => import('./pages/approvals/Detail'), 'Detail') });
+
+export type LogSearch = { type?: string; actor?: string; decision?: string };
+const log = createRoute({
+  getParentRoute: () => root,
+  path: '/log',
+  component: lazyRouteComponent(() => import('./pages/log/Log'), 'Log'),
+  validateSearch: (search: Record<string, unknown>): LogSearch => ({ type: text(search.type), actor: text(search.actor), decision: text(search.decision) }),
+});
+const entry = createRoute({ getParentRoute: () => log, path: '$seq', component: lazyRouteComponent(() => import('./pages/log/Entry'), 'Entry') });
+
+export type ExplainSearch = { actor?: string; op?: string; target?: string; at?: string | number; input?: string; mode?: 'who' };
+const explain = createRoute({
+  getParentRoute: () => root,
+  path: '/explain',
+  component: lazyRouteComponent(() => import('./pages/explain/Explain'), 'Explain'),
+  validateSearch: (search: Record<string, unknown>): ExplainSearch => ({
+    actor: text(search.actor),
+    op: text(search.op),
+    target: text(search.target),
+    at: typeof search.at === 'number' ? search.at : text(search.at),
+    input: text(search.input),
+    mode: search.mode === 'who' ? 'who' : undefined,
+  }),
+});
+
+const policy = createRoute({
+  getParentRoute: () => root,
+  path: '/policy',
+  component: lazyRouteComponent(() => import('./pages/policy/Policy'), 'Policy'),
+  validateSearch: (search: Record<string, unknown>): { file?: string; line?: number } => ({ file: text(search.file), line: number(search.line) }),
+});
+const changes = createRoute({ getParentRoute: () => root, path: '/policy/changes', component: lazyRouteComponent(() => import('./pages/policy/Changes'), 'Changes') });
+const change = createRoute({ getParentRoute: () => root, path: '/policy/changes/$id', component: lazyRouteComponent(() => import('./pages/policy/Change'), 'ChangePage') });
+const history = createRoute({ getParentRoute: () => root, path: '/policy/history', component: lazyRouteComponent(() => import('./pages/policy/History'), 'History') });
+
+const people = createRoute({
+  getParentRoute: () => root,
+  path: '/people',
+  component: lazyRouteComponent(() => import('./pages/people/People'), 'People'),
+  validateSearch: (search: Record<string, unknown>): { kind?: string; q?: string } => ({ kind: text(search.kind), q: text(search.q) }),
+});
+const delegations = createRoute({ getParentRoute: () => root, path: '/delegations', component: lazyRouteComponent(() => import('./pages/people/Delegations'), 'Delegations') });
+const person = createRoute({ getParentRoute: () => root, path: '/people/$id', component: lazyRouteComponent(() => import('./pages/people/Person'), 'Person') });
+const me = createRoute({ getParentRoute: () => root, path: '/me', component: lazyRouteComponent(() => import('./pages/people/Profile'), 'Profile') });
+
+const kill = createRoute({ getParentRoute: () => root, path: '/kill', component: lazyRouteComponent(() => import('./pages/kill/Kill'), 'Kill') });
+const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: lazyRouteComponent(() => import('./pages/settings/Settings'), 'Settings') });
+const webhook = createRoute({ getParentRoute: () => root, path: '/settings/webhooks/$id', component: lazyRouteComponent(() => import('./pages/settings/Webhook'), 'WebhookPage') });
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, approvals.addChildren([approval]), log.addChildren([entry]), explain, policy, changes, change, history, people, delegations, person, me, kill, settings, webhook]),
+  defaultPreload: 'intent',
+  defaultErrorComponent: Broken,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

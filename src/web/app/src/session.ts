@@ -1,0 +1,64 @@
+// The bearer token: where it comes from, where it is kept, and when it is over.
+//
+// It is kept in this tab's sessionStorage and sent in a header, never in an address.
+
+import { useSyncExternalStore } from 'react';
+
+const KEY = 'ok.token';
+const SHAPE = /^ok_[0-9A-Za-z_]{20,}$/;
+
+/** Why nobody is signed in. */
+export type Ended = 'never' | 'signed-out' | 'refused';
+export type Session = { token: string } | { token: null; ended: Ended };
+
+let session: Session = { token: null, ended: 'never' };
+const listeners = new Set<() => void>();
+
+function set(next: Session) {
+  session = next;
+  for (const listener of listeners) listener();
+}
+
+/** What a pasted text or a printed link holds: the token, or why it is none. */
+export function readToken(pasted: string): { token: string } | { problem: string } {
+  const fragment = pasted.includes('#') ? pasted.slice(pasted.indexOf('#') + 1) : '';
+  const text = (new URLSearchParams(fragment).get('token') ?? pasted).trim().replace(/^Bearer\s+/i, '');
+  if (text === '') return { problem: 'paste a token' };
+  if (/^ok_ag_/.test(text)) return { problem: 'this is an outside agent’s token; the workspace is for people' };
+  if (/^ok_op_/.test(text)) return { problem: 'this is an operator’s token; the workspace is for people' };
+  if (!SHAPE.test(text)) return { problem: 'a token begins with ok_, followed by letters and digits' };
+  return { token: text };
+}
+
+/** Takes a token out of the fragment, where a printed link has it, and the fragment out of the address and its history. */
+export function begin(location: Location, history: History, storage: Storage) {
+  if (location.hash.includes('token=')) {
+    const read = readToken(location.hash);
+    history.replaceState(null, '', location.pathname + location.search);
+    if ('token' in read) storage.setItem(KEY, read.token);
+  }
+  const kept = storage.getItem(KEY);
+  session = kept ? { token: kept } : { token: null, ended: 'never' };
+}
+
+export function signIn(token: string) {
+  sessionStorage.setItem(KEY, token);
+  set({ token });
+}
+
+export function signOut(ended: Ended) {
+  sessionStorage.removeItem(KEY);
+  set({ token: null, ended });
+}
+
+export const currentToken = () => session.token ?? undefined;
+
+export function useSession(): Session {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => session,
+  );
+}

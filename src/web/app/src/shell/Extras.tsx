@@ -1,0 +1,20 @@
+// What the first look at a page does not need: it is loaded right after.
+
+import { Notifications } from '@mantine/notifications';
+import { Drawer } from '@mantine/core';
+import { Keys } from './Keys';
+import { Nav } from './Nav';
+import { Palette } from './Palette';
+
+export default function Extras({ isOpen, close }: { isOpen: boolean; close: () => void }) {
+  return (
+    <>
+      <Drawer opened={isOpen} onClose={close} size={272} title="Menu" closeButtonProps={{ 'aria-label': 'close the menu' }}>
+        <Nav close={close} />
+      </Drawer>
+      <Palette />
+      <Keys />
+      <Notifications position="bottom-right" limit={4} />
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { useMantineColorScheme } from '@mantine/core';
+import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } from '@mantine/spotlight';
+import { useNavigate } from '@tanstack/react-router';
+import { useActors } from '../parts/Actor';
+import { Icon } from '../parts/icons';
+import { leave } from './Nav';
+import { PAGES } from './pages';
+import { usePending } from './useMe';
+
+/** Everything that can be gone to or done, by typing a part of its name. */
+export function Palette() {
+  const navigate = useNavigate();
+  const { all } = useActors();
+  const pending = usePending().data ?? [];
+  const { setColorScheme } = useMantineColorScheme();
+  const go = (to: string) => () => void navigate({ to });
+
+  const pages: SpotlightActionData[] = PAGES.map(({ to, name, icon, about }) => ({ id: to, label: name, description: about, leftSection: <Icon name={icon} />, onClick: go(to) }));
+  const doing: SpotlightActionData[] = [
+    { id: 'token', label: 'Issue a token', description: 'for yourself', leftSection: <Icon name="key" />, onClick: go('/me') },
+    { id: 'changes', label: 'Policy changes', description: 'proposals and their reviews', leftSection: <Icon name="branch" />, onClick: go('/policy/changes') },
+    { id: 'delegations', label: 'Delegations', description: 'who acts for whom', leftSection: <Icon name="link" />, onClick: go('/delegations') },
+    { id: 'light', label: 'Light appearance', leftSection: <Icon name="sun" />, onClick: () => setColorScheme('light') },
+    { id: 'dark', label: 'Dark appearance', leftSection: <Icon name="moon" />, onClick: () => setColorScheme('dark') },
+    { id: 'leave', label: 'Sign out', leftSection: <Icon name="leave" />, onClick: leave },
+  ];
+  const waiting: SpotlightActionData[] = pending.map(({ id, summary }) => ({ id, label: summary, description: id, leftSection: <Icon name="clock" />, onClick: go(`/approvals/${id}`) }));
+  const people: SpotlightActionData[] = all.map(({ id, name, kind, role }) => ({
+    id: `actor-${id}`,
+    label: name || id,
+    description: `${id}, ${kind === 'person' ? role : kind.replace('_', ' ')}`,
+    leftSection: <Icon name={kind === 'agent' ? 'bot' : 'people'} />,
+    onClick: go(`/people/${encodeURIComponent(id)}`),
+  }));
+  const groups: SpotlightActionGroupData[] = [
+    { group: 'Pages', actions: pages },
+    { group: 'Do', actions: doing },
+    { group: 'Waits for approval', actions: waiting },
+    { group: 'People', actions: people },
+  ];
+  return (
+    <Spotlight
+      actions={groups}
+      shortcut={['mod + K']}
+      limit={12}
+      scrollable
+      maxHeight={420}
+      highlightQuery
+      nothingFound="Nothing is called that"
+      searchProps={{ placeholder: 'Go to, find, do…', 'aria-label': 'search', leftSection: <Icon name="search" /> }}
+    />
+  );
+}

@@ -1,0 +1,118 @@
+import { ActionIcon, Button } from '@mantine/core';
+import { spotlight } from '@mantine/spotlight';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { healthReadOptions, isRefused, meReadOptions, Unreachable } from '../api';
+import { useFollowing, useLive } from '../live';
+import { Icon, Mark } from '../parts/icons';
+import { Failed, Loading } from '../parts/states';
+import { useSession } from '../session';
+import { Nav } from './Nav';
+import css from './shell.module.css';
+import { SignIn } from './SignIn';
+import { useCompany, useKills } from './useMe';
+
+const Extras = lazy(() => import('./Extras'));
+
+export function Shell() {
+  const session = useSession();
+  return session.token === null ? <SignIn ended={session.ended} /> : <SignedIn key={session.token} />;
+}
+
+function SignedIn() {
+  const me = useQuery({ ...meReadOptions(), staleTime: 60_000 });
+  if (me.data) return <Frame />;
+  if (me.error && !isRefused(me.error, 401)) {
+    const isGone = me.error instanceof Unreachable;
+    return (
+      <main className={css.door}>
+        <div>
+          <Mark size={40} />
+          <h1>{isGone ? 'The server does not answer' : 'This did not work'}</h1>
+          {isGone ? <p>It may be starting. Your token is kept in this tab.</p> : <Failed error={me.error} />}
+          <Button mt="md" onClick={() => void me.refetch()} loading={me.isFetching}>
+            Try again
+          </Button>
+        </div>
+      </main>
+    );
+  }
+  return <Loading />;
+}
+
+function Frame() {
+  useFollowing();
+  const [isOpen, setOpen] = useState(false);
+  const company = useCompany();
+  const { pathname } = useLocation();
+  return (
+    <>
+      <a href="#content" className={css.skip}>
+        Skip to the page
+      </a>
+      <div className={css.frame}>
+        <header className={css.side}>
+          <Nav />
+        </header>
+        <div className={css.main}>
+          <header className={css.top}>
+            <ActionIcon variant="subtle" color="gray" onClick={() => setOpen(true)} aria-label="Menu">
+              <Icon name="menu" size={20} />
+            </ActionIcon>
+            <bdi>{company.data?.name ?? 'ok'}</bdi>
+            <ActionIcon variant="subtle" color="gray" onClick={() => spotlight.open()} aria-label="Search">
+              <Icon name="search" size={18} />
+            </ActionIcon>
+          </header>
+          <Banners />
+          <main id="content" className={css.content} key={pathname.split('/')[1]}>
+            <Outlet />
+          </main>
+        </div>
+      </div>
+      <Suspense>
+        <Extras isOpen={isOpen} close={() => setOpen(false)} />
+      </Suspense>
+    </>
+  );
+}
+
+/** What everybody has to know on whatever page they are. */
+function Banners() {
+  const live = useLive();
+  const kills = useKills().data ?? [];
+  const health = useQuery({ ...healthReadOptions(), staleTime: 30_000, refetchInterval: 30_000 }).data;
+  return (
+    <>
+      {live.state === 'lost' && (
+        <div className={css.banner} role="status">
+          <Icon name="alert" />
+          <span>The server does not answer. What you see may be old; it is asked again every two seconds.</span>
+        </div>
+      )}
+      {health && !health.ok && (
+        <div className={css.banner} data-tone="deny" role="status">
+          <Icon name="alert" />
+          <span>The log cannot be written, so nothing can be changed until it can.</span>
+        </div>
+      )}
+      {kills.length > 0 && (
+        <div className={css.banner} data-tone="deny" role="status">
+          <Icon name="power" />
+          <span>
+            {kills.some(({ scope }) => scope === 'global') ? 'Everything is stopped.' : `${kills.length === 1 ? 'A kill switch is' : `${kills.length} kill switches are`} engaged: ${kills.map(({ scope }) => scope).join(', ')}.`}{' '}
+            <Link to="/kill">See which</Link>
+          </span>
+        </div>
+      )}
+      {health?.dev_auth && (
+        <div className={css.banner} role="status">
+          <Icon name="alert" />
+          <span>Development mode (OK_DEV_AUTH): plain http to loopback addresses is allowed.</span>
+        </div>
+      )}
+    </>
+  );
+}
+

@@ -1,0 +1,62 @@
+import { Button, PasswordInput } from '@mantine/core';
+import { useEffect, useState, type FormEvent } from 'react';
+import { queries } from '../api';
+import { Mark } from '../parts/icons';
+import { readToken, signIn, type Ended } from '../session';
+import css from './shell.module.css';
+
+const WHY: Record<Ended, string> = {
+  never: 'Everything here happens in your name, by your token.',
+  'signed-out': 'You are signed out. The token is no longer in this tab.',
+  refused: 'The server no longer accepts your token: it has expired, was revoked, or is of another company. Sign in with another one.',
+};
+
+export function SignIn({ ended }: { ended: Ended }) {
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    document.title = 'Sign in · ok';
+  }, []);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const read = readToken(text);
+    if ('problem' in read) return setProblem(read.problem);
+    queries.clear();
+    signIn(read.token);
+  };
+  return (
+    <main className={css.door}>
+      <div>
+        <Mark size={40} />
+        <h1>Sign in to ok</h1>
+        <p role={ended === 'refused' ? 'alert' : undefined}>{WHY[ended]}</p>
+        <form onSubmit={submit}>
+          <PasswordInput
+            label="Token"
+            placeholder="ok_…"
+            value={text}
+            onChange={(event) => {
+              setText(event.currentTarget.value);
+              setProblem(undefined);
+            }}
+            error={problem}
+            size="md"
+            autoComplete="off"
+            data-autofocus
+            spellCheck={false}
+            visibilityToggleButtonProps={{ 'aria-label': 'show the token' }}
+          />
+          <Button type="submit" size="md">
+            Sign in
+          </Button>
+        </form>
+        <details>
+          <summary>Where do I get a token?</summary>
+          <p>From an admin, or on the machine of this server:</p>
+          <pre>ok token issue --for YOUR-ID</pre>
+          <p>It stays in this tab and is gone when you close it. It is never part of an address.</p>
+        </details>
+      </div>
+    </main>
+  );
+}
