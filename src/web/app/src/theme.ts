@@ -4,8 +4,11 @@ const iris: MantineColorsTuple = ['#edecfd', '#dcdafb', '#bcb9f7', '#a3a1ff', '#
 const gray: MantineColorsTuple = ['#f6f6f8', '#f1f1f4', '#e3e3e9', '#cfcfd8', '#b3b4bf', '#8b8e99', '#676a75', '#565963', '#33353d', '#17181d'];
 const dark: MantineColorsTuple = ['#ecedf1', '#c6c8d1', '#a8abb6', '#6d707c', '#3a3d47', '#282a31', '#1d1f25', '#15161a', '#0e0f12', '#08090b'];
 
+const red: MantineColorsTuple = ['#fdeaea', '#fad4d5', '#f3aaad', '#ec7f84', '#dd5960', '#d9484f', '#bf2a32', '#b0222a', '#941c23', '#74151b'];
+const teal: MantineColorsTuple = ['#e3f4ea', '#c9e9d6', '#9ad5b3', '#5fd39a', '#47b581', '#2f9e66', '#16804f', '#10693f', '#0c5532', '#083f25'];
+
 export const theme = createTheme({
-  colors: { iris, gray, dark },
+  colors: { iris, gray, dark, red, teal },
   primaryColor: 'iris',
   primaryShade: { light: 7, dark: 6 },
   fontFamily: 'var(--sans)',
@@ -20,7 +23,7 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm' } },
     Select: { defaultProps: { size: 'sm', comboboxProps: { shadow: 'md' } } },
-    Modal: { defaultProps: { centered: true, radius: 'md', overlayProps: { backgroundOpacity: 0.4 } } },
+    Modal: { defaultProps: { centered: true, radius: 'md', overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: '16px', fontWeight: 600 } } },
     Tooltip: { defaultProps: { openDelay: 250, events: { hover: true, focus: true, touch: true }, multiline: true, maw: 320 } },
   },
 });

@@ -46,7 +46,7 @@ export function Actor({ id, plain = false, avatar = true }: { id: string; plain?
       <bdi title={id}>{nameOf(actor, id)}</bdi>
     </>
   );
-  if (plain) return <span className={css.actor}>{inside}</span>;
+  if (plain) return <span className={avatar ? css.actor : css.name}>{inside}</span>;
   return (
     <Link to="/people/$id" params={{ id }} className={css.actor}>
       {inside}

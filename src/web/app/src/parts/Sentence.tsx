@@ -68,7 +68,7 @@ const SENTENCES: Record<string, (e: Fields) => ReactNode> = {
   glass_used: (e) => <>went on with {code(e.operation)} under break-glass</>,
   glass_ended: (e) => <>ended the break-glass grant of {who(e.holder)}</>,
   glass_reviewed: (e) => <>found the break-glass grant of {who(e.holder)} {text(e.verdict)}</>,
-  delegation_granted: (e) => <>lets {who(e.to)} act for {who(e.from)} ({text(e.authority)})</>,
+  delegation_granted: (e) => <>delegated to {who(e.to)}: {text(e.authority)} {code(Array.isArray(e.scope) ? e.scope.join(', ') : e.scope)}</>,
   delegation_revoked: (e) => <>ended the delegation from {who(e.from)} to {who(e.to)}</>,
   delegation_expired: (e) => <>noted the end of the delegation from {who(e.from)} to {who(e.to)}</>,
   budget_reserved: (e) => <>set aside {text(e.cents)} cents{quoted(e.purpose)}</>,

@@ -6,7 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useCallback, useRef, useState, type ReactNode } from 'react';
 import { policyExplain, queries, Refused, type Explained } from '../api';
-import { sentence } from './states';
+import { refusedOperation, sentence } from './states';
 
 /** What the gate would answer the signed-in person. Unknown until it has said so, and where it does not tell. */
 export function useMay(op: string, target?: string, input?: unknown, enabled = true) {
@@ -70,10 +70,20 @@ export function useAct() {
 export function tell(error: unknown) {
   if (error instanceof Refused && error.status === 401) return;
   const problems = error instanceof Refused ? error.problems.join('; ') : '';
+  const operation = error instanceof Refused && error.status === 403 ? refusedOperation(error.message) : undefined;
   notifications.show({
     color: 'red',
     title: error instanceof Refused && error.status === 403 ? 'Refused' : 'That did not work',
-    message: sentence(error) + (problems ? ` ${problems}` : ''),
+    message: (
+      <>
+        {sentence(error)} {problems}{' '}
+        {operation && (
+          <Anchor component={Link} to="/explain" search={{ op: operation } as never} size="sm">
+            What would change this?
+          </Anchor>
+        )}
+      </>
+    ),
     autoClose: 10_000,
   });
 }

@@ -42,7 +42,7 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
     <div className={css.failed} data-tone={isRefusal || error instanceof Unreachable ? 'wait' : 'deny'} role="alert">
       <Icon name={isRefusal ? 'shield' : 'alert'} />
       <div>
-        <p>{sentence(error)}</p>
+        <p>{error instanceof Refused && error.problems.length > 0 ? 'This cannot be accepted:' : sentence(error)}</p>
         {error instanceof Refused && error.problems.length > 0 && (
           <ul>
             {error.problems.map((problem) => (
@@ -70,7 +70,9 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
 export function sentence(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const plain = text.replace(/^policy denied [a-z_.]+: /, '');
-  return `${plain.charAt(0).toUpperCase()}${plain.slice(1)}${/[.!?]$/.test(plain) ? '' : '.'}`;
+  // A sentence may begin with a name: those keep their letters.
+  const isName = /^\S*[._:`/]/.test(plain);
+  return `${isName ? plain.charAt(0) : plain.charAt(0).toUpperCase()}${plain.slice(1)}${/[.!?]$/.test(plain) ? '' : '.'}`;
 }
 
 type Read<T> = { data: T | undefined; error: unknown; isPending: boolean; refetch: () => unknown };

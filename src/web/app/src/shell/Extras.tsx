@@ -5,12 +5,15 @@ import { Drawer } from '@mantine/core';
 import { Keys } from './Keys';
 import { Nav } from './Nav';
 import { Palette } from './Palette';
+import css from './shell.module.css';
 
 export default function Extras({ isOpen, close }: { isOpen: boolean; close: () => void }) {
   return (
     <>
       <Drawer opened={isOpen} onClose={close} size={272} title="Menu" closeButtonProps={{ 'aria-label': 'close the menu' }}>
-        <Nav close={close} />
+        <div className={css.drawer}>
+          <Nav close={close} />
+        </div>
       </Drawer>
       <Palette />
       <Keys />

@@ -12,13 +12,16 @@ import { isTyping } from '../../shell/typing';
 import { useMe, usePending, waitsFor } from '../../shell/useMe';
 import css from './approvals.module.css';
 
+/** The longest page that the server hands out. */
+const MOST = 1000;
+
 type Show = 'mine' | 'all' | 'asked';
 
 /** The approvals of one of the three lists. What waits for oneself is what is decided one after the other. */
 export function useListed(show: Show) {
   const me = useMe();
   const pending = usePending();
-  const all = useGuarded('approval.list', { ...approvalListOptions({ query: { limit: 1000, ...(show === 'asked' ? { mine: true } : {}) } }), enabled: show !== 'mine' });
+  const all = useGuarded('approval.list', { ...approvalListOptions({ query: { limit: MOST, ...(show === 'asked' ? { mine: true } : {}) } }), enabled: show !== 'mine' });
   const read = show === 'mine' ? pending : all;
   const list = (read.data ?? []).filter((approval) => (show === 'mine' ? waitsFor(approval, me?.id) : show === 'asked' ? approval.actor === me?.id : true));
   return { read, list };
@@ -56,7 +59,12 @@ export function Approvals() {
           />
         </div>
         <Shown read={read} rows={6}>
-          {() => (list.length === 0 ? <Nothing show={show} /> : <Rows list={list} show={show} />)}
+          {(all) => (
+            <>
+              {list.length === 0 ? <Nothing show={show} /> : <Rows list={list} show={show} />}
+              {all.length >= MOST && <p className={css.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
+            </>
+          )}
         </Shown>
       </section>
       <section className={css.detail} aria-label="One approval">

@@ -90,10 +90,10 @@ function Answer({ approval }: { approval: ShownApproval }) {
         }}
       />
       <div className={css.buttons}>
-        <Button color="teal" variant={verdict === 'reject' ? 'default' : 'filled'} loading={busy} onClick={() => void decide('approve')} styles={{ root: verdict === 'reject' ? {} : { background: '#147a4b', color: '#fff' } }}>
+        <Button color="teal" variant={verdict === 'reject' ? 'default' : 'filled'} loading={busy} onClick={() => void decide('approve')}>
           Approve
         </Button>
-        <Button color="red" variant={verdict === 'reject' ? 'filled' : 'default'} loading={busy} onClick={() => void decide('reject')} styles={{ root: verdict === 'reject' ? { background: '#b0222a', color: '#fff' } : {} }}>
+        <Button color="red" variant={verdict === 'reject' ? 'filled' : 'default'} loading={busy} onClick={() => void decide('reject')}>
           Reject
         </Button>
         <span className={`${parts.dim} ${parts.hideSmall}`}>

@@ -129,7 +129,7 @@ function Engage() {
       {kind === 'global' && <p className={parts.dim}>Everybody’s operations are refused until it is released. Those who may release it still can.</p>}
       <Textarea label="Why" description="everybody who is stopped reads it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} autosize minRows={2} required />
       {isDenied && <p role="alert" style={{ color: 'var(--deny)' }}>You may not: {sentence(new Error(may.reason))}</p>}
-      <Button type="submit" color="red" styles={{ root: { '--button-bg': '#b0222a', '--button-hover': '#941c23', '--button-color': '#fff' } as never }} loading={busy} disabled={!scope || !reason.trim() || isDenied} leftSection={<Icon name="power" />}>
+      <Button type="submit" color="red" loading={busy} disabled={!scope || !reason.trim() || isDenied} leftSection={<Icon name="power" />}>
         Stop {kind === 'global' ? 'everything' : ''}
       </Button>
     </form>
