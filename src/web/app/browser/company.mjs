@@ -21,9 +21,10 @@ function freePort() {
 
 export class Company {
   /** Makes an empty company with one admin, `ana`. */
-  static async create({ blueprint = 'engineering', port } = {}) {
+  static async create({ blueprint = 'engineering', port, devAuth = true } = {}) {
     if (!existsSync(binary)) throw new Error(`${binary} is not there: run \`cargo build --bin ok\``);
     const company = new Company();
+    company.devAuth = devAuth;
     company.folder = mkdtempSync(join(tmpdir(), 'ok-browser-'));
     company.port = port ?? (await freePort());
     company.address = `http://127.0.0.1:${company.port}`;
@@ -43,7 +44,7 @@ export class Company {
   }
 
   async start() {
-    const env = { PATH: process.env.PATH, HOME: this.folder, OK_STATE: join(this.folder, 'state.db'), OK_DEV_AUTH: '1' };
+    const env = { PATH: process.env.PATH, HOME: this.folder, OK_STATE: join(this.folder, 'state.db'), ...(this.devAuth ? { OK_DEV_AUTH: '1' } : {}) };
     this.server = spawn(binary, ['serve', '--bind', `127.0.0.1:${this.port}`], { env, cwd: this.folder, stdio: 'ignore' });
     for (let tries = 0; tries < 200; tries += 1) {
       const up = await fetch(`${this.address}/api/health`).then((answer) => answer.ok, () => false);
@@ -78,7 +79,7 @@ export class Company {
   }
 }
 
-const PEOPLE = [
+export const PEOPLE = [
   ['bo', 'Bo Andersson', 'admin', null],
   ['lea', 'Lea Brunner', 'lead', 'team:engineering'],
   ['max', 'Max Okafor', 'member', 'team:engineering'],
@@ -104,10 +105,10 @@ when { principal has trust && principal.trust == 1 };
 `;
 
 /** People, teams, agents, approvals, a delegation, proposals, a webhook, a kill switch that was released. */
-export async function populate(company) {
+export async function populate(company, people = PEOPLE) {
   const tokens = { ana: company.token('ana') };
   const ana = (method, path, body, expected) => company.ask(tokens.ana, method, path, body, expected);
-  for (const [id, name, role, team] of PEOPLE) {
+  for (const [id, name, role, team] of people) {
     await ana('POST', '/api/actors', { id, kind: 'person', name, role, ...(team ? { team } : {}) });
     tokens[id] = company.token(id);
   }

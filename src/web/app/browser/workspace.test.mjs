@@ -241,6 +241,18 @@ test('the log is live, and an event is verified in the browser', async () => {
   });
 });
 
+test('a long list is drawn as far as it is seen', async () => {
+  await as('pia', async (page) => {
+    const [one] = await company.ask(made.tokens.ana, 'GET', '/api/approvals?limit=1');
+    const many = Array.from({ length: 1000 }, (_, at) => ({ ...one, id: `${one.id.slice(0, -4)}${String(at).padStart(4, '0')}`, summary: `request ${at}` }));
+    await page.route(/\/api\/approvals\?/, (route) => route.fulfill({ json: many }));
+    await page.goto('/approvals?show=all');
+    await page.getByText('request 0', { exact: true }).waitFor();
+    const count = await page.getByRole('region', { name: 'Approvals', exact: true }).getByRole('link').count();
+    assert.ok(count < 60, `${count} rows are drawn`);
+  });
+});
+
 test('names are text, whatever stands in them', async () => {
   await as('ana', async (page) => {
     await page.goto('/people/zoe');

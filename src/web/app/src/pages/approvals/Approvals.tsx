@@ -41,7 +41,7 @@ export function Approvals() {
     if (!id) document.title = 'Approvals · ok';
   }, [id]);
   return (
-    <div className={css.split} data-open={id ? '' : undefined}>
+    <div className={css.split} data-split data-open={id ? '' : undefined}>
       <section className={css.list} aria-label="Approvals">
         <div className={css.listHead}>
           {id ? <h2 style={{ fontSize: 'var(--t-xl)' }}>Approvals</h2> : <h1>Approvals</h1>}
@@ -87,7 +87,7 @@ function Nothing({ show }: { show: Show }) {
 
 function Rows({ list, show }: { list: ShownApproval[]; show: Show }) {
   const scroll = useRef<HTMLDivElement>(null);
-  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => 87, overscan: 8 });
+  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => 92, overscan: 8 });
   return (
     <div ref={scroll} className={css.scroll}>
       <div style={{ height: rows.getTotalSize(), position: 'relative' }}>

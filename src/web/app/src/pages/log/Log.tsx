@@ -26,7 +26,7 @@ export function Log() {
     if (!seq) document.title = 'Log · ok';
   }, [seq]);
   return (
-    <div className={css.split} data-open={seq ? '' : undefined}>
+    <div className={css.split} data-split data-open={seq ? '' : undefined}>
       <section className={css.list} aria-label="Events">
         <header className={css.head}>
           {seq ? <h2 style={{ fontSize: 'var(--t-xl)', marginRight: 'auto' }}>Log</h2> : <h1>Log</h1>}
