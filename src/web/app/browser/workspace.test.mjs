@@ -91,6 +91,10 @@ test('an approval passes two teams and an admin, live', async () => {
     await ana.goto('/approvals?show=all');
     await ana.getByRole('link', { name: /lea offboards noor.*carried out/ }).waitFor();
   });
+  await as('lea', async (lea) => {
+    await lea.goto('/approvals?show=asked');
+    await lea.getByRole('link', { name: /lea offboards noor.*carried out/ }).waitFor();
+  });
 });
 
 test('two tabs decide one approval: the second is told', async () => {
@@ -129,7 +133,7 @@ test('a policy is broken and mended as one types', async () => {
   });
 });
 
-test('a draft is compared, proposed, tested, reviewed by somebody else and tried', async () => {
+test('a draft is compared, proposed, tested, reviewed, approved by two teams and in force', async () => {
   let address;
   await as('ana', async (page) => {
     await page.goto('/policy');
@@ -155,11 +159,30 @@ test('a draft is compared, proposed, tested, reviewed by somebody else and tried
     await page.getByLabel('Note').fill('as agreed');
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText('«as agreed»').waitFor();
-    await page.getByRole('button', { name: 'Try beside what is in force' }).click();
-    await page.getByRole('button', { name: 'Start the canary' }).click();
-    await page.getByText('% of decisions, live').waitFor();
     await page.getByRole('button', { name: /Bring into force/ }).click();
-    await page.getByText('Waits for approval').or(page.getByText('That did not work')).first().waitFor();
+    await page.getByRole('link', { name: 'See who decides' }).waitFor();
+    const pending = await company.ask(made.tokens.bo, 'GET', '/api/approvals?status=pending');
+    const waiting = pending.find(({ action }) => action === 'change.promote');
+    for (const who of ['pia', 'sam']) await company.ask(made.tokens[who], 'POST', `/api/approvals/${waiting.id}`, { decision: 'approve' });
+    await page.getByText('came into force as').waitFor({ timeout: 15_000 });
+    await page.goto('/policy/history');
+    await page.getByRole('row', { name: /^3 .*in force/ }).waitFor();
+    await page.getByRole('row', { name: /^2 .*Roll back/ }).waitFor();
+  });
+});
+
+test('a change is tried beside what is in force, and its author takes it back', async () => {
+  await as('ana', async (page) => {
+    const change = await company.ask(made.tokens.ana, 'POST', '/api/policy/proposals', { version: 2, reason: 'back to where we were' });
+    await page.goto(`/policy/changes/${change.id}`);
+    await page.getByRole('button', { name: 'Run the tests' }).click();
+    await page.getByText('The tests ran').waitFor();
+    await page.getByRole('button', { name: 'Try beside what is in force' }).click();
+    await page.getByLabel('Share of decisions, percent').fill('100');
+    await page.getByRole('button', { name: 'Start the canary' }).click();
+    await page.getByText('100 % of decisions, live').waitFor();
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.getByText('withdrawn').first().waitFor();
   });
 });
 

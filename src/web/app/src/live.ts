@@ -59,9 +59,11 @@ async function poll() {
   else if (!first) invalidate(data.events);
 }
 
-/** Follows the log while somebody is signed in and looks at the page. */
-export function useFollowing() {
+/** Follows the log while somebody is signed in, may read it, and looks at the page. */
+export function useFollowing(may: boolean | undefined) {
   useEffect(() => {
+    if (may === false) set({ state: 'refused' });
+    if (!may) return;
     let timer: ReturnType<typeof setTimeout>;
     let stopped = false;
     const again = async () => {
@@ -85,7 +87,7 @@ export function useFollowing() {
       clearTimeout(timer);
       live = { state: 'starting', lastSeq: 0, events: [] };
     };
-  }, []);
+  }, [may]);
 }
 
 export function useLive(): Live {

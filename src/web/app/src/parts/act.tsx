@@ -88,15 +88,30 @@ export function tell(error: unknown) {
   });
 }
 
+type Doing = {
+  op: string;
+  target?: string;
+  input?: unknown;
+  children: ReactNode;
+  /** Asks the gate only once somebody reaches for it: for buttons of which a list has one in each row. */
+  late?: boolean;
+  onClick?: () => void;
+  type?: 'submit';
+  disabled?: boolean;
+  loading?: boolean;
+} & ButtonProps;
+
 /** A button for an operation: where the gate would refuse, it says why; where people come first, it says so. */
-export function Do({ op, target, input, children, wait, ...button }: { op: string; target?: string; input?: unknown; children: ReactNode; wait?: ReactNode; onClick?: () => void; type?: 'submit'; disabled?: boolean; loading?: boolean; 'data-testid'?: string } & ButtonProps) {
-  const may = useMay(op, target, input);
+export function Do({ op, target, input, children, late = false, ...button }: Doing) {
+  const [isAsked, setAsked] = useState(!late);
+  const may = useMay(op, target, input, isAsked);
   const isDenied = may?.decision === 'deny';
   const needs = may?.decision === 'needs_approval' ? `takes the approval of ${may.approvals.map((need) => need.kind).join(' and ')}` : undefined;
   const label = isDenied ? sentence(new Error(may.reason)) : needs;
+  const ask = () => setAsked(true);
   const inside = (
-    <Button {...button} aria-disabled={isDenied || undefined} data-disabled={isDenied || button.disabled || undefined} onClick={isDenied ? (event: React.MouseEvent) => event.preventDefault() : button.onClick}>
-      {needs ? (wait ?? <>{children}…</>) : children}
+    <Button {...button} onMouseEnter={ask} onFocus={ask} aria-disabled={isDenied || undefined} data-disabled={isDenied || button.disabled || undefined} onClick={isDenied ? (event: React.MouseEvent) => event.preventDefault() : button.onClick}>
+      {needs && !late ? <>{children}…</> : children}
     </Button>
   );
   return label ? <Tooltip label={label}>{inside}</Tooltip> : inside;

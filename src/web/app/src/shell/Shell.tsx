@@ -5,6 +5,7 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { healthReadOptions, isRefused, meReadOptions, Unreachable } from '../api';
 import { useFollowing, useLive } from '../live';
+import { useCan } from '../parts/guard';
 import { Icon, Mark } from '../parts/icons';
 import { Failed, Loading } from '../parts/states';
 import { useSession } from '../session';
@@ -42,7 +43,8 @@ function SignedIn() {
 }
 
 function Frame() {
-  useFollowing();
+  const reads = useCan('event.list');
+  useFollowing(reads && reads.decision === 'allow');
   const [isOpen, setOpen] = useState(false);
   const company = useCompany();
   const { pathname } = useLocation();

@@ -21,7 +21,7 @@ type Show = 'mine' | 'all' | 'asked';
 export function useListed(show: Show) {
   const me = useMe();
   const pending = usePending();
-  const all = useGuarded('approval.list', { ...approvalListOptions({ query: { limit: MOST, ...(show === 'asked' ? { mine: true } : {}) } }), enabled: show !== 'mine' });
+  const all = useGuarded('approval.list', { ...approvalListOptions({ query: { limit: MOST } }), enabled: show !== 'mine' });
   const read = show === 'mine' ? pending : all;
   const list = (read.data ?? []).filter((approval) => (show === 'mine' ? waitsFor(approval, me?.id) : show === 'asked' ? approval.actor === me?.id : true));
   return { read, list };

@@ -134,7 +134,7 @@ export function DelegationTable({ list }: { list: ShownDelegation[] }) {
               <td>{one.status === 'active' ? <When at={one.expires_at} /> : <State state={one.status} />}</td>
               <td style={{ textAlign: 'right' }}>
                 {one.status === 'active' && (
-                  <Do op="delegation.revoke" target={one.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => delegationRevoke({ path: { id: one.id }, headers, throwOnError: true }), 'Revoked')}>
+                  <Do late op="delegation.revoke" target={one.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => delegationRevoke({ path: { id: one.id }, headers, throwOnError: true }), 'Revoked')}>
                     Revoke
                   </Do>
                 )}

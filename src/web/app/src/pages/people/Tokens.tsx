@@ -66,7 +66,7 @@ function Row({ token }: { token: ListedToken }) {
       <td>{isActive ? <When at={token.expires_at} /> : <State state={token.status} />}</td>
       <td style={{ textAlign: 'right' }}>
         {isActive && (
-          <Do op="token.revoke" target={token.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => tokenRevoke({ path: { id: token.id }, headers, throwOnError: true }), 'Revoked')}>
+          <Do late op="token.revoke" target={token.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => tokenRevoke({ path: { id: token.id }, headers, throwOnError: true }), 'Revoked')}>
             Revoke
           </Do>
         )}

@@ -142,7 +142,7 @@ function Row({ webhook, delivery }: { webhook: string; delivery: ShownDelivery }
       <td>{delivery.http_status ?? delivery.error ?? '–'}</td>
       <td className={parts.dim}>{delivery.next_at ? <When at={delivery.next_at} /> : '–'}</td>
       <td style={{ textAlign: 'right' }}>
-        <Do op="webhook.redeliver" target={webhook} variant="default" size="compact-sm" loading={busy} onClick={again}>
+        <Do late op="webhook.redeliver" target={webhook} variant="default" size="compact-sm" loading={busy} onClick={again}>
           Send again
         </Do>
       </td>
