@@ -264,6 +264,21 @@ test('the log is live, and an event is verified in the browser', async () => {
   });
 });
 
+test('looking at every page asks for nothing that is refused', { timeout: 60_000 }, async () => {
+  const refusals = async () => (await company.ask(made.tokens.ana, 'GET', '/api/events?type=denied&actor=max&limit=1000')).events.length;
+  const before = await refusals();
+  await as('max', async (page) => {
+    const list = await pages(company, made);
+    // Asking about others is a question that somebody chose to ask.
+    for (const name of ['home', 'approvals', 'log', 'event', 'policy', 'changes', 'history', 'people', 'person', 'agent', 'delegations', 'profile', 'kill', 'settings']) {
+      await page.goto(list[name]);
+      await page.locator('h1').first().waitFor();
+      await settled(page);
+    }
+  });
+  assert.equal(await refusals(), before);
+});
+
 test('a long list is drawn as far as it is seen', async () => {
   await as('pia', async (page) => {
     const [one] = await company.ask(made.tokens.ana, 'GET', '/api/approvals?limit=1');
