@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { join } from 'node:path';
-import { launch, settled, signedIn } from './browser.mjs';
+import { findings, launch, NARROW, settled, signedIn } from './browser.mjs';
 import { Company, populate } from './company.mjs';
 import { pages, shoot } from './shots.mjs';
 
@@ -37,6 +37,41 @@ test('every page stands in every size and theme, and axe finds nothing', { timeo
   const all = await pages(company, made);
   const sides = process.env.OK_PROVE ? undefined : ['wide light', 'narrow dark', 'wide dark', 'narrow light'];
   assert.deepEqual(await shoot(browser, company.address, made.tokens.ana, all, pictures, { sides }), []);
+});
+
+test('axe finds nothing in the palette, the dialogs and the menu', { timeout: 60_000 }, async () => {
+  await as('ana', async (page) => {
+    const dialogs = [
+      ['/people/max', () => page.getByRole('button', { name: /Offboard/ }).click()],
+      ['/people', () => page.getByRole('button', { name: 'Add' }).click()],
+      ['/delegations', () => page.getByRole('button', { name: 'Delegate' }).click()],
+      ['/settings', () => page.getByRole('button', { name: 'Create' }).click()],
+      ['/', () => page.getByRole('button', { name: /Search or do/ }).click()],
+    ];
+    for (const [path, open] of dialogs) {
+      await page.goto(path);
+      await open();
+      await page.getByRole('dialog').waitFor();
+      await page.waitForTimeout(300);
+      assert.deepEqual(await findings(page), [], path);
+    }
+    await page.getByRole('textbox', { name: 'search' }).fill('kill');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Kill switches' }).waitFor();
+  });
+  await as(
+    'ana',
+    async (page) => {
+      await page.getByRole('button', { name: 'Menu' }).click();
+      const menu = page.getByRole('dialog');
+      await menu.waitFor();
+      await page.waitForTimeout(300);
+      assert.deepEqual(await findings(page), []);
+      await menu.getByRole('link', { name: 'Log' }).click();
+      await page.getByRole('heading', { name: 'Log' }).waitFor();
+    },
+    { viewport: NARROW, colorScheme: 'dark' },
+  );
 });
 
 test('a token is pasted, kept for the tab and forgotten on signing out', async () => {

@@ -556,6 +556,9 @@ export type Cost = {
      * The delegation.
      */
     id: string;
+    /**
+     * What was set aside.
+     */
     reservation: string;
     /**
      * What it came to, also if that is more than was set aside.
@@ -964,7 +967,7 @@ export type ExplainedApproval = {
     /**
      * The arguments that are not shown.
      */
-    withheld: Array<string>;
+    withheld?: Array<string>;
     /**
      * What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
      */
@@ -1476,6 +1479,9 @@ export type LastDelivery = {
  * Who leaves.
  */
 export type Leaving = {
+    /**
+     * Who leaves, or the team that nobody is in any more.
+     */
     id: ActorId;
     /**
      * Why; at most 1000 characters.
@@ -1631,6 +1637,9 @@ export type Model = {
 };
 
 export type Narrower = {
+    /**
+     * The token's id.
+     */
     id: string;
     /**
      * The scopes that remain: some of those that it has, or any if it has none yet.
@@ -1751,10 +1760,13 @@ export type NewDelegation = {
      */
     to: ActorId;
     /**
-     * Operations such as `actor.offboard`, groups such as `task.*`, `query` and `change`, or `*`; at most 50. Unless given,
+     * Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. Unless given,
      * everything that the caller acts under, or `*`.
      */
     scope?: Array<string> | null;
+    /**
+     * How far: to read, to propose too, or to do everything in the scope.
+     */
     authority: Authority;
     /**
      * Tools, by name; at most 50. None unless given.
@@ -1918,6 +1930,9 @@ export type NewSource = {
  * What is to be otherwise. What is absent stays as it is.
  */
 export type NewStanding = {
+    /**
+     * The person's, agent's or team's id.
+     */
     id: ActorId;
     /**
      * Of a person: another role.
@@ -1972,7 +1987,13 @@ export type NewToken = {
 };
 
 export type NewTrust = {
+    /**
+     * The agent's id.
+     */
     id: ActorId;
+    /**
+     * How far, from proposing only to acting alone.
+     */
     tier: Trust;
     /**
      * Why; at most 1000 characters.
@@ -2044,10 +2065,16 @@ export type Observed = {
 };
 
 export type OneActor = {
+    /**
+     * The person's, agent's or team's id.
+     */
     id: ActorId;
 };
 
 export type OneApproval = {
+    /**
+     * The approval's id.
+     */
     id: string;
 };
 
@@ -2056,6 +2083,9 @@ export type OneChange = {
 };
 
 export type OneDelegation = {
+    /**
+     * The delegation.
+     */
     id: string;
 };
 
@@ -2063,6 +2093,9 @@ export type OneDelegation = {
  * One message of one webhook.
  */
 export type OneDelivery = {
+    /**
+     * The subscription.
+     */
     id: string;
     message: string;
 };
@@ -2075,6 +2108,9 @@ export type OneEntry = {
 };
 
 export type OneGrant = {
+    /**
+     * The grant.
+     */
     id: string;
 };
 
@@ -2087,6 +2123,9 @@ export type OneToken = {
 };
 
 export type OneWebhook = {
+    /**
+     * The subscription.
+     */
     id: string;
 };
 
@@ -2155,7 +2194,7 @@ export type PageAsked = {
 };
 
 /**
- * Which page of a list is wanted.
+ * Which page of a list is wanted. A command reads page after page.
  */
 export type PageQuery = {
     /**
@@ -2737,7 +2776,7 @@ export type ShownApproval = {
     /**
      * On whose behalf, the nearest first.
      */
-    on_behalf_of: Array<ActorId>;
+    on_behalf_of?: Array<ActorId>;
     /**
      * The delegation that it was asked under.
      */
@@ -2753,7 +2792,7 @@ export type ShownApproval = {
     /**
      * The arguments that are not shown: to this caller, or to anybody since they were erased.
      */
-    withheld: Array<string>;
+    withheld?: Array<string>;
     /**
      * SHA-256 of exactly what was asked; an approval is good for nothing else.
      */
@@ -2817,7 +2856,7 @@ export type ShownChange = {
     /**
      * On whose behalf it was proposed, the nearest first.
      */
-    on_behalf_of: Array<ActorId>;
+    on_behalf_of?: Array<ActorId>;
     reason: string;
     /**
      * The version that it was made from: it comes into force only while that is in force.
@@ -2850,7 +2889,7 @@ export type ShownChange = {
     /**
      * Of a rule from approvals, as it is proposed: calls like those that were approved which it lets through too.
      */
-    also_allows: Array<string>;
+    also_allows?: Array<string>;
 };
 
 /**
@@ -3528,6 +3567,9 @@ export type Which7 = {
  * Which deliveries.
  */
 export type Which8 = {
+    /**
+     * The subscription.
+     */
     id: string;
     /**
      * How many entries at most: 1 to 100, 20 unless given.
@@ -4114,6 +4156,9 @@ export type ActorReadData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The person's, agent's or team's id.
+         */
         id: ActorId;
     };
     query?: never;
@@ -4199,6 +4244,9 @@ export type ActorUpdateData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The person's, agent's or team's id.
+         */
         id: ActorId;
     };
     query?: never;
@@ -4280,6 +4328,9 @@ export type ActorOffboardData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * Who leaves, or the team that nobody is in any more.
+         */
         id: ActorId;
     };
     query?: never;
@@ -4338,6 +4389,9 @@ export type ActorOffboardResponse = ActorOffboardResponses[keyof ActorOffboardRe
 
 export type ActorTrustData = {
     body: {
+        /**
+         * How far, from proposing only to acting alone.
+         */
         tier: Trust;
         /**
          * Why; at most 1000 characters.
@@ -4355,6 +4409,9 @@ export type ActorTrustData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The agent's id.
+         */
         id: ActorId;
     };
     query?: never;
@@ -4492,6 +4549,9 @@ export type ApprovalWithdrawData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The approval's id.
+         */
         id: string;
     };
     query?: never;
@@ -4557,6 +4617,9 @@ export type ApprovalReadData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The approval's id.
+         */
         id: string;
     };
     query?: never;
@@ -4692,6 +4755,9 @@ export type ApprovalExplainData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The approval's id.
+         */
         id: string;
     };
     query?: never;
@@ -6192,6 +6258,9 @@ export type DelegationRevokeData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The delegation.
+         */
         id: string;
     };
     query?: never;
@@ -6257,6 +6326,9 @@ export type DelegationReadData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The delegation.
+         */
         id: string;
     };
     query?: never;
@@ -6410,6 +6482,9 @@ export type DelegationSettleData = {
          * The delegation.
          */
         id: string;
+        /**
+         * What was set aside.
+         */
         reservation: string;
     };
     query?: never;
@@ -7381,6 +7456,9 @@ export type BreakGlassEndData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The grant.
+         */
         id: string;
     };
     query?: never;
@@ -8314,6 +8392,9 @@ export type TokenNarrowData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The token's id.
+         */
         id: string;
     };
     query?: never;
@@ -8579,6 +8660,9 @@ export type WebhookDeleteData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The subscription.
+         */
         id: string;
     };
     query?: never;
@@ -8644,6 +8728,9 @@ export type WebhookReadData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The subscription.
+         */
         id: string;
     };
     query?: never;
@@ -8791,6 +8878,9 @@ export type WebhookDeliveriesData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The subscription.
+         */
         id: string;
     };
     query?: {
@@ -8857,6 +8947,9 @@ export type WebhookRedeliverData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The subscription.
+         */
         id: string;
         message: string;
     };
@@ -8927,6 +9020,9 @@ export type WebhookRotateData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The subscription.
+         */
         id: string;
     };
     query?: never;
@@ -8996,6 +9092,9 @@ export type WebhookTestData = {
         'ok-delegation'?: string;
     };
     path: {
+        /**
+         * The subscription.
+         */
         id: string;
     };
     query?: never;

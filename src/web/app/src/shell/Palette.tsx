@@ -40,6 +40,7 @@ export function Palette() {
   ];
   return (
     <Spotlight
+      attributes={{ content: { 'aria-label': 'Search' } }}
       actions={groups}
       shortcut={['mod + K']}
       limit={12}

@@ -54,11 +54,11 @@ function Frame() {
         Skip to the page
       </a>
       <div className={css.frame}>
-        <header className={css.side}>
+        <aside className={css.side} aria-label="Workspace">
           <Nav />
-        </header>
+        </aside>
         <div className={css.main}>
-          <header className={css.top}>
+          <div className={css.top} role="region" aria-label="Workspace">
             <ActionIcon variant="subtle" color="gray" onClick={() => setOpen(true)} aria-label="Menu">
               <Icon name="menu" size={20} />
             </ActionIcon>
@@ -66,7 +66,7 @@ function Frame() {
             <ActionIcon variant="subtle" color="gray" onClick={() => spotlight.open()} aria-label="Search">
               <Icon name="search" size={18} />
             </ActionIcon>
-          </header>
+          </div>
           <Banners />
           <main id="content" className={css.content} key={pathname.split('/')[1]}>
             <Outlet />
