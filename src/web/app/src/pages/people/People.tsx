@@ -55,7 +55,12 @@ export function People() {
           <span>Skills</span>
         </div>
         <Shown read={{ data: actors.isPending || actors.error ? undefined : listed, error: actors.error, isPending: actors.isPending, refetch: actors.refetch }} rows={8}>
-          {(list) => (list.length === 0 ? <Empty icon="people" title="Nobody like that" /> : <Rows list={list} />)}
+          {(list) => (
+            <>
+              {list.length === 0 ? <Empty icon="people" title="Nobody like that" /> : <Rows list={list} />}
+              {actors.all.length >= 1000 && <p className={css.cut}>The newest 1,000 were looked through.</p>}
+            </>
+          )}
         </Shown>
       </Card>
       <Add isOpen={isOpen} close={() => setOpen(false)} />
