@@ -20,7 +20,7 @@ web: $(DIST)
 
 $(DIST): $(APP)/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd $(APP) && npm run --silent build
-	@touch $(DIST) src/http/web.rs # a release build puts into the binary what is there when this file is compiled
+	@touch $(DIST)
 
 $(APP)/node_modules/.package-lock.json: $(APP)/package-lock.json $(APP)/package.json
 	cd $(APP) && npm ci --no-audit --no-fund
@@ -33,6 +33,7 @@ web-or-say:
 
 # Every check.
 test: lint
+	@$(MAKE) --no-print-directory web-or-say
 	INSTA_UPDATE=no cargo test
 	@$(MAKE) --no-print-directory test-web
 
@@ -41,18 +42,19 @@ ci: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 ci: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 ci:
 	cargo fmt --check
+	@$(MAKE) --no-print-directory web-or-say
 	cargo build --benches
 	INSTA_UPDATE=no cargo test
 	@$(MAKE) --no-print-directory test-web
 
 # Every check as in `test`, each law ten times longer, and whole what `test` only takes a part of.
 prove: lint
+	@$(MAKE) --no-print-directory web-or-say
 	OK_PROVE=1 PROPTEST_CASES=2560 INSTA_UPDATE=no cargo test
 	@OK_PROVE=1 $(MAKE) --no-print-directory test-web
 
 # The workspace: its client against the API's document, types, eslint, vitest; and in a real browser, where there is one.
 test-web:
-	@$(MAKE) --no-print-directory web-or-say
 	@if test ! -e $(DIST); then echo "The workspace is not tested: it is not built."; \
 	else (cd $(APP) && npm run --silent check) && $(MAKE) --no-print-directory test-browser; fi
 
@@ -65,9 +67,10 @@ lint:
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 
-# For production: target/release/ok
+# For production: target/release/ok, which has the workspace in it as it was when src/http/web.rs was compiled.
 release:
 	@$(MAKE) --no-print-directory web-or-say
+	@test ! $(DIST) -nt target/release/ok || touch src/http/web.rs
 	cargo build --release --bin ok
 
 # Figures of docs/guides/performance.md; needs a quiet machine.

@@ -16,6 +16,7 @@ const TOUCHES: [RegExp, string[]][] = [
   [/^(delegation_|budget_)/, ['delegation']],
   [/^(webhook_|delivery_)/, ['webhook']],
   [/^company_/, ['company']],
+  [/^(task_|run_|step_)/, ['task', 'run', 'trace', 'inbox']],
   [/^glass_/, ['breakGlass', 'inbox']],
   [/^inbox_/, ['inbox']],
 ];

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AccessEvaluateActionsData, AccessEvaluateActionsErrors, AccessEvaluateActionsResponses, AccessEvaluateBatchData, AccessEvaluateBatchErrors, AccessEvaluateBatchResponses, AccessEvaluateData, AccessEvaluateErrors, AccessEvaluateResourcesData, AccessEvaluateResourcesErrors, AccessEvaluateResourcesResponses, AccessEvaluateResponses, AccessEvaluateSubjectsData, AccessEvaluateSubjectsErrors, AccessEvaluateSubjectsResponses, AccessMetadataData, AccessMetadataErrors, AccessMetadataResponses, ActorAddData, ActorAddErrors, ActorAddResponses, ActorHireData, ActorHireErrors, ActorHireResponses, ActorListData, ActorListErrors, ActorListResponses, ActorOffboardData, ActorOffboardErrors, ActorOffboardResponses, ActorReadData, ActorReadErrors, ActorReadResponses, ActorTrustData, ActorTrustErrors, ActorTrustResponses, ActorUpdateData, ActorUpdateErrors, ActorUpdateResponses, ApprovalDecideData, ApprovalDecideErrors, ApprovalDecideResponses, ApprovalExplainData, ApprovalExplainErrors, ApprovalExplainResponses, ApprovalListData, ApprovalListErrors, ApprovalListResponses, ApprovalReadData, ApprovalReadErrors, ApprovalReadResponses, ApprovalWithdrawData, ApprovalWithdrawErrors, ApprovalWithdrawResponses, AuditCheckpointsData, AuditCheckpointsErrors, AuditCheckpointsResponses, AuditConsistencyData, AuditConsistencyErrors, AuditConsistencyResponses, AuditHeadData, AuditHeadErrors, AuditHeadResponses, AuditKeyData, AuditKeyErrors, AuditKeyResponses, AuditProofData, AuditProofErrors, AuditProofResponses, AuditVerifyData, AuditVerifyErrors, AuditVerifyResponses, BlueprintInstallData, BlueprintInstallErrors, BlueprintInstallResponses, BlueprintListData, BlueprintListErrors, BlueprintListResponses, BreakGlassEndData, BreakGlassEndErrors, BreakGlassEndResponses, BreakGlassListData, BreakGlassListErrors, BreakGlassListResponses, BreakGlassOpenData, BreakGlassOpenErrors, BreakGlassOpenResponses, BreakGlassReviewData, BreakGlassReviewErrors, BreakGlassReviewResponses, ChangeCanaryData, ChangeCanaryErrors, ChangeCanaryResponses, ChangeEvalsData, ChangeEvalsErrors, ChangeEvalsResponses, ChangeListData, ChangeListErrors, ChangeListResponses, ChangePromoteData, ChangePromoteErrors, ChangePromoteResponses, ChangeProposeData, ChangeProposeErrors, ChangeProposeResponses, ChangeReadData, ChangeReadErrors, ChangeReadResponses, ChangeRejectData, ChangeRejectErrors, ChangeRejectResponses, ChangeReviewData, ChangeReviewErrors, ChangeReviewResponses, CompanyReadData, CompanyReadErrors, CompanyReadResponses, CompanyReplaceData, CompanyReplaceErrors, CompanyReplaceResponses, CompanyUpdateData, CompanyUpdateErrors, CompanyUpdateResponses, ContextForgetData, ContextForgetErrors, ContextForgetResponses, DefinitionSchemasData, DefinitionSchemasErrors, DefinitionSchemasResponses, DelegationGrantData, DelegationGrantErrors, DelegationGrantResponses, DelegationListData, DelegationListErrors, DelegationListResponses, DelegationReadData, DelegationReadErrors, DelegationReadResponses, DelegationReserveData, DelegationReserveErrors, DelegationReserveResponses, DelegationRevokeData, DelegationRevokeErrors, DelegationRevokeResponses, DelegationSettleData, DelegationSettleErrors, DelegationSettleResponses, DirectoryCardsData, DirectoryCardsErrors, DirectoryCardsResponses, DirectoryFindData, DirectoryFindErrors, DirectoryFindResponses, EventListData, EventListErrors, EventListResponses, EventStreamData, EventStreamErrors, EventStreamResponse, EventStreamResponses, HealthReadData, HealthReadErrors, HealthReadResponses, InboxListData, InboxListErrors, InboxListResponses, InboxReadData, InboxReadErrors, InboxReadResponses, KillData, KillErrors, KillListData, KillListErrors, KillListResponses, KillResponses, MeReadData, MeReadErrors, MeReadResponses, OpenapiReadData, OpenapiReadErrors, OpenapiReadResponses, PolicyAppliedData, PolicyAppliedErrors, PolicyAppliedResponses, PolicyCheckData, PolicyCheckErrors, PolicyCheckResponses, PolicyDiffData, PolicyDiffErrors, PolicyDiffResponses, PolicyDriftData, PolicyDriftErrors, PolicyDriftResponses, PolicyExplainData, PolicyExplainErrors, PolicyExplainResponses, PolicyExportData, PolicyExportErrors, PolicyExportResponses, PolicyProposeData, PolicyProposeErrors, PolicyProposeResponses, PolicyReadData, PolicyReadErrors, PolicyReadResponses, PolicySourceData, PolicySourceErrors, PolicySourceResponses, PolicyWhoCanData, PolicyWhoCanErrors, PolicyWhoCanResponses, TickData, TickErrors, TickResponses, TokenIssueData, TokenIssueErrors, TokenIssueResponses, TokenListData, TokenListErrors, TokenListResponses, TokenNarrowData, TokenNarrowErrors, TokenNarrowResponses, TokenRevokeAllData, TokenRevokeAllErrors, TokenRevokeAllResponses, TokenRevokeData, TokenRevokeErrors, TokenRevokeResponses, WebhookCreateData, WebhookCreateErrors, WebhookCreateResponses, WebhookDeleteData, WebhookDeleteErrors, WebhookDeleteResponses, WebhookDeliveriesData, WebhookDeliveriesErrors, WebhookDeliveriesResponses, WebhookListData, WebhookListErrors, WebhookListResponses, WebhookReadData, WebhookReadErrors, WebhookReadResponses, WebhookRedeliverData, WebhookRedeliverErrors, WebhookRedeliverResponses, WebhookRotateData, WebhookRotateErrors, WebhookRotateResponses, WebhookTestData, WebhookTestErrors, WebhookTestResponses, WebhookUpdateData, WebhookUpdateErrors, WebhookUpdateResponses } from './types.gen';
+import type { AccessEvaluateActionsData, AccessEvaluateActionsErrors, AccessEvaluateActionsResponses, AccessEvaluateBatchData, AccessEvaluateBatchErrors, AccessEvaluateBatchResponses, AccessEvaluateData, AccessEvaluateErrors, AccessEvaluateResourcesData, AccessEvaluateResourcesErrors, AccessEvaluateResourcesResponses, AccessEvaluateResponses, AccessEvaluateSubjectsData, AccessEvaluateSubjectsErrors, AccessEvaluateSubjectsResponses, AccessMetadataData, AccessMetadataErrors, AccessMetadataResponses, ActorAddData, ActorAddErrors, ActorAddResponses, ActorHireData, ActorHireErrors, ActorHireResponses, ActorListData, ActorListErrors, ActorListResponses, ActorOffboardData, ActorOffboardErrors, ActorOffboardResponses, ActorReadData, ActorReadErrors, ActorReadResponses, ActorTrustData, ActorTrustErrors, ActorTrustResponses, ActorUpdateData, ActorUpdateErrors, ActorUpdateResponses, AgentAskData, AgentAskErrors, AgentAskResponses, ApprovalDecideData, ApprovalDecideErrors, ApprovalDecideResponses, ApprovalExplainData, ApprovalExplainErrors, ApprovalExplainResponses, ApprovalListData, ApprovalListErrors, ApprovalListResponses, ApprovalReadData, ApprovalReadErrors, ApprovalReadResponses, ApprovalWithdrawData, ApprovalWithdrawErrors, ApprovalWithdrawResponses, AuditCheckpointsData, AuditCheckpointsErrors, AuditCheckpointsResponses, AuditConsistencyData, AuditConsistencyErrors, AuditConsistencyResponses, AuditHeadData, AuditHeadErrors, AuditHeadResponses, AuditKeyData, AuditKeyErrors, AuditKeyResponses, AuditProofData, AuditProofErrors, AuditProofResponses, AuditVerifyData, AuditVerifyErrors, AuditVerifyResponses, BlueprintInstallData, BlueprintInstallErrors, BlueprintInstallResponses, BlueprintListData, BlueprintListErrors, BlueprintListResponses, BreakGlassEndData, BreakGlassEndErrors, BreakGlassEndResponses, BreakGlassListData, BreakGlassListErrors, BreakGlassListResponses, BreakGlassOpenData, BreakGlassOpenErrors, BreakGlassOpenResponses, BreakGlassReviewData, BreakGlassReviewErrors, BreakGlassReviewResponses, BudgetRaiseData, BudgetRaiseErrors, BudgetRaiseResponses, ChangeCanaryData, ChangeCanaryErrors, ChangeCanaryResponses, ChangeEvalsData, ChangeEvalsErrors, ChangeEvalsResponses, ChangeListData, ChangeListErrors, ChangeListResponses, ChangePromoteData, ChangePromoteErrors, ChangePromoteResponses, ChangeProposeData, ChangeProposeErrors, ChangeProposeResponses, ChangeReadData, ChangeReadErrors, ChangeReadResponses, ChangeRejectData, ChangeRejectErrors, ChangeRejectResponses, ChangeReviewData, ChangeReviewErrors, ChangeReviewResponses, CompanyReadData, CompanyReadErrors, CompanyReadResponses, CompanyReplaceData, CompanyReplaceErrors, CompanyReplaceResponses, CompanyUpdateData, CompanyUpdateErrors, CompanyUpdateResponses, ContextForgetData, ContextForgetErrors, ContextForgetResponses, DefinitionSchemasData, DefinitionSchemasErrors, DefinitionSchemasResponses, DelegationGrantData, DelegationGrantErrors, DelegationGrantResponses, DelegationListData, DelegationListErrors, DelegationListResponses, DelegationReadData, DelegationReadErrors, DelegationReadResponses, DelegationReserveData, DelegationReserveErrors, DelegationReserveResponses, DelegationRevokeData, DelegationRevokeErrors, DelegationRevokeResponses, DelegationSettleData, DelegationSettleErrors, DelegationSettleResponses, DirectoryCardsData, DirectoryCardsErrors, DirectoryCardsResponses, DirectoryFindData, DirectoryFindErrors, DirectoryFindResponses, EventListData, EventListErrors, EventListResponses, EventStreamData, EventStreamErrors, EventStreamResponse, EventStreamResponses, HealthReadData, HealthReadErrors, HealthReadResponses, InboxListData, InboxListErrors, InboxListResponses, InboxReadData, InboxReadErrors, InboxReadResponses, KillData, KillErrors, KillListData, KillListErrors, KillListResponses, KillResponses, MeAgentsData, MeAgentsErrors, MeAgentsResponses, MeReadData, MeReadErrors, MeReadResponses, OpenapiReadData, OpenapiReadErrors, OpenapiReadResponses, PolicyAppliedData, PolicyAppliedErrors, PolicyAppliedResponses, PolicyCheckData, PolicyCheckErrors, PolicyCheckResponses, PolicyDiffData, PolicyDiffErrors, PolicyDiffResponses, PolicyDriftData, PolicyDriftErrors, PolicyDriftResponses, PolicyExplainData, PolicyExplainErrors, PolicyExplainResponses, PolicyExportData, PolicyExportErrors, PolicyExportResponses, PolicyProposeData, PolicyProposeErrors, PolicyProposeResponses, PolicyReadData, PolicyReadErrors, PolicyReadResponses, PolicySourceData, PolicySourceErrors, PolicySourceResponses, PolicyWhoCanData, PolicyWhoCanErrors, PolicyWhoCanResponses, RunAnswerData, RunAnswerErrors, RunAnswerResponses, RunCancelData, RunCancelErrors, RunCancelResponses, RunListData, RunListErrors, RunListResponses, RunReadData, RunReadErrors, RunReadResponses, TaskAssignData, TaskAssignErrors, TaskAssignResponses, TaskCompleteData, TaskCompleteErrors, TaskCompleteResponses, TaskCreateData, TaskCreateErrors, TaskCreateResponses, TaskListData, TaskListErrors, TaskListResponses, TaskReadData, TaskReadErrors, TaskReadResponses, TaskRunData, TaskRunErrors, TaskRunResponses, TaskUpdateData, TaskUpdateErrors, TaskUpdateResponses, TickData, TickErrors, TickResponses, TokenIssueData, TokenIssueErrors, TokenIssueResponses, TokenListData, TokenListErrors, TokenListResponses, TokenNarrowData, TokenNarrowErrors, TokenNarrowResponses, TokenRevokeAllData, TokenRevokeAllErrors, TokenRevokeAllResponses, TokenRevokeData, TokenRevokeErrors, TokenRevokeResponses, ToolListData, ToolListErrors, ToolListResponses, TraceReadData, TraceReadErrors, TraceReadResponses, WebhookCreateData, WebhookCreateErrors, WebhookCreateResponses, WebhookDeleteData, WebhookDeleteErrors, WebhookDeleteResponses, WebhookDeliveriesData, WebhookDeliveriesErrors, WebhookDeliveriesResponses, WebhookListData, WebhookListErrors, WebhookListResponses, WebhookReadData, WebhookReadErrors, WebhookReadResponses, WebhookRedeliverData, WebhookRedeliverErrors, WebhookRedeliverResponses, WebhookRotateData, WebhookRotateErrors, WebhookRotateResponses, WebhookTestData, WebhookTestErrors, WebhookTestResponses, WebhookUpdateData, WebhookUpdateErrors, WebhookUpdateResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -218,6 +218,19 @@ export const approvalExplain = <ThrowOnError extends boolean = false>(options: O
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/approvals/{id}/explain',
     ...options
+});
+
+/**
+ * Ask an agent for something: a task is created for it, and a run begins. Asked by a run, it is a part of that run.
+ */
+export const agentAsk = <ThrowOnError extends boolean = false>(options: Options<AgentAskData, ThrowOnError>) => (options.client ?? client).post<AgentAskResponses, AgentAskErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/ask',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**
@@ -596,6 +609,15 @@ export const meRead = <ThrowOnError extends boolean = false>(options?: Options<M
 });
 
 /**
+ * List the agents that the caller may ask, if only with approval, newest first.
+ */
+export const meAgents = <ThrowOnError extends boolean = false>(options?: Options<MeAgentsData, ThrowOnError>) => (options?.client ?? client).get<MeAgentsResponses, MeAgentsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/me/agents',
+    ...options
+});
+
+/**
  * Describe every route as an OpenAPI 3.1 document. Any valid token will do.
  */
 export const openapiRead = <ThrowOnError extends boolean = false>(options?: Options<OpenapiReadData, ThrowOnError>) => (options?.client ?? client).get<OpenapiReadResponses, OpenapiReadErrors, ThrowOnError>({
@@ -759,12 +781,152 @@ export const policyWhoCan = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
+ * List the runs that the caller may see, newest first.
+ */
+export const runList = <ThrowOnError extends boolean = false>(options?: Options<RunListData, ThrowOnError>) => (options?.client ?? client).get<RunListResponses, RunListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/runs',
+    ...options
+});
+
+/**
+ * Show one run, step by step: what it did, what that came to, and what it waits for.
+ */
+export const runRead = <ThrowOnError extends boolean = false>(options: Options<RunReadData, ThrowOnError>) => (options.client ?? client).get<RunReadResponses, RunReadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/runs/{id}',
+    ...options
+});
+
+/**
+ * Answer what a run has asked; it goes on with the answer.
+ */
+export const runAnswer = <ThrowOnError extends boolean = false>(options: Options<RunAnswerData, ThrowOnError>) => (options.client ?? client).post<RunAnswerResponses, RunAnswerErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/runs/{id}/answer',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Let a run spend more; one that is held because of its budget goes on.
+ */
+export const budgetRaise = <ThrowOnError extends boolean = false>(options: Options<BudgetRaiseData, ThrowOnError>) => (options.client ?? client).post<BudgetRaiseResponses, BudgetRaiseErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/runs/{id}/budget',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Cancel a run, with its parts. What it has done stays done.
+ */
+export const runCancel = <ThrowOnError extends boolean = false>(options: Options<RunCancelData, ThrowOnError>) => (options.client ?? client).post<RunCancelResponses, RunCancelErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/runs/{id}/cancel',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * Show the JSON Schema of every kind of definition.
  */
 export const definitionSchemas = <ThrowOnError extends boolean = false>(options?: Options<DefinitionSchemasData, ThrowOnError>) => (options?.client ?? client).get<DefinitionSchemasResponses, DefinitionSchemasErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/schemas',
     ...options
+});
+
+/**
+ * List the tasks that the caller may see, newest first.
+ */
+export const taskList = <ThrowOnError extends boolean = false>(options?: Options<TaskListData, ThrowOnError>) => (options?.client ?? client).get<TaskListResponses, TaskListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/tasks',
+    ...options
+});
+
+/**
+ * Create a task, for somebody or for nobody yet. An agent begins to work on it with `POST /tasks/{id}/run`.
+ */
+export const taskCreate = <ThrowOnError extends boolean = false>(options: Options<TaskCreateData, ThrowOnError>) => (options.client ?? client).post<TaskCreateResponses, TaskCreateErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/tasks',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Show one task: its goal and result, what it is about, and the runs in which agents work on it.
+ */
+export const taskRead = <ThrowOnError extends boolean = false>(options: Options<TaskReadData, ThrowOnError>) => (options.client ?? client).get<TaskReadResponses, TaskReadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/tasks/{id}',
+    ...options
+});
+
+/**
+ * Assign a task to a person or an agent.
+ */
+export const taskAssign = <ThrowOnError extends boolean = false>(options: Options<TaskAssignData, ThrowOnError>) => (options.client ?? client).post<TaskAssignResponses, TaskAssignErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/tasks/{id}/assign',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Close a task, as done or as cancelled. Runs that still work on it are cancelled.
+ */
+export const taskComplete = <ThrowOnError extends boolean = false>(options: Options<TaskCompleteData, ThrowOnError>) => (options.client ?? client).post<TaskCompleteResponses, TaskCompleteErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/tasks/{id}/complete',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Add something that a task is about; the same thing again gets another note.
+ */
+export const taskUpdate = <ThrowOnError extends boolean = false>(options: Options<TaskUpdateData, ThrowOnError>) => (options.client ?? client).post<TaskUpdateResponses, TaskUpdateErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/tasks/{id}/refs',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Let the agent that has a task work on it.
+ */
+export const taskRun = <ThrowOnError extends boolean = false>(options: Options<TaskRunData, ThrowOnError>) => (options.client ?? client).post<TaskRunResponses, TaskRunErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/tasks/{id}/run',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**
@@ -830,6 +992,24 @@ export const tokenNarrow = <ThrowOnError extends boolean = false>(options: Optio
 export const tokenRevokeAll = <ThrowOnError extends boolean = false>(options: Options<TokenRevokeAllData, ThrowOnError>) => (options.client ?? client).delete<TokenRevokeAllResponses, TokenRevokeAllErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/tokens/{actor}',
+    ...options
+});
+
+/**
+ * List the tools of which the policies could allow the caller some call: name, input, kind of effect.
+ */
+export const toolList = <ThrowOnError extends boolean = false>(options?: Options<ToolListData, ThrowOnError>) => (options?.client ?? client).get<ToolListResponses, ToolListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/tools',
+    ...options
+});
+
+/**
+ * List the runs that the caller may see with their steps, newest first.
+ */
+export const traceRead = <ThrowOnError extends boolean = false>(options?: Options<TraceReadData, ThrowOnError>) => (options?.client ?? client).get<TraceReadResponses, TraceReadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/traces',
     ...options
 });
 

@@ -195,6 +195,22 @@ export type ApprovalSettings = {
 export type ApprovalStatus = 'pending' | 'approved' | 'used' | 'stale' | 'rejected' | 'cancelled' | 'expired';
 
 /**
+ * An agent that the caller may ask.
+ */
+export type Askable = {
+    id: ActorId;
+    name: string;
+    team?: ActorId | null;
+    owner?: ActorId | null;
+    skills: Array<string>;
+    trust: Trust;
+    /**
+     * Whether asking waits for approval.
+     */
+    needs_approval: boolean;
+};
+
+/**
  * Which blueprint, and the answers to what it asks.
  */
 export type Asked = {
@@ -222,6 +238,21 @@ export type Asked = {
 
 export type AskedOf = {
     [key: string]: unknown;
+};
+
+export type Assignment = {
+    /**
+     * The task.
+     */
+    id: string;
+    /**
+     * The person or agent who is to do it.
+     */
+    to: ActorId;
+    /**
+     * What they should know; at most 64 KiB. It can be erased.
+     */
+    note?: string;
 };
 
 /**
@@ -263,6 +294,15 @@ export type Begun = {
     since: number;
 };
 
+/**
+ * A run that has begun.
+ */
+export type Begun2 = {
+    task: string;
+    run: string;
+    status: RunStatus;
+};
+
 export type BrieflyExplained = {
     operation: string;
     /**
@@ -288,6 +328,17 @@ export type Budgets = {
      * Would need approval, and did not.
      */
     newly_approval?: number | null;
+};
+
+export type Cancellation = {
+    /**
+     * The run.
+     */
+    id: string;
+    /**
+     * Why; at most 1000 characters.
+     */
+    reason?: string;
 };
 
 /**
@@ -522,6 +573,18 @@ export type Compared2 = {
      * The budgets that are not kept.
      */
     over_budget: Array<Over>;
+};
+
+export type Completion = {
+    /**
+     * The task.
+     */
+    id: string;
+    outcome: Outcome;
+    /**
+     * What came of it; at most 64 KiB. It can be erased.
+     */
+    result?: string;
 };
 
 /**
@@ -1036,6 +1099,11 @@ export type Exported = {
     schema: string;
 };
 
+/**
+ * How a run ended, if not well.
+ */
+export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded' | 'no_model';
+
 export type FileChange = {
     path: string;
     /**
@@ -1062,8 +1130,8 @@ export type Files = {
 
 export type Forgotten = {
     /**
-     * The numbers of the events whose content is erased, at most 100. Only records of refusals: what the state of the
-     * company rests on cannot be erased.
+     * The numbers of the events whose content is erased, at most 100. Only records of refusals, and what was written
+     * with tasks, runs and requests: what the state of the company rests on cannot be erased.
      */
     events: Array<number>;
     /**
@@ -1191,6 +1259,11 @@ export type Healthy = {
      */
     dev_auth: boolean;
 };
+
+/**
+ * What the gate would say to a call, as far as that can be told before it is made.
+ */
+export type Hint = 'allow' | 'approval' | 'depends';
 
 /**
  * A hired agent.
@@ -1419,7 +1492,7 @@ export type Item = {
 /**
  * Why something is in an inbox.
  */
-export type ItemKind = 'approval' | 'decision' | 'assignment' | 'mention' | 'alert';
+export type ItemKind = 'approval' | 'decision' | 'assignment' | 'question' | 'failure' | 'mention' | 'alert';
 
 /**
  * What a kill switch stops: `global`, `actor:<id>`, `tool:<id>` or `team:<id>`.
@@ -1470,7 +1543,7 @@ export type LastApplied = {
 export type LastDelivery = {
     id: string;
     at?: string | null;
-    outcome?: Outcome | null;
+    outcome?: Outcome2 | null;
     http_status?: number | null;
     error?: string | null;
 };
@@ -1837,6 +1910,25 @@ export type NewPolicies = {
     commit?: string | null;
 };
 
+export type NewRef = {
+    /**
+     * The task.
+     */
+    id: string;
+    /**
+     * The collection that holds the thing, or `url`; 1 to 100 characters.
+     */
+    collection: string;
+    /**
+     * The thing in it, or the address; 1 to 2048 characters.
+     */
+    thing: string;
+    /**
+     * Why it matters; at most 500 characters.
+     */
+    note?: string;
+};
+
 /**
  * What is to be set aside.
  */
@@ -1958,6 +2050,36 @@ export type NewStanding = {
      * Of a team: nobody leads it any more.
      */
     no_lead?: boolean;
+};
+
+/**
+ * What is to be done.
+ */
+export type NewTask = {
+    /**
+     * What it is, in a line: 1 to 200 characters. The log keeps it for good.
+     */
+    title: string;
+    /**
+     * What is to come of it; at most 64 KiB. It can be erased.
+     */
+    goal?: string;
+    /**
+     * Who is to do it: a person or an agent. Nobody yet, unless given.
+     */
+    owner?: ActorId | null;
+    /**
+     * How soon: `normal` unless given.
+     */
+    priority?: Priority;
+    /**
+     * By when.
+     */
+    due_at?: string | null;
+    /**
+     * The task that it is a part of.
+     */
+    parent?: string | null;
 };
 
 /**
@@ -2118,6 +2240,20 @@ export type OneItem = {
     id: string;
 };
 
+export type OneRun = {
+    /**
+     * The run.
+     */
+    id: string;
+};
+
+export type OneTask = {
+    /**
+     * The task.
+     */
+    id: string;
+};
+
 export type OneToken = {
     id: string;
 };
@@ -2176,9 +2312,14 @@ export type OtherSettings = {
 };
 
 /**
+ * How a task ended.
+ */
+export type Outcome = 'done' | 'cancelled';
+
+/**
  * What came of one attempt to deliver.
  */
-export type Outcome = 'delivered' | 'failed' | 'given_up';
+export type Outcome2 = 'delivered' | 'failed' | 'given_up';
 
 /**
  * A budget that is not kept.
@@ -2263,6 +2404,11 @@ export type PolicyVersion = {
     version: number;
     hash: string;
 };
+
+/**
+ * How soon a task is wanted.
+ */
+export type Priority = 'low' | 'normal' | 'high' | 'urgent';
 
 /**
  * One thing that is wrong.
@@ -2360,6 +2506,17 @@ export type Question2 = {
     at?: number | string | null;
 };
 
+export type Raised = {
+    /**
+     * The run.
+     */
+    id: string;
+    /**
+     * What it may spend in all, in cents: more than it has spent.
+     */
+    budget_cents: number;
+};
+
 /**
  * A rate limit that a call counts against.
  */
@@ -2390,6 +2547,21 @@ export type Rejection = {
      * Why; at most 1000 characters.
      */
     reason?: string;
+};
+
+export type Reply = {
+    /**
+     * The run.
+     */
+    id: string;
+    /**
+     * The answer: 1 byte to 64 KiB. It can be erased.
+     */
+    text: string;
+    /**
+     * The step that asked; refused where the run has gone on since.
+     */
+    question?: number | null;
 };
 
 /**
@@ -2512,6 +2684,11 @@ export type Row = {
     deny: number;
 };
 
+export type RunError = {
+    code: Failure;
+    message: string;
+};
+
 /**
  * What it may use up.
  */
@@ -2533,6 +2710,11 @@ export type RunLimits = {
      */
     wall?: string | null;
 };
+
+/**
+ * How a run stands.
+ */
+export type RunStatus = 'queued' | 'running' | 'waiting_approval' | 'waiting_input' | 'held' | 'completed' | 'failed' | 'timed_out' | 'cancelled';
 
 /**
  * What a reviewer says.
@@ -3099,6 +3281,17 @@ export type ShownPolicy = {
     observed?: Array<ShownPart>;
 };
 
+export type ShownRef = {
+    /**
+     * A collection, or `url`.
+     */
+    collection: string;
+    id: string;
+    note: string;
+    by: ActorId;
+    at: string;
+};
+
 export type ShownReview = {
     by: ActorId;
     verdict: GlassVerdict;
@@ -3114,6 +3307,112 @@ export type ShownReview2 = {
     verdict: ReviewVerdict;
     note: string;
     at: string;
+};
+
+/**
+ * An agent at work.
+ */
+export type ShownRun = {
+    id: string;
+    task: string;
+    agent: ActorId;
+    /**
+     * Who asked for it.
+     */
+    asker: ActorId;
+    /**
+     * The run that it is a part of.
+     */
+    parent?: string | null;
+    status: RunStatus;
+    /**
+     * What it waits for.
+     */
+    waiting?: Wait | null;
+    /**
+     * Steps taken.
+     */
+    steps: number;
+    tokens: Tokens;
+    cost_cents: number;
+    /**
+     * What it may spend; none where there is no limit.
+     */
+    budget_cents?: number | null;
+    /**
+     * Why it failed.
+     */
+    error?: RunError | null;
+    created_at: string;
+    started_at?: string | null;
+    ended_at?: string | null;
+    /**
+     * How long it has taken, or took.
+     */
+    duration_ms: number;
+};
+
+/**
+ * One step of a run.
+ */
+export type ShownStep = {
+    /**
+     * 1 for the first.
+     */
+    seq: number;
+    kind: StepKind;
+    /**
+     * The operation, the model, the agent, or who answered.
+     */
+    name: string;
+    status: StepStatus;
+    /**
+     * What it was about.
+     */
+    target: string;
+    /**
+     * What it waits for, or waited for.
+     */
+    waiting?: Wait | null;
+    /**
+     * Why it was denied, or failed.
+     */
+    reason?: string | null;
+    /**
+     * What came of it; none where nothing did, or where it is erased.
+     */
+    output?: unknown;
+    tokens: Tokens;
+    cost_cents: number;
+    started_at: string;
+    /**
+     * How long it took, with the waiting.
+     */
+    duration_ms?: number | null;
+};
+
+/**
+ * Something to do.
+ */
+export type ShownTask = {
+    id: string;
+    title: string;
+    status: TaskStatus;
+    /**
+     * Who is to do it.
+     */
+    owner?: ActorId | null;
+    created_by: ActorId;
+    priority: Priority;
+    due_at?: string | null;
+    /**
+     * The task that it is a part of.
+     */
+    parent?: string | null;
+    version: number;
+    created_at: string;
+    updated_at: string;
+    closed_at?: string | null;
 };
 
 /**
@@ -3230,6 +3529,16 @@ export type Status = 'active' | 'offboarded';
 
 export type Status2 = 'in_sync' | 'equivalent' | 'weaker' | 'stronger' | 'unmanaged';
 
+/**
+ * What kind of step a run takes.
+ */
+export type StepKind = 'say' | 'model' | 'tool' | 'question' | 'delegate' | 'wait' | 'fail';
+
+/**
+ * How a step stands.
+ */
+export type StepStatus = 'waiting' | 'dispatched' | 'completed' | 'denied' | 'failed' | 'unknown';
+
 export type Switch = {
     /**
      * `global`, `actor:<id>`, `tool:<id>` or `team:<id>`.
@@ -3252,7 +3561,16 @@ export type Switched = {
     engaged: boolean;
     by: ActorId;
     at: string;
+    /**
+     * How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
+     */
+    runs: number;
 };
+
+/**
+ * How a task stands.
+ */
+export type TaskStatus = 'open' | 'assigned' | 'running' | 'waiting' | 'completed' | 'cancelled' | 'failed';
 
 /**
  * What differs about one kind of approval, or one limit.
@@ -3350,10 +3668,50 @@ export type Ticked = {
 
 export type TokenStatus = 'active' | 'expired' | 'revoked';
 
+export type Tokens = {
+    input: number;
+    output: number;
+};
+
+/**
+ * An operation as an agent may be offered it.
+ */
+export type Tool = {
+    name: string;
+    description: string;
+    /**
+     * What kind of effect it has.
+     */
+    effect: ToolEffect;
+    /**
+     * The JSON Schema of its input.
+     */
+    input_schema: unknown;
+    gate: Hint;
+};
+
+/**
+ * What kind of effect a tool has: what may be done again where it is not known whether it was done.
+ */
+export type ToolEffect = 'read' | 'idempotent' | 'reconcilable' | 'once';
+
 /**
  * What a subscription can be told of.
  */
 export type Topic = 'agent.run.completed' | 'agent.run.failed' | 'agent.gate.pending' | 'knowledge.indexed';
+
+/**
+ * A run with its steps.
+ */
+export type Trace = {
+    run: string;
+    agent: ActorId;
+    task: string;
+    status: RunStatus;
+    steps: Array<ShownStep>;
+    cost_cents: number;
+    created_at: string;
+};
 
 /**
  * How far an agent is trusted, from 0 to 4. A policy sees the number.
@@ -3364,6 +3722,25 @@ export type Trust = 'observe' | 'assist' | 'standard' | 'trusted' | 'autonomous'
  * What a person decides.
  */
 export type Verdict = 'approve' | 'reject';
+
+/**
+ * What a run waits for.
+ */
+export type Wait = {
+    kind: 'approval';
+    approval: Id;
+} | {
+    kind: 'question';
+    to: Array<ActorId>;
+} | {
+    kind: 'run';
+    run: Id;
+} | {
+    kind: 'time';
+    until: string;
+} | {
+    kind: 'budget';
+};
 
 /**
  * What they should be able to do.
@@ -3423,6 +3800,42 @@ export type Which = {
     limit?: number | null;
     /**
      * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which tokens.
+ */
+export type Which10 = {
+    /**
+     * Only this actor's.
+     */
+    actor?: ActorId | null;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which deliveries.
+ */
+export type Which11 = {
+    /**
+     * The subscription.
+     */
+    id: string;
+    /**
+     * How many entries at most: 1 to 100, 20 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `next_cursor` of the page before.
      */
     cursor?: string | null;
 };
@@ -3546,13 +3959,25 @@ export type Which6 = {
 };
 
 /**
- * Which tokens.
+ * Which runs. All of what is given must fit.
  */
 export type Which7 = {
     /**
-     * Only this actor's.
+     * Only those of this agent.
      */
-    actor?: ActorId | null;
+    agent?: ActorId | null;
+    /**
+     * Only those that work on this task.
+     */
+    task?: string | null;
+    /**
+     * Only those that stand so. Whom a kill switch holds stands as before, and is shown as held.
+     */
+    status?: RunStatus | null;
+    /**
+     * Those too that ended longer ago than the company keeps them in lists.
+     */
+    archived?: boolean;
     /**
      * How many entries at most: 1 to 1000, 200 unless given.
      */
@@ -3564,19 +3989,45 @@ export type Which7 = {
 };
 
 /**
- * Which deliveries.
+ * Which traces.
  */
 export type Which8 = {
     /**
-     * The subscription.
+     * Those of runs that were asked for since this time: RFC 3339.
      */
-    id: string;
+    since?: string | null;
     /**
-     * How many entries at most: 1 to 100, 20 unless given.
+     * How many at most: 1 to 200, 50 unless given.
      */
     limit?: number | null;
     /**
-     * The `next_cursor` of the page before.
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which tasks. All of what is given must fit.
+ */
+export type Which9 = {
+    /**
+     * Only those of this person or agent.
+     */
+    owner?: ActorId | null;
+    /**
+     * Only those that stand so.
+     */
+    status?: TaskStatus | null;
+    /**
+     * Those too that closed longer ago than the company keeps them in lists.
+     */
+    archived?: boolean;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
      */
     cursor?: string | null;
 };
@@ -3593,6 +4044,102 @@ export type WhichApplied = {
      * Of the earlier ones, only those before this version.
      */
     before?: number | null;
+};
+
+/**
+ * A run with its steps.
+ */
+export type WholeRun = {
+    id: string;
+    task: string;
+    agent: ActorId;
+    /**
+     * Who asked for it.
+     */
+    asker: ActorId;
+    /**
+     * The run that it is a part of.
+     */
+    parent?: string | null;
+    status: RunStatus;
+    /**
+     * What it waits for.
+     */
+    waiting?: Wait | null;
+    /**
+     * Steps taken.
+     */
+    steps: number;
+    tokens: Tokens;
+    cost_cents: number;
+    /**
+     * What it may spend; none where there is no limit.
+     */
+    budget_cents?: number | null;
+    /**
+     * Why it failed.
+     */
+    error?: RunError | null;
+    created_at: string;
+    started_at?: string | null;
+    ended_at?: string | null;
+    /**
+     * How long it has taken, or took.
+     */
+    duration_ms: number;
+    /**
+     * What was asked; none where it is erased.
+     */
+    input?: string | null;
+    /**
+     * What the agent said last.
+     */
+    output?: string | null;
+    /**
+     * What is asked of somebody, while it waits for the answer.
+     */
+    question?: string | null;
+    trace: Array<ShownStep>;
+};
+
+/**
+ * A task with all that belongs to it.
+ */
+export type WholeTask = {
+    id: string;
+    title: string;
+    status: TaskStatus;
+    /**
+     * Who is to do it.
+     */
+    owner?: ActorId | null;
+    created_by: ActorId;
+    priority: Priority;
+    due_at?: string | null;
+    /**
+     * The task that it is a part of.
+     */
+    parent?: string | null;
+    version: number;
+    created_at: string;
+    updated_at: string;
+    closed_at?: string | null;
+    /**
+     * What is to come of it; none where nothing was said, or where it is erased.
+     */
+    goal?: string | null;
+    /**
+     * What came of it.
+     */
+    result?: string | null;
+    /**
+     * What it is about.
+     */
+    refs: Array<ShownRef>;
+    /**
+     * The runs in which agents work on it, as far as the caller may see them, newest first; at most 100.
+     */
+    runs: Array<ShownRun>;
 };
 
 /**
@@ -3613,6 +4160,29 @@ export type Why = {
      * This question of a batch was not understood.
      */
     error?: NotUnderstood | null;
+};
+
+/**
+ * What is asked of an agent.
+ */
+export type Wish = {
+    /**
+     * The agent.
+     */
+    agent: ActorId;
+    /**
+     * What is asked: 1 byte to 64 KiB. It can be erased.
+     */
+    text: string;
+    /**
+     * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+     * itself. `GET /schemas` has its schema.
+     */
+    plan: unknown;
+    /**
+     * What it may spend, in cents; no limit unless given.
+     */
+    budget_cents?: number | null;
 };
 
 /**
@@ -3639,6 +4209,22 @@ export type Witness = {
      * The same as a file of `tests/`, with all who are concerned: it passes with the candidate.
      */
     test: string;
+};
+
+export type Work = {
+    /**
+     * The task.
+     */
+    id: string;
+    /**
+     * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+     * itself.
+     */
+    plan: unknown;
+    /**
+     * What it may spend, in cents; no limit unless given.
+     */
+    budget_cents?: number | null;
 };
 
 export type AccessMetadataData = {
@@ -4801,6 +5387,69 @@ export type ApprovalExplainResponses = {
 };
 
 export type ApprovalExplainResponse = ApprovalExplainResponses[keyof ApprovalExplainResponses];
+
+export type AgentAskData = {
+    body: Wish;
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/ask';
+};
+
+export type AgentAskErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type AgentAskError = AgentAskErrors[keyof AgentAskErrors];
+
+export type AgentAskResponses = {
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type AgentAskResponse = AgentAskResponses[keyof AgentAskResponses];
 
 export type AuditCheckpointsData = {
     body?: never;
@@ -7156,6 +7805,66 @@ export type MeReadResponses = {
 
 export type MeReadResponse = MeReadResponses[keyof MeReadResponses];
 
+export type MeAgentsData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/me/agents';
+};
+
+export type MeAgentsErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type MeAgentsError = MeAgentsErrors[keyof MeAgentsErrors];
+
+export type MeAgentsResponses = {
+    /**
+     * Done
+     */
+    200: Array<Askable>;
+};
+
+export type MeAgentsResponse = MeAgentsResponses[keyof MeAgentsResponses];
+
 export type OpenapiReadData = {
     body?: never;
     headers?: {
@@ -8054,6 +8763,373 @@ export type PolicyWhoCanResponses = {
 
 export type PolicyWhoCanResponse = PolicyWhoCanResponses[keyof PolicyWhoCanResponses];
 
+export type RunListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only those of this agent.
+         */
+        agent?: ActorId | null;
+        /**
+         * Only those that work on this task.
+         */
+        task?: string | null;
+        /**
+         * Only those that stand so. Whom a kill switch holds stands as before, and is shown as held.
+         */
+        status?: RunStatus | null;
+        /**
+         * Those too that ended longer ago than the company keeps them in lists.
+         */
+        archived?: boolean;
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/runs';
+};
+
+export type RunListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RunListError = RunListErrors[keyof RunListErrors];
+
+export type RunListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownRun>;
+};
+
+export type RunListResponse = RunListResponses[keyof RunListResponses];
+
+export type RunReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The run.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/runs/{id}';
+};
+
+export type RunReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RunReadError = RunReadErrors[keyof RunReadErrors];
+
+export type RunReadResponses = {
+    /**
+     * Done
+     */
+    200: WholeRun;
+};
+
+export type RunReadResponse = RunReadResponses[keyof RunReadResponses];
+
+export type RunAnswerData = {
+    body: {
+        /**
+         * The answer: 1 byte to 64 KiB. It can be erased.
+         */
+        text: string;
+        /**
+         * The step that asked; refused where the run has gone on since.
+         */
+        question?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The run.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/runs/{id}/answer';
+};
+
+export type RunAnswerErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RunAnswerError = RunAnswerErrors[keyof RunAnswerErrors];
+
+export type RunAnswerResponses = {
+    /**
+     * Done
+     */
+    200: ShownRun;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RunAnswerResponse = RunAnswerResponses[keyof RunAnswerResponses];
+
+export type BudgetRaiseData = {
+    body: {
+        /**
+         * What it may spend in all, in cents: more than it has spent.
+         */
+        budget_cents: number;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The run.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/runs/{id}/budget';
+};
+
+export type BudgetRaiseErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type BudgetRaiseError = BudgetRaiseErrors[keyof BudgetRaiseErrors];
+
+export type BudgetRaiseResponses = {
+    /**
+     * Done
+     */
+    200: ShownRun;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type BudgetRaiseResponse = BudgetRaiseResponses[keyof BudgetRaiseResponses];
+
+export type RunCancelData = {
+    body?: {
+        /**
+         * Why; at most 1000 characters.
+         */
+        reason?: string;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The run.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/runs/{id}/cancel';
+};
+
+export type RunCancelErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RunCancelError = RunCancelErrors[keyof RunCancelErrors];
+
+export type RunCancelResponses = {
+    /**
+     * Done
+     */
+    200: ShownRun;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RunCancelResponse = RunCancelResponses[keyof RunCancelResponses];
+
 export type DefinitionSchemasData = {
     body?: never;
     headers?: {
@@ -8106,6 +9182,523 @@ export type DefinitionSchemasResponses = {
 };
 
 export type DefinitionSchemasResponse = DefinitionSchemasResponses[keyof DefinitionSchemasResponses];
+
+export type TaskListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only those of this person or agent.
+         */
+        owner?: ActorId | null;
+        /**
+         * Only those that stand so.
+         */
+        status?: TaskStatus | null;
+        /**
+         * Those too that closed longer ago than the company keeps them in lists.
+         */
+        archived?: boolean;
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/tasks';
+};
+
+export type TaskListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TaskListError = TaskListErrors[keyof TaskListErrors];
+
+export type TaskListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownTask>;
+};
+
+export type TaskListResponse = TaskListResponses[keyof TaskListResponses];
+
+export type TaskCreateData = {
+    body: NewTask;
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/tasks';
+};
+
+export type TaskCreateErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TaskCreateError = TaskCreateErrors[keyof TaskCreateErrors];
+
+export type TaskCreateResponses = {
+    /**
+     * Done
+     */
+    201: WholeTask;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type TaskCreateResponse = TaskCreateResponses[keyof TaskCreateResponses];
+
+export type TaskReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The task.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/tasks/{id}';
+};
+
+export type TaskReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TaskReadError = TaskReadErrors[keyof TaskReadErrors];
+
+export type TaskReadResponses = {
+    /**
+     * Done
+     */
+    200: WholeTask;
+};
+
+export type TaskReadResponse = TaskReadResponses[keyof TaskReadResponses];
+
+export type TaskAssignData = {
+    body: {
+        /**
+         * The person or agent who is to do it.
+         */
+        to: ActorId;
+        /**
+         * What they should know; at most 64 KiB. It can be erased.
+         */
+        note?: string;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The task.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/tasks/{id}/assign';
+};
+
+export type TaskAssignErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TaskAssignError = TaskAssignErrors[keyof TaskAssignErrors];
+
+export type TaskAssignResponses = {
+    /**
+     * Done
+     */
+    200: WholeTask;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type TaskAssignResponse = TaskAssignResponses[keyof TaskAssignResponses];
+
+export type TaskCompleteData = {
+    body: {
+        outcome: Outcome;
+        /**
+         * What came of it; at most 64 KiB. It can be erased.
+         */
+        result?: string;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The task.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/tasks/{id}/complete';
+};
+
+export type TaskCompleteErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TaskCompleteError = TaskCompleteErrors[keyof TaskCompleteErrors];
+
+export type TaskCompleteResponses = {
+    /**
+     * Done
+     */
+    200: WholeTask;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type TaskCompleteResponse = TaskCompleteResponses[keyof TaskCompleteResponses];
+
+export type TaskUpdateData = {
+    body: {
+        /**
+         * The collection that holds the thing, or `url`; 1 to 100 characters.
+         */
+        collection: string;
+        /**
+         * The thing in it, or the address; 1 to 2048 characters.
+         */
+        thing: string;
+        /**
+         * Why it matters; at most 500 characters.
+         */
+        note?: string;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The task.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/tasks/{id}/refs';
+};
+
+export type TaskUpdateErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TaskUpdateError = TaskUpdateErrors[keyof TaskUpdateErrors];
+
+export type TaskUpdateResponses = {
+    /**
+     * Done
+     */
+    200: WholeTask;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type TaskUpdateResponse = TaskUpdateResponses[keyof TaskUpdateResponses];
+
+export type TaskRunData = {
+    body: {
+        /**
+         * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+         * itself.
+         */
+        plan: unknown;
+        /**
+         * What it may spend, in cents; no limit unless given.
+         */
+        budget_cents?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path: {
+        /**
+         * The task.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/tasks/{id}/run';
+};
+
+export type TaskRunErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state, or at another version
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TaskRunError = TaskRunErrors[keyof TaskRunErrors];
+
+export type TaskRunResponses = {
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type TaskRunResponse = TaskRunResponses[keyof TaskRunResponses];
 
 export type TickData = {
     body?: When;
@@ -8519,6 +10112,121 @@ export type TokenRevokeAllResponses = {
 };
 
 export type TokenRevokeAllResponse = TokenRevokeAllResponses[keyof TokenRevokeAllResponses];
+
+export type ToolListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/tools';
+};
+
+export type ToolListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type ToolListError = ToolListErrors[keyof ToolListErrors];
+
+export type ToolListResponses = {
+    /**
+     * Done
+     */
+    200: Array<Tool>;
+};
+
+export type ToolListResponse = ToolListResponses[keyof ToolListResponses];
+
+export type TraceReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Those of runs that were asked for since this time: RFC 3339.
+         */
+        since?: string | null;
+        /**
+         * How many at most: 1 to 200, 50 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/traces';
+};
+
+export type TraceReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TraceReadError = TraceReadErrors[keyof TraceReadErrors];
+
+export type TraceReadResponses = {
+    /**
+     * Done
+     */
+    200: Array<Trace>;
+};
+
+export type TraceReadResponse = TraceReadResponses[keyof TraceReadResponses];
 
 export type WebhookListData = {
     body?: never;

@@ -3,8 +3,8 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, eventList, healthRead, inboxList, inboxRead, kill, killList, meRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
-import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EventListData, EventListError, EventListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, MeReadData, MeReadError, MeReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
+import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, eventList, healthRead, inboxList, inboxRead, kill, killList, meAgents, meRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, runAnswer, runCancel, runList, runRead, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
+import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EventListData, EventListError, EventListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -433,6 +433,23 @@ export const approvalExplainOptions = (options: Options<ApprovalExplainData>) =>
     },
     queryKey: approvalExplainQueryKey(options)
 });
+
+/**
+ * Ask an agent for something: a task is created for it, and a run begins. Asked by a run, it is a part of that run.
+ */
+export const agentAskMutation = (options?: Partial<Options<AgentAskData>>): UseMutationOptions<AgentAskResponse, AgentAskError, Options<AgentAskData>> => {
+    const mutationOptions: UseMutationOptions<AgentAskResponse, AgentAskError, Options<AgentAskData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await agentAsk({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 export const auditCheckpointsQueryKey = (options?: Options<AuditCheckpointsData>) => createQueryKey('auditCheckpoints', options);
 
@@ -1182,6 +1199,51 @@ export const meReadOptions = (options?: Options<MeReadData>) => queryOptions<MeR
     queryKey: meReadQueryKey(options)
 });
 
+export const meAgentsQueryKey = (options?: Options<MeAgentsData>) => createQueryKey('meAgents', options);
+
+/**
+ * List the agents that the caller may ask, if only with approval, newest first.
+ */
+export const meAgentsOptions = (options?: Options<MeAgentsData>) => queryOptions<MeAgentsResponse, MeAgentsError, MeAgentsResponse, ReturnType<typeof meAgentsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await meAgents({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: meAgentsQueryKey(options)
+});
+
+export const meAgentsInfiniteQueryKey = (options?: Options<MeAgentsData>): QueryKey<Options<MeAgentsData>> => createQueryKey('meAgents', options, true);
+
+/**
+ * List the agents that the caller may ask, if only with approval, newest first.
+ */
+export const meAgentsInfiniteOptions = (options?: Options<MeAgentsData>) => infiniteQueryOptions<MeAgentsResponse, MeAgentsError, InfiniteData<MeAgentsResponse>, QueryKey<Options<MeAgentsData>>, string | null | Pick<QueryKey<Options<MeAgentsData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<MeAgentsData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await meAgents({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: meAgentsInfiniteQueryKey(options)
+});
+
 export const openapiReadQueryKey = (options?: Options<OpenapiReadData>) => createQueryKey('openapiRead', options);
 
 /**
@@ -1525,6 +1587,120 @@ export const policyWhoCanInfiniteOptions = (options: Options<PolicyWhoCanData>) 
     queryKey: policyWhoCanInfiniteQueryKey(options)
 });
 
+export const runListQueryKey = (options?: Options<RunListData>) => createQueryKey('runList', options);
+
+/**
+ * List the runs that the caller may see, newest first.
+ */
+export const runListOptions = (options?: Options<RunListData>) => queryOptions<RunListResponse, RunListError, RunListResponse, ReturnType<typeof runListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await runList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: runListQueryKey(options)
+});
+
+export const runListInfiniteQueryKey = (options?: Options<RunListData>): QueryKey<Options<RunListData>> => createQueryKey('runList', options, true);
+
+/**
+ * List the runs that the caller may see, newest first.
+ */
+export const runListInfiniteOptions = (options?: Options<RunListData>) => infiniteQueryOptions<RunListResponse, RunListError, InfiniteData<RunListResponse>, QueryKey<Options<RunListData>>, string | null | Pick<QueryKey<Options<RunListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<RunListData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await runList({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: runListInfiniteQueryKey(options)
+});
+
+export const runReadQueryKey = (options: Options<RunReadData>) => createQueryKey('runRead', options);
+
+/**
+ * Show one run, step by step: what it did, what that came to, and what it waits for.
+ */
+export const runReadOptions = (options: Options<RunReadData>) => queryOptions<RunReadResponse, RunReadError, RunReadResponse, ReturnType<typeof runReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await runRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: runReadQueryKey(options)
+});
+
+/**
+ * Answer what a run has asked; it goes on with the answer.
+ */
+export const runAnswerMutation = (options?: Partial<Options<RunAnswerData>>): UseMutationOptions<RunAnswerResponse, RunAnswerError, Options<RunAnswerData>> => {
+    const mutationOptions: UseMutationOptions<RunAnswerResponse, RunAnswerError, Options<RunAnswerData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await runAnswer({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Let a run spend more; one that is held because of its budget goes on.
+ */
+export const budgetRaiseMutation = (options?: Partial<Options<BudgetRaiseData>>): UseMutationOptions<BudgetRaiseResponse, BudgetRaiseError, Options<BudgetRaiseData>> => {
+    const mutationOptions: UseMutationOptions<BudgetRaiseResponse, BudgetRaiseError, Options<BudgetRaiseData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await budgetRaise({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Cancel a run, with its parts. What it has done stays done.
+ */
+export const runCancelMutation = (options?: Partial<Options<RunCancelData>>): UseMutationOptions<RunCancelResponse, RunCancelError, Options<RunCancelData>> => {
+    const mutationOptions: UseMutationOptions<RunCancelResponse, RunCancelError, Options<RunCancelData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await runCancel({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const definitionSchemasQueryKey = (options?: Options<DefinitionSchemasData>) => createQueryKey('definitionSchemas', options);
 
 /**
@@ -1542,6 +1718,154 @@ export const definitionSchemasOptions = (options?: Options<DefinitionSchemasData
     },
     queryKey: definitionSchemasQueryKey(options)
 });
+
+export const taskListQueryKey = (options?: Options<TaskListData>) => createQueryKey('taskList', options);
+
+/**
+ * List the tasks that the caller may see, newest first.
+ */
+export const taskListOptions = (options?: Options<TaskListData>) => queryOptions<TaskListResponse, TaskListError, TaskListResponse, ReturnType<typeof taskListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await taskList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: taskListQueryKey(options)
+});
+
+export const taskListInfiniteQueryKey = (options?: Options<TaskListData>): QueryKey<Options<TaskListData>> => createQueryKey('taskList', options, true);
+
+/**
+ * List the tasks that the caller may see, newest first.
+ */
+export const taskListInfiniteOptions = (options?: Options<TaskListData>) => infiniteQueryOptions<TaskListResponse, TaskListError, InfiniteData<TaskListResponse>, QueryKey<Options<TaskListData>>, string | null | Pick<QueryKey<Options<TaskListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<TaskListData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await taskList({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: taskListInfiniteQueryKey(options)
+});
+
+/**
+ * Create a task, for somebody or for nobody yet. An agent begins to work on it with `POST /tasks/{id}/run`.
+ */
+export const taskCreateMutation = (options?: Partial<Options<TaskCreateData>>): UseMutationOptions<TaskCreateResponse, TaskCreateError, Options<TaskCreateData>> => {
+    const mutationOptions: UseMutationOptions<TaskCreateResponse, TaskCreateError, Options<TaskCreateData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await taskCreate({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const taskReadQueryKey = (options: Options<TaskReadData>) => createQueryKey('taskRead', options);
+
+/**
+ * Show one task: its goal and result, what it is about, and the runs in which agents work on it.
+ */
+export const taskReadOptions = (options: Options<TaskReadData>) => queryOptions<TaskReadResponse, TaskReadError, TaskReadResponse, ReturnType<typeof taskReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await taskRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: taskReadQueryKey(options)
+});
+
+/**
+ * Assign a task to a person or an agent.
+ */
+export const taskAssignMutation = (options?: Partial<Options<TaskAssignData>>): UseMutationOptions<TaskAssignResponse, TaskAssignError, Options<TaskAssignData>> => {
+    const mutationOptions: UseMutationOptions<TaskAssignResponse, TaskAssignError, Options<TaskAssignData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await taskAssign({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Close a task, as done or as cancelled. Runs that still work on it are cancelled.
+ */
+export const taskCompleteMutation = (options?: Partial<Options<TaskCompleteData>>): UseMutationOptions<TaskCompleteResponse, TaskCompleteError, Options<TaskCompleteData>> => {
+    const mutationOptions: UseMutationOptions<TaskCompleteResponse, TaskCompleteError, Options<TaskCompleteData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await taskComplete({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Add something that a task is about; the same thing again gets another note.
+ */
+export const taskUpdateMutation = (options?: Partial<Options<TaskUpdateData>>): UseMutationOptions<TaskUpdateResponse, TaskUpdateError, Options<TaskUpdateData>> => {
+    const mutationOptions: UseMutationOptions<TaskUpdateResponse, TaskUpdateError, Options<TaskUpdateData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await taskUpdate({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Let the agent that has a task work on it.
+ */
+export const taskRunMutation = (options?: Partial<Options<TaskRunData>>): UseMutationOptions<TaskRunResponse, TaskRunError, Options<TaskRunData>> => {
+    const mutationOptions: UseMutationOptions<TaskRunResponse, TaskRunError, Options<TaskRunData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await taskRun({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 /**
  * Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate.
@@ -1672,6 +1996,69 @@ export const tokenRevokeAllMutation = (options?: Partial<Options<TokenRevokeAllD
     };
     return mutationOptions;
 };
+
+export const toolListQueryKey = (options?: Options<ToolListData>) => createQueryKey('toolList', options);
+
+/**
+ * List the tools of which the policies could allow the caller some call: name, input, kind of effect.
+ */
+export const toolListOptions = (options?: Options<ToolListData>) => queryOptions<ToolListResponse, ToolListError, ToolListResponse, ReturnType<typeof toolListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await toolList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: toolListQueryKey(options)
+});
+
+export const traceReadQueryKey = (options?: Options<TraceReadData>) => createQueryKey('traceRead', options);
+
+/**
+ * List the runs that the caller may see with their steps, newest first.
+ */
+export const traceReadOptions = (options?: Options<TraceReadData>) => queryOptions<TraceReadResponse, TraceReadError, TraceReadResponse, ReturnType<typeof traceReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await traceRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: traceReadQueryKey(options)
+});
+
+export const traceReadInfiniteQueryKey = (options?: Options<TraceReadData>): QueryKey<Options<TraceReadData>> => createQueryKey('traceRead', options, true);
+
+/**
+ * List the runs that the caller may see with their steps, newest first.
+ */
+export const traceReadInfiniteOptions = (options?: Options<TraceReadData>) => infiniteQueryOptions<TraceReadResponse, TraceReadError, InfiniteData<TraceReadResponse>, QueryKey<Options<TraceReadData>>, string | null | Pick<QueryKey<Options<TraceReadData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<TraceReadData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await traceRead({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: traceReadInfiniteQueryKey(options)
+});
 
 export const webhookListQueryKey = (options?: Options<WebhookListData>) => createQueryKey('webhookList', options);
 

@@ -105,7 +105,7 @@ function Happening({ record }: { record: EventRecord }) {
   );
 }
 
-const KINDS: Record<Item['kind'], IconName> = { approval: 'clock', decision: 'check', assignment: 'people', mention: 'inbox', alert: 'alert' };
+const KINDS: Record<Item['kind'], IconName> = { approval: 'clock', decision: 'check', assignment: 'people', mention: 'inbox', alert: 'alert', question: 'help', failure: 'alert' };
 
 function News() {
   const inbox = useGuarded('inbox.list', inboxListOptions({ query: { limit: 30 } }));
