@@ -100,6 +100,7 @@ const SENTENCES: Record<string, (e: Fields) => ReactNode> = {
   run_completed: (e) => <>ended a run of {who(e.agent)}</>,
   run_failed: (e) => <>saw a run of {who(e.agent)} fail{quoted(e.reason)}</>,
   run_cancelled: (e) => <>cancelled a run of {who(e.agent)}{quoted(e.reason)}</>,
+  content_kept: () => 'kept content beside an event',
   context_forgotten: (e) => <>erased the content of {Array.isArray(e.events) ? e.events.length : ''} events{quoted(e.reason)}</>,
 };
 
