@@ -786,7 +786,7 @@ export type Engaged = {
     at: string;
     reason: string;
     /**
-     * How many people and agents it stops, of those whom the caller may see.
+     * How many people and agents it stops, of those whom the caller may see. The first 1000 are looked at.
      */
     holds: number;
 };
@@ -3476,9 +3476,13 @@ export type Sought = {
      */
     text?: string | null;
     /**
-     * How many at most: 1 to 1000, 200 unless given.
+     * How many entries at most: 1 to 1000, 200 unless given.
      */
     limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
 };
 
 /**
@@ -4259,6 +4263,10 @@ export type AccessEvaluateData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -4283,9 +4291,13 @@ export type AccessEvaluateErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
     /**
      * `invalid`: well formed but not acceptable
      */
@@ -4322,6 +4334,10 @@ export type AccessEvaluateBatchData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -4346,9 +4362,13 @@ export type AccessEvaluateBatchErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
     /**
      * `invalid`: well formed but not acceptable
      */
@@ -4385,6 +4405,10 @@ export type AccessEvaluateActionsData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -4408,6 +4432,14 @@ export type AccessEvaluateActionsErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
     /**
      * `rate_limited`
      */
@@ -4436,6 +4468,10 @@ export type AccessEvaluateResourcesData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -4459,6 +4495,14 @@ export type AccessEvaluateResourcesErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
     /**
      * `rate_limited`
      */
@@ -4487,6 +4531,10 @@ export type AccessEvaluateSubjectsData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -4510,6 +4558,14 @@ export type AccessEvaluateSubjectsErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
     /**
      * `rate_limited`
      */
@@ -4538,6 +4594,10 @@ export type ActorListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -4579,6 +4639,10 @@ export type ActorListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -4600,7 +4664,40 @@ export type ActorListResponses = {
 export type ActorListResponse = ActorListResponses[keyof ActorListResponses];
 
 export type ActorAddData = {
-    body: NewActor;
+    /**
+     * Somebody to be added.
+     */
+    body: {
+        /**
+         * The id for good; a team's begins with `team:`.
+         */
+        id: ActorId;
+        kind: ActorKind;
+        /**
+         * A name for people to read; the id unless given.
+         */
+        name?: string | null;
+        /**
+         * `member` for people unless given; agents have a role of their own.
+         */
+        role?: Role | null;
+        /**
+         * The team that it joins; for a team, the team above it.
+         */
+        team?: ActorId | null;
+        /**
+         * Of a team: the person who leads it.
+         */
+        lead?: ActorId | null;
+        /**
+         * Of an agent: the person who answers for it; the caller unless given.
+         */
+        owner?: ActorId | null;
+        /**
+         * What it can do, in a word each.
+         */
+        skills?: Array<string>;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -4610,6 +4707,10 @@ export type ActorAddData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -4618,7 +4719,7 @@ export type ActorAddData = {
 
 export type ActorAddErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -4634,11 +4735,19 @@ export type ActorAddErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -4667,7 +4776,15 @@ export type ActorAddResponses = {
 export type ActorAddResponse = ActorAddResponses[keyof ActorAddResponses];
 
 export type ActorHireData = {
-    body: Hiring;
+    /**
+     * An agent to be hired.
+     */
+    body: {
+        /**
+         * Its definition, of the kind `Agent`: the text of a YAML or JSON file of at most 64 KiB, or the JSON itself.
+         */
+        definition: unknown;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -4677,6 +4794,10 @@ export type ActorHireData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -4685,7 +4806,7 @@ export type ActorHireData = {
 
 export type ActorHireErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -4701,11 +4822,19 @@ export type ActorHireErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -4740,6 +4869,10 @@ export type ActorReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -4768,6 +4901,10 @@ export type ActorReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -4828,6 +4965,10 @@ export type ActorUpdateData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -4841,7 +4982,7 @@ export type ActorUpdateData = {
 
 export type ActorUpdateErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -4857,11 +4998,19 @@ export type ActorUpdateErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -4912,6 +5061,10 @@ export type ActorOffboardData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -4925,7 +5078,7 @@ export type ActorOffboardData = {
 
 export type ActorOffboardErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -4941,11 +5094,19 @@ export type ActorOffboardErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -4993,6 +5154,10 @@ export type ActorTrustData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -5006,7 +5171,7 @@ export type ActorTrustData = {
 
 export type ActorTrustErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -5022,11 +5187,19 @@ export type ActorTrustErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -5061,6 +5234,10 @@ export type ApprovalListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -5102,6 +5279,10 @@ export type ApprovalListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -5133,6 +5314,10 @@ export type ApprovalWithdrawData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -5162,7 +5347,7 @@ export type ApprovalWithdrawErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -5201,6 +5386,10 @@ export type ApprovalReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -5229,6 +5418,10 @@ export type ApprovalReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -5274,6 +5467,10 @@ export type ApprovalDecideData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -5284,7 +5481,7 @@ export type ApprovalDecideData = {
 
 export type ApprovalDecideErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -5300,11 +5497,19 @@ export type ApprovalDecideErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -5339,6 +5544,10 @@ export type ApprovalExplainData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -5367,6 +5576,10 @@ export type ApprovalExplainErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -5458,6 +5671,10 @@ export type AuditCheckpointsData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -5491,6 +5708,10 @@ export type AuditCheckpointsErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -5518,6 +5739,10 @@ export type AuditConsistencyData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query: {
@@ -5551,6 +5776,10 @@ export type AuditConsistencyErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -5578,6 +5807,10 @@ export type AuditHeadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -5601,6 +5834,10 @@ export type AuditHeadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -5629,6 +5866,10 @@ export type AuditKeyData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -5652,6 +5893,10 @@ export type AuditKeyErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -5680,6 +5925,10 @@ export type AuditProofData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -5709,6 +5958,10 @@ export type AuditProofErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -5730,12 +5983,32 @@ export type AuditProofResponses = {
 export type AuditProofResponse = AuditProofResponses[keyof AuditProofResponses];
 
 export type AuditVerifyData = {
-    body?: Checked;
+    /**
+     * What is checked.
+     */
+    body?: {
+        /**
+         * The first entry whose content is checked; the tree is always checked whole.
+         */
+        from?: number | null;
+        /**
+         * The last entry whose content is checked.
+         */
+        to?: number | null;
+        /**
+         * A checkpoint from before: shows whether the log still contains what it contained then.
+         */
+        checkpoint?: string | null;
+    };
     headers?: {
         /**
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -5744,7 +6017,7 @@ export type AuditVerifyData = {
 
 export type AuditVerifyErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -5759,6 +6032,22 @@ export type AuditVerifyErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * the body does not fit its schema
+     */
+    422: string;
     /**
      * `rate_limited`
      */
@@ -5787,6 +6076,10 @@ export type BlueprintListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -5811,6 +6104,10 @@ export type BlueprintListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -5832,7 +6129,31 @@ export type BlueprintListResponses = {
 export type BlueprintListResponse = BlueprintListResponses[keyof BlueprintListResponses];
 
 export type BlueprintInstallData = {
-    body?: Asked;
+    /**
+     * Which blueprint, and the answers to what it asks.
+     */
+    body?: {
+        /**
+         * One that comes with the program.
+         */
+        id?: string | null;
+        /**
+         * One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
+         */
+        file?: string | null;
+        /**
+         * The files beside it, text by path: `policies***.cedar`, `approvals.yaml`, `limits.yaml`, `tests***.yaml`.
+         */
+        files?: {
+            [key: string]: string;
+        };
+        /**
+         * Answers to what it asks, by name.
+         */
+        values?: {
+            [key: string]: string;
+        };
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -5842,6 +6163,10 @@ export type BlueprintInstallData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -5850,7 +6175,7 @@ export type BlueprintInstallData = {
 
 export type BlueprintInstallErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -5866,11 +6191,19 @@ export type BlueprintInstallErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -5905,6 +6238,10 @@ export type ChangeListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -5950,6 +6287,10 @@ export type ChangeListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -5971,7 +6312,21 @@ export type ChangeListResponses = {
 export type ChangeListResponse = ChangeListResponses[keyof ChangeListResponses];
 
 export type ChangeProposeData = {
-    body: NewChange;
+    /**
+     * A change to what is in force.
+     */
+    body: {
+        target: ChangeTarget;
+        content: Content;
+        /**
+         * Why; 1 to 1000 characters.
+         */
+        reason: string;
+        /**
+         * The version that it was made from; the one in force unless given.
+         */
+        base_version?: number | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -5981,6 +6336,10 @@ export type ChangeProposeData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
         /**
          * The version that the change was made from, as `ETag` has it: in place of `base_version`.
          */
@@ -5993,7 +6352,7 @@ export type ChangeProposeData = {
 
 export type ChangeProposeErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -6009,11 +6368,19 @@ export type ChangeProposeErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -6068,6 +6435,10 @@ export type ChangeCanaryData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -6078,7 +6449,7 @@ export type ChangeCanaryData = {
 
 export type ChangeCanaryErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -6094,11 +6465,19 @@ export type ChangeCanaryErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -6133,6 +6512,10 @@ export type ChangeReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -6158,6 +6541,10 @@ export type ChangeReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -6190,6 +6577,10 @@ export type ChangeEvalsData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -6216,7 +6607,7 @@ export type ChangeEvalsErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -6259,6 +6650,10 @@ export type ChangePromoteData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -6285,7 +6680,7 @@ export type ChangePromoteErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -6333,6 +6728,10 @@ export type ChangeRejectData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -6343,7 +6742,7 @@ export type ChangeRejectData = {
 
 export type ChangeRejectErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -6359,11 +6758,19 @@ export type ChangeRejectErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -6411,6 +6818,10 @@ export type ChangeReviewData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -6421,7 +6832,7 @@ export type ChangeReviewData = {
 
 export type ChangeReviewErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -6437,11 +6848,19 @@ export type ChangeReviewErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -6476,6 +6895,10 @@ export type CompanyReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -6500,6 +6923,10 @@ export type CompanyReadErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -6521,7 +6948,45 @@ export type CompanyReadResponses = {
 export type CompanyReadResponse = CompanyReadResponses[keyof CompanyReadResponses];
 
 export type CompanyUpdateData = {
-    body?: OtherSettings;
+    /**
+     * What is to be otherwise. What is absent stays as it is.
+     */
+    body?: {
+        /**
+         * 1 to 100 characters.
+         */
+        name?: string | null;
+        /**
+         * An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+         */
+        timezone?: string | null;
+        /**
+         * A language tag, such as `en` or `de-CH`. Nothing reads it yet.
+         */
+        locale?: string | null;
+        /**
+         * Working hours, in the company's time zone. Nothing reads them yet.
+         */
+        hours?: Hours | null;
+        /**
+         * How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+         */
+        retention_days?: number | null;
+        approvals?: ApprovalSettings | null;
+        decisions?: DecisionSettings | null;
+        /**
+         * What agents are to spend in a month at most, in cents. Nothing reads it yet.
+         */
+        budget_cents_month?: number;
+        /**
+         * No limit to what agents may spend in a month.
+         */
+        no_budget?: boolean;
+        /**
+         * The version that the change was made from.
+         */
+        version?: number | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -6531,6 +6996,10 @@ export type CompanyUpdateData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
         /**
          * The version that the change was made from, as `ETag` has it: in place of `version`.
          */
@@ -6543,7 +7012,7 @@ export type CompanyUpdateData = {
 
 export type CompanyUpdateErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -6559,11 +7028,19 @@ export type CompanyUpdateErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -6637,6 +7114,10 @@ export type CompanyReplaceData = {
          */
         'ok-delegation'?: string;
         /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
          * The version that the change was made from, as `ETag` has it: in place of `version`.
          */
         'If-Match'?: string;
@@ -6648,7 +7129,7 @@ export type CompanyReplaceData = {
 
 export type CompanyReplaceErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -6664,11 +7145,19 @@ export type CompanyReplaceErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -6697,7 +7186,17 @@ export type CompanyReplaceResponses = {
 export type CompanyReplaceResponse = CompanyReplaceResponses[keyof CompanyReplaceResponses];
 
 export type ContextForgetData = {
-    body: Forgotten;
+    body: {
+        /**
+         * The numbers of the events whose content is erased, at most 100. Only records of refusals: what the state of the
+         * company rests on cannot be erased.
+         */
+        events: Array<number>;
+        /**
+         * Why; at most 1000 characters.
+         */
+        reason: string;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -6707,6 +7206,10 @@ export type ContextForgetData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -6715,7 +7218,7 @@ export type ContextForgetData = {
 
 export type ContextForgetErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -6731,11 +7234,19 @@ export type ContextForgetErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -6770,6 +7281,10 @@ export type DelegationListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -6807,6 +7322,10 @@ export type DelegationListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -6828,7 +7347,40 @@ export type DelegationListResponses = {
 export type DelegationListResponse = DelegationListResponses[keyof DelegationListResponses];
 
 export type DelegationGrantData = {
-    body: NewDelegation;
+    /**
+     * What is to be delegated.
+     */
+    body: {
+        /**
+         * The person or agent who will act on the caller's behalf.
+         */
+        to: ActorId;
+        /**
+         * Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. Unless given,
+         * everything that the caller acts under, or `*`.
+         */
+        scope?: Array<string> | null;
+        /**
+         * How far: to read, to propose too, or to do everything in the scope.
+         */
+        authority: Authority;
+        /**
+         * Tools, by name; at most 50. None unless given.
+         */
+        tools?: Array<string>;
+        /**
+         * What may be spent under it, in cents; no limit unless given.
+         */
+        budget_cents?: number | null;
+        /**
+         * When it ends: in a minute to 366 days; in 7 days unless given.
+         */
+        expires_at?: string | null;
+        /**
+         * How long it holds, instead of `expires_at`: `12h`, `7d`.
+         */
+        ttl?: string | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -6838,6 +7390,10 @@ export type DelegationGrantData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -6846,7 +7402,7 @@ export type DelegationGrantData = {
 
 export type DelegationGrantErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -6862,11 +7418,19 @@ export type DelegationGrantErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -6905,6 +7469,10 @@ export type DelegationRevokeData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -6934,7 +7502,7 @@ export type DelegationRevokeErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -6973,6 +7541,10 @@ export type DelegationReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -7001,6 +7573,10 @@ export type DelegationReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -7045,6 +7621,10 @@ export type DelegationReserveData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -7058,7 +7638,7 @@ export type DelegationReserveData = {
 
 export type DelegationReserveErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -7074,11 +7654,19 @@ export type DelegationReserveErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -7125,6 +7713,10 @@ export type DelegationSettleData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -7142,7 +7734,7 @@ export type DelegationSettleData = {
 
 export type DelegationSettleErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -7158,11 +7750,19 @@ export type DelegationSettleErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -7197,6 +7797,10 @@ export type DirectoryCardsData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -7230,6 +7834,10 @@ export type DirectoryCardsErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -7257,6 +7865,10 @@ export type DirectoryFindData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -7273,9 +7885,13 @@ export type DirectoryFindData = {
          */
         text?: string | null;
         /**
-         * How many at most: 1 to 1000, 200 unless given.
+         * How many entries at most: 1 to 1000, 200 unless given.
          */
         limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
     };
     url: '/api/directory/find';
 };
@@ -7297,6 +7913,10 @@ export type DirectoryFindErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -7325,6 +7945,10 @@ export type EventListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -7378,6 +8002,10 @@ export type EventListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -7405,6 +8033,10 @@ export type EventStreamData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -7458,6 +8090,10 @@ export type EventStreamErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -7510,6 +8146,10 @@ export type InboxListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -7547,6 +8187,10 @@ export type InboxListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -7578,6 +8222,10 @@ export type InboxReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -7604,7 +8252,7 @@ export type InboxReadErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -7643,6 +8291,10 @@ export type KillListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -7667,6 +8319,10 @@ export type KillListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -7688,7 +8344,20 @@ export type KillListResponses = {
 export type KillListResponse = KillListResponses[keyof KillListResponses];
 
 export type KillData = {
-    body: Switch;
+    body: {
+        /**
+         * `global`, `actor:<id>`, `tool:<id>` or `team:<id>`.
+         */
+        scope: KillScope;
+        /**
+         * Release it instead of engaging it.
+         */
+        off?: boolean;
+        /**
+         * Why; at most 1000 characters.
+         */
+        reason?: string;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -7698,6 +8367,10 @@ export type KillData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -7706,7 +8379,7 @@ export type KillData = {
 
 export type KillErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -7722,11 +8395,19 @@ export type KillErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -7761,6 +8442,10 @@ export type MeReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -7784,6 +8469,10 @@ export type MeReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -7872,6 +8561,10 @@ export type OpenapiReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -7895,6 +8588,10 @@ export type OpenapiReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -7921,6 +8618,10 @@ export type PolicyReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -7944,6 +8645,10 @@ export type PolicyReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -7972,6 +8677,10 @@ export type PolicyAppliedData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -8005,6 +8714,10 @@ export type PolicyAppliedErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -8032,6 +8745,10 @@ export type BreakGlassListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -8065,6 +8782,10 @@ export type BreakGlassListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -8086,7 +8807,23 @@ export type BreakGlassListResponses = {
 export type BreakGlassListResponse = BreakGlassListResponses[keyof BreakGlassListResponses];
 
 export type BreakGlassOpenData = {
-    body: NewGrant;
+    /**
+     * What must be done without waiting.
+     */
+    body: {
+        /**
+         * The operations that it is for, such as `actor.offboard`, `actor.*` or `change`.
+         */
+        scope: Operations;
+        /**
+         * Why it cannot wait; at most 1000 characters.
+         */
+        reason: string;
+        /**
+         * How long, 1 to 240; 30 unless given.
+         */
+        minutes?: number | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -8096,6 +8833,10 @@ export type BreakGlassOpenData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -8104,7 +8845,7 @@ export type BreakGlassOpenData = {
 
 export type BreakGlassOpenErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8120,11 +8861,19 @@ export type BreakGlassOpenErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -8163,6 +8912,10 @@ export type BreakGlassEndData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -8192,7 +8945,7 @@ export type BreakGlassEndErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -8244,6 +8997,10 @@ export type BreakGlassReviewData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -8254,7 +9011,7 @@ export type BreakGlassReviewData = {
 
 export type BreakGlassReviewErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8270,11 +9027,19 @@ export type BreakGlassReviewErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -8309,6 +9074,10 @@ export type PolicyCheckData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -8317,7 +9086,7 @@ export type PolicyCheckData = {
 
 export type PolicyCheckErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8332,6 +9101,22 @@ export type PolicyCheckErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * the body does not fit its schema
+     */
+    422: string;
     /**
      * `rate_limited`
      */
@@ -8360,6 +9145,10 @@ export type PolicyDiffData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -8368,7 +9157,7 @@ export type PolicyDiffData = {
 
 export type PolicyDiffErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8383,6 +9172,22 @@ export type PolicyDiffErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * the body does not fit its schema
+     */
+    422: string;
     /**
      * `rate_limited`
      */
@@ -8411,6 +9216,10 @@ export type PolicyDriftData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -8435,6 +9244,10 @@ export type PolicyDriftErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -8456,12 +9269,49 @@ export type PolicyDriftResponses = {
 export type PolicyDriftResponse = PolicyDriftResponses[keyof PolicyDriftResponses];
 
 export type PolicyExplainData = {
-    body?: Question2;
+    /**
+     * What is to be explained.
+     */
+    body?: {
+        /**
+         * Who would do it; the caller unless given.
+         */
+        actor?: ActorId | null;
+        /**
+         * The operation, such as `token.issue`; all of them unless given.
+         */
+        op?: string | null;
+        /**
+         * What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+         */
+        target?: string | null;
+        /**
+         * The input that it would be given. Without a `target` it must be whole, and what it is about is found by it; with
+         * one, what it leaves out is blank.
+         */
+        input?: unknown;
+        /**
+         * The delegation that it would be done under; the one that the caller acts under, or none, unless given.
+         */
+        under?: string | null;
+        /**
+         * A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
+         */
+        evaluation?: Evaluation | null;
+        /**
+         * The number of an event or a time: the answer of the policies and the directory as they were then; now unless given.
+         */
+        at?: number | string | null;
+    };
     headers?: {
         /**
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -8470,7 +9320,7 @@ export type PolicyExplainData = {
 
 export type PolicyExplainErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8485,6 +9335,22 @@ export type PolicyExplainErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * the body does not fit its schema
+     */
+    422: string;
     /**
      * `rate_limited`
      */
@@ -8513,6 +9379,10 @@ export type PolicyExportData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -8537,6 +9407,10 @@ export type PolicyExportErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -8558,7 +9432,38 @@ export type PolicyExportResponses = {
 export type PolicyExportResponse = PolicyExportResponses[keyof PolicyExportResponses];
 
 export type PolicyProposeData = {
-    body: NewPolicies;
+    /**
+     * A bundle that is to come into force.
+     */
+    body: {
+        /**
+         * All policy files, text by path.
+         */
+        files?: {
+            [key: string]: string;
+        } | null;
+        /**
+         * An earlier version to go back to, instead of files.
+         */
+        version?: number | null;
+        /**
+         * Approvals, instead of files: the policies in force are drafted anew, with the narrowest exceptions that would have
+         * let the approved calls go on. 1 to 20.
+         */
+        from_approvals?: Array<string> | null;
+        /**
+         * Why; 1 to 1000 characters.
+         */
+        reason: string;
+        /**
+         * The version that it was made from; the one in force unless given.
+         */
+        base_version?: number | null;
+        /**
+         * The hash of the commit that it comes from: 4 to 64 hexadecimal digits.
+         */
+        commit?: string | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -8568,6 +9473,10 @@ export type PolicyProposeData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
         /**
          * The version that the change was made from, as `ETag` has it: in place of `base_version`.
          */
@@ -8580,7 +9489,7 @@ export type PolicyProposeData = {
 
 export type PolicyProposeErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8596,11 +9505,19 @@ export type PolicyProposeErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -8629,7 +9546,28 @@ export type PolicyProposeResponses = {
 export type PolicyProposeResponse = PolicyProposeResponses[keyof PolicyProposeResponses];
 
 export type PolicySourceData = {
-    body: NewSource;
+    /**
+     * A workspace, or a repository.
+     */
+    body: {
+        kind: SourceKind;
+        /**
+         * The repository's address, https or ssh; needed where kind is `repo`.
+         */
+        url?: string | null;
+        /**
+         * The branch or tag that counts.
+         */
+        ref?: string | null;
+        /**
+         * The folder in the repository.
+         */
+        path?: string | null;
+        /**
+         * Whether what the repository proposes comes into force at once where the policy permits it.
+         */
+        auto?: boolean;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -8639,6 +9577,10 @@ export type PolicySourceData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -8647,7 +9589,7 @@ export type PolicySourceData = {
 
 export type PolicySourceErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8663,11 +9605,19 @@ export type PolicySourceErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -8702,6 +9652,10 @@ export type PolicyWhoCanData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query: {
@@ -8742,6 +9696,10 @@ export type PolicyWhoCanErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -9137,6 +10095,10 @@ export type DefinitionSchemasData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -9160,6 +10122,10 @@ export type DefinitionSchemasErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -9701,7 +10667,12 @@ export type TaskRunResponses = {
 export type TaskRunResponse = TaskRunResponses[keyof TaskRunResponses];
 
 export type TickData = {
-    body?: When;
+    body?: {
+        /**
+         * The time to advance to; the present unless given.
+         */
+        now?: string | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -9711,6 +10682,10 @@ export type TickData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -9719,7 +10694,7 @@ export type TickData = {
 
 export type TickErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -9735,11 +10710,19 @@ export type TickErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9774,6 +10757,10 @@ export type TokenListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -9811,6 +10798,10 @@ export type TokenListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -9832,7 +10823,31 @@ export type TokenListResponses = {
 export type TokenListResponse = TokenListResponses[keyof TokenListResponses];
 
 export type TokenIssueData = {
-    body?: NewToken;
+    /**
+     * A token to be issued.
+     */
+    body?: {
+        /**
+         * What it is for, at most 100 characters.
+         */
+        label?: string;
+        /**
+         * Days that it is valid: 1, 7, 30 or 90; 30 unless given.
+         */
+        days?: number | null;
+        /**
+         * How long it is valid, instead of `days`: `12h`, `7d`; one minute to 366 days.
+         */
+        ttl?: string | null;
+        /**
+         * What it is limited to; nothing for all that its holder may do.
+         */
+        scopes?: Array<string>;
+        /**
+         * Who will hold it; the caller unless given.
+         */
+        for?: ActorId | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -9842,6 +10857,10 @@ export type TokenIssueData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -9850,7 +10869,7 @@ export type TokenIssueData = {
 
 export type TokenIssueErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -9866,11 +10885,19 @@ export type TokenIssueErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9909,6 +10936,10 @@ export type TokenRevokeData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -9935,7 +10966,7 @@ export type TokenRevokeErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -9983,6 +11014,10 @@ export type TokenNarrowData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -9996,7 +11031,7 @@ export type TokenNarrowData = {
 
 export type TokenNarrowErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10012,11 +11047,19 @@ export type TokenNarrowErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10055,6 +11098,10 @@ export type TokenRevokeAllData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         actor: ActorId;
@@ -10081,7 +11128,7 @@ export type TokenRevokeAllErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -10235,6 +11282,10 @@ export type WebhookListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -10268,6 +11319,10 @@ export type WebhookListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -10289,7 +11344,36 @@ export type WebhookListResponses = {
 export type WebhookListResponse = WebhookListResponses[keyof WebhookListResponses];
 
 export type WebhookCreateData = {
-    body: NewWebhook;
+    /**
+     * A webhook to be.
+     */
+    body: {
+        /**
+         * Where messages are sent: a public https address, at most 2048 bytes.
+         */
+        url: string;
+        /**
+         * What it is told of.
+         */
+        events: Array<Topic>;
+        /**
+         * What it is for; at most 256 characters.
+         */
+        description?: string;
+        /**
+         * Only of what these agents do; at most 100. Of everybody's unless given.
+         */
+        agents?: Array<ActorId>;
+        /**
+         * Messages about runs hold their output too.
+         */
+        include_output?: boolean;
+        /**
+         * How messages are signed: `v1`, with a shared secret, unless given; or `v1a`, with a key of which it gets the public
+         * half.
+         */
+        format?: SignatureFormat;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -10299,6 +11383,10 @@ export type WebhookCreateData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -10307,7 +11395,7 @@ export type WebhookCreateData = {
 
 export type WebhookCreateErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10323,11 +11411,19 @@ export type WebhookCreateErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10366,6 +11462,10 @@ export type WebhookDeleteData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10395,7 +11495,7 @@ export type WebhookDeleteErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -10434,6 +11534,10 @@ export type WebhookReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10462,6 +11566,10 @@ export type WebhookReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -10519,6 +11627,10 @@ export type WebhookUpdateData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         id: string;
@@ -10529,7 +11641,7 @@ export type WebhookUpdateData = {
 
 export type WebhookUpdateErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10545,11 +11657,19 @@ export type WebhookUpdateErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10584,6 +11704,10 @@ export type WebhookDeliveriesData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10622,6 +11746,10 @@ export type WebhookDeliveriesErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -10653,6 +11781,10 @@ export type WebhookRedeliverData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10683,7 +11815,7 @@ export type WebhookRedeliverErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -10726,6 +11858,10 @@ export type WebhookRotateData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10755,7 +11891,7 @@ export type WebhookRotateErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
@@ -10798,6 +11934,10 @@ export type WebhookTestData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10827,7 +11967,7 @@ export type WebhookTestErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**

@@ -1048,6 +1048,33 @@ export const directoryFindOptions = (options?: Options<DirectoryFindData>) => qu
     queryKey: directoryFindQueryKey(options)
 });
 
+export const directoryFindInfiniteQueryKey = (options?: Options<DirectoryFindData>): QueryKey<Options<DirectoryFindData>> => createQueryKey('directoryFind', options, true);
+
+/**
+ * Find people and agents by skill or name, the best match first.
+ */
+export const directoryFindInfiniteOptions = (options?: Options<DirectoryFindData>) => infiniteQueryOptions<DirectoryFindResponse, DirectoryFindError, InfiniteData<DirectoryFindResponse>, QueryKey<Options<DirectoryFindData>>, string | null | Pick<QueryKey<Options<DirectoryFindData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<DirectoryFindData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await directoryFind({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: directoryFindInfiniteQueryKey(options)
+});
+
 export const eventListQueryKey = (options?: Options<EventListData>) => createQueryKey('eventList', options);
 
 /**
