@@ -102,7 +102,9 @@ fn every_column_is_a_field_of_the_answer() {
         let entry = entries.find(|entry| entry.spec.name == command.op()).expect("a listed operation");
         let answer = entry.output_schema().to_value();
         let row = answer.get("items").or(answer.pointer("/properties/data/items")).unwrap_or(&answer);
-        for column in command.columns() {
+        // What is free JSON says of no field what it is called.
+        let typed = row.get("properties").is_some();
+        for column in command.columns().iter().filter(|_| typed) {
             assert!(column.is_field_of(row), "{} has no field {:?}", command.op(), column.path);
         }
     }
