@@ -309,6 +309,7 @@ struct Closing {
 impl From<Closing> for Completion {
     fn from(closing: Closing) -> Completion {
         let Closing { id, cancelled, result } = closing;
-        Completion { id, outcome: if cancelled { Outcome::Cancelled } else { Outcome::Done }, result }
+        let outcome = if cancelled { Outcome::Cancelled } else { Outcome::Done };
+        Completion { id, outcome, result, version: None }
     }
 }

@@ -1,10 +1,10 @@
 //! One change, inside the writer's transaction: caller, repetition, target, policy, effect, record. Either all events of
 //! an operation are folded and logged, or none.
 
-use rusqlite::ErrorCode;
 use serde_json::Value;
 
 use super::draft::{Draft, Drafted};
+use super::halt::Halt;
 use super::note::{ask_once, note};
 use super::operation::{Act, Call, Entry, Spec};
 use super::perform::{self, Idem, Reply, reply};
@@ -95,30 +95,6 @@ impl<'a> Record<'a> {
         let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
         Record { caller, decision, gate, idem, now }
     }
-}
-
-/// What ends a job, and what ends the whole transaction with it.
-pub(super) enum Halt {
-    Job(Stop),
-    Transaction(Fault),
-}
-
-impl<S: Into<Stop>> From<S> for Halt {
-    fn from(stop: S) -> Halt {
-        match stop.into() {
-            Stop::Failed(fault) if is_disk(&fault) => Halt::Transaction(fault),
-            stop => Halt::Job(stop),
-        }
-    }
-}
-
-/// Whether a fault comes from the file or the disk: then no job of this transaction can be kept.
-fn is_disk(fault: &Fault) -> bool {
-    let Fault::Sqlite(error) = fault else { return false };
-    !matches!(
-        error.sqlite_error_code(),
-        None | Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig)
-    )
 }
 
 impl Writer {

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::change::{Halt, Record, Refused};
+use super::change::{Record, Refused};
 use super::draft::Drafted;
+use super::halt::Halt;
 use super::note::note;
 use super::operation::Entry;
 use super::perform::{Reply, denial};

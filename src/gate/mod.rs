@@ -13,6 +13,7 @@ mod ends;
 pub mod facts;
 pub mod fixture;
 mod guard;
+mod halt;
 pub mod hold;
 pub mod impact;
 mod input;

@@ -72,8 +72,7 @@ impl Query for List {
         let sought = runs::Sought { since, ..runs::Sought::default() };
         let query = PageQuery { limit: Some(limit), cursor: input.cursor };
         let seen = |run: &Run| read.may("run.read", &read.run_target(run));
-        let page =
-            read.list(&runs::LIST, &query, what, |run| sought.fits(run) && seen(run))?;
+        let page = read.list(&runs::LIST, &query, what, |run| sought.fits(run) && seen(run))?;
         let rows = page.rows.into_iter().map(|run| trace(run, read)).collect::<Result<_, _>>()?;
         Ok(Page { rows, next: page.next })
     }

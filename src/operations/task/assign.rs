@@ -28,6 +28,9 @@ pub struct Assignment {
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,
+    /// The version of the task that the change was made from; another one by now is a conflict.
+    #[arg(skip)]
+    pub version: Option<i64>,
 }
 
 /// Assign a task.
@@ -38,7 +41,7 @@ impl Change for Assign {
         name: "task.assign",
         doc: "Assign a task to a person or an agent.",
         scope: Reach::Full,
-        route: post("/tasks/{id}/assign"),
+        route: post("/tasks/{id}/assign").made_from("version"),
         about: &[&TASK],
         events: &[TaskAssigned::KIND, ContentKept::KIND],
     };
@@ -51,7 +54,7 @@ impl Change for Assign {
     }
 
     fn run(permit: Permit<Self>, input: Assignment, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
-        let task = open(&input.id, draft.read())?;
+        let task = open(&input.id, input.version, draft.read())?;
         owner("to", &input.to, draft.read())?;
         if input.note.len() > LONGEST_TEXT {
             return Err(Refusal::field("note", format!("must have at most {LONGEST_TEXT} bytes")).into());

@@ -34,6 +34,8 @@ pub struct Completion {
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     pub result: String,
+    /// The version of the task that the change was made from; another one by now is a conflict.
+    pub version: Option<i64>,
 }
 
 /// Close a task.
@@ -44,7 +46,7 @@ impl Change for Complete {
         name: "task.complete",
         doc: "Close a task, as done or as cancelled. Runs that still work on it are cancelled.",
         scope: Reach::Full,
-        route: post("/tasks/{id}/complete"),
+        route: post("/tasks/{id}/complete").made_from("version"),
         about: &[&TASK],
         events: &[TaskCompleted::KIND, ContentKept::KIND, RunCancelled::KIND],
     };
@@ -57,7 +59,7 @@ impl Change for Complete {
     }
 
     fn run(permit: Permit<Self>, input: Completion, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
-        let task = open(&input.id, draft.read())?;
+        let task = open(&input.id, input.version, draft.read())?;
         if input.result.len() > LONGEST_TEXT {
             return Err(Refusal::field("result", format!("must have at most {LONGEST_TEXT} bytes")).into());
         }

@@ -61,7 +61,9 @@ impl Query for List {
         let sought = tasks::Sought { owner, status, closed_since };
         let seen = |task: &Task| read.may("task.read", &read.task_target(task));
         let page = match sought.owner {
-            Some(_) => read.page(&page, what, |from, limit| read.tasks_after(&sought, from, limit), seen, tasks::position)?,
+            Some(_) => {
+                read.page(&page, what, |from, limit| read.tasks_after(&sought, from, limit), seen, tasks::position)?
+            }
             None => read.list(&tasks::LIST, &page, what, |task| sought.fits(task) && seen(task))?,
         };
         Ok(Page { rows: page.rows.into_iter().map(shown).collect(), next: page.next })

@@ -28,6 +28,9 @@ pub struct NewRef {
     #[serde(default)]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,
+    /// The version of the task that the change was made from; another one by now is a conflict.
+    #[arg(skip)]
+    pub version: Option<i64>,
 }
 
 /// Say what a task is about.
@@ -38,7 +41,7 @@ impl Change for Update {
         name: "task.update",
         doc: "Add something that a task is about; the same thing again gets another note.",
         scope: Reach::Full,
-        route: post("/tasks/{id}/refs"),
+        route: post("/tasks/{id}/refs").made_from("version"),
         about: &[&TASK],
         events: &[TaskRefAdded::KIND],
     };
@@ -51,7 +54,7 @@ impl Change for Update {
     }
 
     fn run(permit: Permit<Self>, input: NewRef, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
-        let task = open(&input.id, draft.read())?;
+        let task = open(&input.id, input.version, draft.read())?;
         let long = |text: &str, most: usize| text.trim().is_empty() || text.chars().count() > most;
         let mut problems = Vec::new();
         problems.extend(long(&input.collection, 100).then(|| "collection: must have 1 to 100 characters".to_owned()));

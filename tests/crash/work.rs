@@ -1,0 +1,50 @@
+//! Agents at work when their server dies under them.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{company, request};
+
+/// Steps that each do something that can be counted.
+const STEPS: usize = 40;
+
+#[test]
+fn a_run_goes_on_where_it_was_however_often_its_server_is_killed_and_takes_no_step_twice() {
+    let (place, token) = company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-agent clerk --team team:ops --owner ana");
+    let step = |number| json!({ "call": { "tool": "task.create", "with": { "title": format!("no. {number}") } } });
+    let plan: Vec<Value> = (0..STEPS).map(step).collect();
+    let ask = json!({ "agent": "clerk", "text": "do", "plan": { "steps": plan } }).to_string();
+    let mut run = String::new();
+    for cycle in 0..5 {
+        let server = place.serve();
+        if run.is_empty() {
+            let (status, asked) = request(server.address(), &token, "POST", "/ask", "ask", &ask).unwrap();
+            assert_eq!(status, 202, "{asked}");
+            run = asked["run"].as_str().unwrap().to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(5 + 11 * cycle));
+        server.signal("-KILL");
+    }
+    let server = place.serve();
+    let until = Instant::now() + Duration::from_secs(60);
+    let done = loop {
+        let (_, shown) = request(server.address(), &token, "GET", &format!("/runs/{run}"), "get", "").unwrap();
+        if shown["status"] == "completed" {
+            break shown;
+        }
+        assert!(Instant::now() < until, "{shown}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(done["trace"].as_array().unwrap().len(), STEPS);
+    let (_, tasks) = request(server.address(), &token, "GET", "/tasks?limit=1000", "get", "").unwrap();
+    let titles = tasks.as_array().unwrap().iter().map(|task| task["title"].as_str().unwrap());
+    let made: Vec<&str> = titles.filter(|title| title.starts_with("no. ")).collect();
+    assert_eq!(made.len(), STEPS, "a step was taken twice, or not at all");
+    assert_eq!(made.iter().collect::<BTreeSet<_>>().len(), STEPS);
+    server.stop();
+    assert_eq!(place.ok("audit verify").code, 0);
+}
