@@ -5602,7 +5602,28 @@ export type ApprovalExplainResponses = {
 export type ApprovalExplainResponse = ApprovalExplainResponses[keyof ApprovalExplainResponses];
 
 export type AgentAskData = {
-    body: Wish;
+    /**
+     * What is asked of an agent.
+     */
+    body: {
+        /**
+         * The agent.
+         */
+        agent: ActorId;
+        /**
+         * What is asked: 1 byte to 64 KiB. It can be erased.
+         */
+        text: string;
+        /**
+         * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+         * itself. `GET /schemas` has its schema.
+         */
+        plan: unknown;
+        /**
+         * What it may spend, in cents; no limit unless given.
+         */
+        budget_cents?: number | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -5612,6 +5633,10 @@ export type AgentAskData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -5620,7 +5645,7 @@ export type AgentAskData = {
 
 export type AgentAskErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -5636,11 +5661,19 @@ export type AgentAskErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -7188,8 +7221,8 @@ export type CompanyReplaceResponse = CompanyReplaceResponses[keyof CompanyReplac
 export type ContextForgetData = {
     body: {
         /**
-         * The numbers of the events whose content is erased, at most 100. Only records of refusals: what the state of the
-         * company rests on cannot be erased.
+         * The numbers of the events whose content is erased, at most 100. Only records of refusals, and what was written
+         * with tasks, runs and requests: what the state of the company rests on cannot be erased.
          */
         events: Array<number>;
         /**
@@ -8501,6 +8534,10 @@ export type MeAgentsData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -8533,6 +8570,10 @@ export type MeAgentsErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -9728,6 +9769,10 @@ export type RunListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -9777,6 +9822,10 @@ export type RunListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -9804,6 +9853,10 @@ export type RunReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -9832,6 +9885,10 @@ export type RunReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -9873,6 +9930,10 @@ export type RunAnswerData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -9886,7 +9947,7 @@ export type RunAnswerData = {
 
 export type RunAnswerErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -9902,11 +9963,19 @@ export type RunAnswerErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9950,6 +10019,10 @@ export type BudgetRaiseData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -9963,7 +10036,7 @@ export type BudgetRaiseData = {
 
 export type BudgetRaiseErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -9979,11 +10052,19 @@ export type BudgetRaiseErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10027,6 +10108,10 @@ export type RunCancelData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10040,7 +10125,7 @@ export type RunCancelData = {
 
 export type RunCancelErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10056,11 +10141,19 @@ export type RunCancelErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10156,6 +10249,10 @@ export type TaskListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -10201,6 +10298,10 @@ export type TaskListErrors = {
      */
     404: Error;
     /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
@@ -10222,7 +10323,35 @@ export type TaskListResponses = {
 export type TaskListResponse = TaskListResponses[keyof TaskListResponses];
 
 export type TaskCreateData = {
-    body: NewTask;
+    /**
+     * What is to be done.
+     */
+    body: {
+        /**
+         * What it is, in a line: 1 to 200 characters. The log keeps it for good.
+         */
+        title: string;
+        /**
+         * What is to come of it; at most 64 KiB. It can be erased.
+         */
+        goal?: string;
+        /**
+         * Who is to do it: a person or an agent. Nobody yet, unless given.
+         */
+        owner?: ActorId | null;
+        /**
+         * How soon: `normal` unless given.
+         */
+        priority?: Priority;
+        /**
+         * By when.
+         */
+        due_at?: string | null;
+        /**
+         * The task that it is a part of.
+         */
+        parent?: string | null;
+    };
     headers?: {
         /**
          * A request that is sent again with the same key within a day takes effect once.
@@ -10232,6 +10361,10 @@ export type TaskCreateData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -10240,7 +10373,7 @@ export type TaskCreateData = {
 
 export type TaskCreateErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10256,11 +10389,19 @@ export type TaskCreateErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10295,6 +10436,10 @@ export type TaskReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10323,6 +10468,10 @@ export type TaskReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -10364,6 +10513,10 @@ export type TaskAssignData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10377,7 +10530,7 @@ export type TaskAssignData = {
 
 export type TaskAssignErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10393,11 +10546,19 @@ export type TaskAssignErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10442,6 +10603,10 @@ export type TaskCompleteData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10455,7 +10620,7 @@ export type TaskCompleteData = {
 
 export type TaskCompleteErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10471,11 +10636,19 @@ export type TaskCompleteErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10527,6 +10700,10 @@ export type TaskUpdateData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10540,7 +10717,7 @@ export type TaskUpdateData = {
 
 export type TaskUpdateErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10556,11 +10733,19 @@ export type TaskUpdateErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10609,6 +10794,10 @@ export type TaskRunData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path: {
         /**
@@ -10622,7 +10811,7 @@ export type TaskRunData = {
 
 export type TaskRunErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10638,11 +10827,19 @@ export type TaskRunErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state, or at another version
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -11167,6 +11364,10 @@ export type ToolListData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: never;
@@ -11190,6 +11391,10 @@ export type ToolListErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
@@ -11218,6 +11423,10 @@ export type TraceReadData = {
          * The id of a delegation to act under, on behalf of whoever gave it.
          */
         'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
     };
     path?: never;
     query?: {
@@ -11254,6 +11463,10 @@ export type TraceReadErrors = {
      * `not_found`: it does not exist, or the caller may not see it
      */
     404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
     /**
      * `rate_limited`
      */
