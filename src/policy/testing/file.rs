@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::own::{self, Evaluation, Records};
-use super::rows::{Delegation, Member, Row, Strict, Team};
+use super::rows::{Delegation, Member, Row, Step, Strict, Team};
 use super::run::Expected;
 use crate::policy::Finding;
 use crate::policy::finding::code;
@@ -18,7 +18,6 @@ use crate::types::id::ActorId;
 use crate::types::impact::Decision;
 use crate::types::scope::Scopes;
 use crate::types::time::Time;
-use crate::types::work::RunFacts;
 
 /// The most cases that one file may come to.
 const MAX_CASES: usize = 20_000;
@@ -121,32 +120,6 @@ pub struct Around {
     pub issuer: Option<ActorId>,
     /// The run that the call is a step of.
     pub run: Option<Step>,
-}
-
-/// The run that a call is a step of, as far as policies see it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Step {
-    /// Who asked for it.
-    pub asker: ActorId,
-    /// All who asked for what it is a part of; the asker alone unless given.
-    #[serde(default)]
-    pub askers: Vec<ActorId>,
-    #[serde(default)]
-    pub depth: u32,
-    #[serde(default)]
-    pub steps: u32,
-    #[serde(default)]
-    pub calls: u32,
-    #[serde(default)]
-    pub cost_cents: u32,
-}
-
-impl From<&RunFacts> for Step {
-    fn from(run: &RunFacts) -> Step {
-        let RunFacts { asker, askers, depth, steps, calls, cost_cents, .. } = run.clone();
-        Step { asker, askers, depth, steps, calls, cost_cents: u32::try_from(cost_cents).unwrap_or(u32::MAX) }
-    }
 }
 
 /// One case as it is written. (serde cannot flatten a struct that refuses unknown fields.)

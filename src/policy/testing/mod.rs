@@ -13,9 +13,9 @@ use std::sync::Arc;
 use cedar_policy::EntityUid;
 use serde_json::Value;
 
-pub use file::{Around, Case, Fixture, Step, TestFile, Way, parse};
+pub use file::{Around, Case, Fixture, TestFile, Way, parse};
 pub use own::{Evaluation, Records};
-pub use rows::{Delegation, Member, Row, Team};
+pub use rows::{Delegation, Member, Row, Step, Team};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, Tried, cover, mutate, run};
 
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};

@@ -12,6 +12,7 @@ use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::delegation::Authority;
 use crate::types::id::ActorId;
 use crate::types::time::Time;
+use crate::types::work::RunFacts;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -221,5 +222,31 @@ impl Delegation {
     pub fn whole(id: String, from: ActorId, to: ActorId) -> Delegation {
         let (scope, authority, tools) = (None, None, BTreeSet::new());
         Delegation { id, from, to, scope, authority, tools, parent: None, exhausted: false, expires_at: None }
+    }
+}
+
+/// The run that a call is a step of, as far as policies see it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Who asked for it.
+    pub asker: ActorId,
+    /// All who asked for what it is a part of; the asker alone unless given.
+    #[serde(default)]
+    pub askers: Vec<ActorId>,
+    #[serde(default)]
+    pub depth: u32,
+    #[serde(default)]
+    pub steps: u32,
+    #[serde(default)]
+    pub calls: u32,
+    #[serde(default)]
+    pub cost_cents: u32,
+}
+
+impl From<&RunFacts> for Step {
+    fn from(run: &RunFacts) -> Step {
+        let RunFacts { asker, askers, depth, steps, calls, cost_cents, .. } = run.clone();
+        Step { asker, askers, depth, steps, calls, cost_cents: u32::try_from(cost_cents).unwrap_or(u32::MAX) }
     }
 }
