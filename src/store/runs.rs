@@ -1,6 +1,8 @@
 //! Runs: agents at work, step by step. A run is rows and no stack, so one that waits costs nothing and outlives the server.
 
 pub mod events;
+mod fold;
+mod told;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 

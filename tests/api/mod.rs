@@ -2,6 +2,7 @@
 mod access;
 mod actors;
 mod approvals;
+mod asking;
 mod audit;
 mod bad_input;
 mod blueprints;

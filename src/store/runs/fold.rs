@@ -1,0 +1,319 @@
+//! What events make of runs and their steps. Whatever a run waits for, the fold of what ends the waiting lets it go on: so a
+//! run that is not at its end has one reason to wait, or is due.
+
+use rusqlite::params;
+
+use super::events::{
+    RunAnswered, RunBudgetRaised, RunFailed, RunHeld, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDenied,
+    StepFailed,
+};
+use super::get;
+use crate::store::event::Moment;
+use crate::store::memory::Touched;
+use crate::store::tasks::events::became;
+use crate::store::to_json;
+use crate::types::id::{ActorId, Id};
+use crate::types::time::DAY;
+use crate::types::work::{Failure, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
+
+/// How long a run waits for an answer.
+const PATIENCE: i64 = 7 * DAY;
+
+pub(super) fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents } = event;
+    let sql = "INSERT INTO run (id, task, agent, asker, askers, asked, parent, depth, status, due_at, budget_cents, steps, \
+               calls, cost_cents, tokens_in, tokens_out, denials, created_at) \
+               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, 0, ?9)";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        id.as_str(),
+        task.as_str(),
+        agent.as_str(),
+        asker.as_str(),
+        to_json(askers)?,
+        parent.as_ref().map(Id::as_str),
+        depth,
+        budget_cents,
+        moment.at.0
+    ])?;
+    if parent.is_none() { became(moment, task.as_str(), TaskStatus::Running) } else { Ok(Touched::Nothing) }
+}
+
+/// One step, as it stands now.
+struct Taken<'a> {
+    run: &'a Id,
+    number: u32,
+    kind: StepKind,
+    name: &'a str,
+    target: &'a str,
+    status: StepStatus,
+    wait: Option<&'a Wait>,
+    reason: Option<&'a str>,
+    tokens: (u32, u32),
+    cost_cents: u32,
+}
+
+impl Taken<'_> {
+    fn write(&self, moment: &Moment<'_>) -> rusqlite::Result<()> {
+        let ended = (self.status != StepStatus::Waiting).then_some(moment.at.0);
+        let sql = "INSERT INTO step (run, number, kind, name, target, status, wait, reason, tokens_in, tokens_out, cost_cents, \
+                   started_at, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+                   ON CONFLICT (run, number) DO UPDATE SET kind = ?3, name = ?4, target = ?5, status = ?6, \
+                   wait = coalesce(?7, wait), reason = ?8, tokens_in = ?9, tokens_out = ?10, cost_cents = ?11, ended_at = ?13";
+        moment.conn.prepare_cached(sql)?.execute(params![
+            self.run.as_str(),
+            self.number,
+            self.kind.name(),
+            self.name,
+            self.target,
+            self.status.name(),
+            self.wait.map(to_json).transpose()?,
+            self.reason,
+            self.tokens.0,
+            self.tokens.1,
+            self.cost_cents,
+            moment.at.0,
+            ended
+        ])?;
+        Ok(())
+    }
+
+    /// The step is over: the run goes on from the next one.
+    fn settle(&self, moment: &Moment<'_>, denied: Option<&str>) -> rusqlite::Result<Touched> {
+        self.write(moment)?;
+        let called = matches!(self.kind, StepKind::Tool | StepKind::Question | StepKind::Delegate);
+        let sql = "UPDATE run SET steps = ?2, calls = calls + ?3, cost_cents = cost_cents + ?4, tokens_in = tokens_in + ?5, \
+                   tokens_out = tokens_out + ?6, status = 'running', wait = NULL, asked = '[]', due_at = ?7, \
+                   started_at = coalesce(started_at, ?7), \
+                   denials = CASE WHEN ?8 IS NULL THEN 0 WHEN denied IS ?8 THEN denials + 1 ELSE 1 END, denied = ?8 \
+                   WHERE id = ?1";
+        moment.conn.prepare_cached(sql)?.execute(params![
+            self.run.as_str(),
+            self.number,
+            called,
+            self.cost_cents,
+            self.tokens.0,
+            self.tokens.1,
+            moment.at.0,
+            denied
+        ])?;
+        goes_on(moment, self.run)
+    }
+}
+
+/// The task of a run that goes on is worked on again.
+fn goes_on(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE task SET status = 'running', version = version + 1, updated_at = ?2 WHERE status = 'waiting' \
+               AND closed_at IS NULL AND id = (SELECT task FROM run WHERE id = ?1 AND parent IS NULL)";
+    moment.conn.prepare_cached(sql)?.execute(params![run.as_str(), moment.at.0])?;
+    Ok(Touched::Nothing)
+}
+
+pub(super) fn waiting(event: &RunWaiting, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let RunWaiting { id, step, kind, name, target, wait, .. } = event;
+    let (status, due, asked) = match wait {
+        Wait::Approval { .. } => (RunStatus::WaitingApproval, None, &[][..]),
+        Wait::Question { to } => (RunStatus::WaitingInput, Some(moment.at.plus_ms(PATIENCE).0), to.as_slice()),
+        Wait::Time { until } => (RunStatus::Running, Some(until.0), &[][..]),
+        Wait::Run { .. } => (RunStatus::Running, None, &[][..]),
+        Wait::Budget => (RunStatus::Held, None, &[][..]),
+    };
+    let taken = Taken {
+        run: id,
+        number: *step,
+        kind: *kind,
+        name,
+        target,
+        status: StepStatus::Waiting,
+        wait: Some(wait),
+        reason: None,
+        tokens: (0, 0),
+        cost_cents: 0,
+    };
+    taken.write(moment)?;
+    let sql = "UPDATE run SET status = ?2, wait = ?3, asked = ?4, due_at = ?5, started_at = coalesce(started_at, ?6) \
+               WHERE id = ?1";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        id.as_str(),
+        status.name(),
+        to_json(wait)?,
+        to_json(&asked)?,
+        due,
+        moment.at.0
+    ])?;
+    if status != RunStatus::Running {
+        task_waits(moment, id)?;
+    }
+    Ok(Touched::Nothing)
+}
+
+fn task_waits(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<()> {
+    match get(moment.conn, run.as_str())? {
+        Some(run) if run.parent.is_none() => became(moment, &run.task, TaskStatus::Waiting).map(drop),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn resumed(event: &RunResumed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    runs(moment, &event.id)
+}
+
+/// A run is due again.
+fn runs(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE run SET status = 'running', wait = NULL, asked = '[]', due_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, run.as_str()])?;
+    goes_on(moment, run)
+}
+
+pub(super) fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepCompleted { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
+    let taken = Taken {
+        run: id,
+        number: *step,
+        kind: *kind,
+        name,
+        target,
+        status: StepStatus::Completed,
+        wait: None,
+        reason: None,
+        tokens: (*tokens_in, *tokens_out),
+        cost_cents: *cost_cents,
+    };
+    taken.settle(moment, None)
+}
+
+pub(super) fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepDenied { id, step, kind, name, target, reason, .. } = event;
+    let taken = Taken {
+        run: id,
+        number: *step,
+        kind: *kind,
+        name,
+        target,
+        status: StepStatus::Denied,
+        wait: None,
+        reason: Some(reason),
+        tokens: (0, 0),
+        cost_cents: 0,
+    };
+    taken.settle(moment, Some(&format!("{name} {target}: {reason}")))
+}
+
+pub(super) fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepFailed { id, step, kind, name, reason, .. } = event;
+    let taken = Taken {
+        run: id,
+        number: *step,
+        kind: *kind,
+        name,
+        target: "",
+        status: StepStatus::Failed,
+        wait: None,
+        reason: Some(reason),
+        tokens: (0, 0),
+        cost_cents: 0,
+    };
+    taken.settle(moment, None)
+}
+
+pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let by = event.by.as_str();
+    let taken = Taken {
+        run: &event.id,
+        number: event.step,
+        kind: StepKind::Question,
+        name: by,
+        target: by,
+        status: StepStatus::Completed,
+        wait: None,
+        reason: None,
+        tokens: (0, 0),
+        cost_cents: 0,
+    };
+    taken.settle(moment, None)
+}
+
+pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE run SET status = 'held', wait = ?, due_at = NULL WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![to_json(&Wait::Budget)?, event.id.as_str()])?;
+    task_waits(moment, &event.id)?;
+    Ok(Touched::Nothing)
+}
+
+pub(super) fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE run SET budget_cents = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![event.budget_cents, event.id.as_str()])?;
+    match get(moment.conn, event.id.as_str())? {
+        Some(run) if run.wait == Some(Wait::Budget) => runs(moment, &event.id),
+        _ => Ok(Touched::Nothing),
+    }
+}
+
+pub(super) fn failed(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let status = if event.reason == Failure::TimedOut { RunStatus::TimedOut } else { RunStatus::Failed };
+    ended(moment, &event.id, status, Some((event.reason, &event.message)))
+}
+
+/// The run is over, and its task with it; what it is a part of goes on.
+pub(super) fn ended(
+    moment: &Moment<'_>,
+    id: &Id,
+    status: RunStatus,
+    failure: Option<(Failure, &str)>,
+) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE run SET status = ?2, wait = NULL, asked = '[]', due_at = NULL, ended_at = ?3, failure = ?4, error = ?5, \
+               started_at = coalesce(started_at, ?3) WHERE id = ?1";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        id.as_str(),
+        status.name(),
+        moment.at.0,
+        failure.map(|(failure, _)| failure.name()),
+        failure.map(|(_, message)| message)
+    ])?;
+    let sql = "UPDATE step SET status = 'failed', reason = 'the run has ended', ended_at = ?2 \
+               WHERE run = ?1 AND status = 'waiting'";
+    moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), moment.at.0])?;
+    let Some(run) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };
+    match run.parent {
+        Some(parent) => part_ended(moment, &parent, (id, &run.agent), status),
+        None => {
+            let task = match status {
+                RunStatus::Completed => TaskStatus::Completed,
+                // It can be run again.
+                RunStatus::Cancelled => TaskStatus::Assigned,
+                _ => TaskStatus::Failed,
+            };
+            became(moment, &run.task, task)
+        }
+    }
+}
+
+/// A run that waits for this part goes on.
+fn part_ended(
+    moment: &Moment<'_>,
+    parent: &str,
+    (part, agent): (&Id, &ActorId),
+    status: RunStatus,
+) -> rusqlite::Result<Touched> {
+    let Some(run) = get(moment.conn, parent)? else { return Ok(Touched::Nothing) };
+    let spent = get(moment.conn, part.as_str())?.map(|part| (part.tokens_in, part.tokens_out, part.cost_cents));
+    let (tokens_in, tokens_out, cost_cents) = spent.unwrap_or_default();
+    let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+    if run.wait != Some(Wait::Run { run: part.clone() }) {
+        return Ok(Touched::Nothing);
+    }
+    let reason = format!("{part} is {status}");
+    let well = status == RunStatus::Completed;
+    let taken = Taken {
+        run: &Id::stored(parent),
+        number: run.steps.saturating_add(1),
+        kind: StepKind::Delegate,
+        name: agent.as_str(),
+        target: part.as_str(),
+        status: if well { StepStatus::Completed } else { StepStatus::Failed },
+        wait: None,
+        reason: (!well).then_some(reason.as_str()),
+        tokens: (whole(tokens_in), whole(tokens_out)),
+        cost_cents: whole(cost_cents),
+    };
+    taken.settle(moment, None)
+}

@@ -1,0 +1,84 @@
+//! Whom what happens to runs is told, in inboxes and outside.
+
+use serde_json::{Value, json};
+
+use super::events::{RunCompleted, RunFailed, RunHeld, RunWaiting};
+use crate::store::event::{Moment, Teller};
+use crate::store::inbox;
+use crate::store::outbox::News;
+use crate::types::id::{ActorId, Id};
+use crate::types::inbox::ItemKind;
+use crate::types::target::Thing;
+use crate::types::webhook::Topic;
+use crate::types::work::{Failure, RunStatus, Wait};
+
+pub(super) fn notify_of_question(event: &RunWaiting, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let Wait::Question { to } = &event.wait else { return Ok(()) };
+    let title = format!("{} asks you something", event.agent);
+    to.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Question, event.id.as_str(), &title))
+}
+
+pub(super) fn notify_of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let title = format!("a run of {} is held: {}", event.agent, event.reason);
+    inbox::add(moment, &event.asker, ItemKind::Alert, event.id.as_str(), &title)
+}
+
+pub(super) fn notify_of_completion(event: &RunCompleted, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    inbox::resolve(moment, event.id.as_str())?;
+    let title = format!("{} has finished what you asked", event.agent);
+    inbox::add(moment, &event.asker, ItemKind::Decision, event.id.as_str(), &title)
+}
+
+pub(super) fn notify_of_failure(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    inbox::resolve(moment, event.id.as_str())?;
+    let title = format!("a run of {} failed: {}", event.agent, event.message);
+    inbox::add(moment, &event.asker, ItemKind::Failure, event.id.as_str(), &title)
+}
+
+/// A run as policies see it once it has ended.
+fn seen(id: &Id, agent: &ActorId, asker: &ActorId, askers: &[ActorId], status: RunStatus) -> Thing {
+    let thing = Thing::new("Run", id.as_str()).actor("agent", agent).actor("asker", asker);
+    thing.actors("askers", askers.iter().cloned()).actors("asked", []).text("status", status.name())
+}
+
+pub(super) fn news_of_completion(event: &RunCompleted, teller: &Teller<'_>) -> Option<News> {
+    let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
+    let thing = seen(id, agent, asker, askers, RunStatus::Completed);
+    let data = told((id, agent), RunStatus::Completed, (*tokens_in, *tokens_out, *duration_ms), teller);
+    Some(News {
+        topic: Topic::RunCompleted.name(),
+        only: None,
+        of: Some(agent.clone()),
+        about: Some(("run.read", thing.into())),
+        data,
+    })
+}
+
+pub(super) fn news_of_failure(event: &RunFailed, teller: &Teller<'_>) -> Option<News> {
+    let RunFailed { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, reason, .. } = event;
+    let status = if *reason == Failure::TimedOut { RunStatus::TimedOut } else { RunStatus::Failed };
+    let thing = seen(id, agent, asker, askers, status);
+    let mut data = told((id, agent), status, (*tokens_in, *tokens_out, *duration_ms), teller);
+    if let Some(fields) = data.as_object_mut() {
+        fields.insert("reason".into(), reason.name().into());
+    }
+    Some(News {
+        topic: Topic::RunFailed.name(),
+        only: None,
+        of: Some(agent.clone()),
+        about: Some(("run.read", thing.into())),
+        data,
+    })
+}
+
+fn told(
+    (id, agent): (&Id, &ActorId),
+    status: RunStatus,
+    (tokens_in, tokens_out, duration_ms): (i64, i64, i64),
+    _: &Teller<'_>,
+) -> Value {
+    json!({
+        "run_id": id, "agent_id": agent, "status": status, "tokens": { "input": tokens_in, "output": tokens_out },
+        "duration_ms": duration_ms, "channel": "api", "user_id": null,
+    })
+}
