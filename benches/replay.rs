@@ -138,8 +138,17 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
             TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() }.into();
     }
     let (by, scopes) = (By::Actor, Default::default());
-    let asked =
-        Some(Asked { by, scopes, issuer: None, target, input: None, granted: Vec::new(), under: None, glass: None });
+    let asked = Some(Asked {
+        by,
+        scopes,
+        issuer: None,
+        target,
+        input: None,
+        granted: Vec::new(),
+        under: None,
+        glass: None,
+        run: None,
+    });
     entry.actor = id(&actor);
     entry.decision = decision;
     entry.gate = GateNote {

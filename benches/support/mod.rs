@@ -135,6 +135,7 @@ impl Log {
             granted: Vec::new(),
             under: None,
             glass: None,
+            run: None,
         });
         let entry = LogEntry {
             actor: "ana".parse().unwrap(),
