@@ -9,8 +9,8 @@ use super::{Place, Ran};
 /// ESC, a C1 introducer, a right-to-left override, an isolate, a bell, DEL, a carriage return and a mark.
 const STEERS: &str = "\u{1b}[2K\u{9b}8m\u{202e}\u{2066}\u{7}\u{7f}\rx\u{200f}";
 
-/// Every command once at least, with what steers wherever it takes a text. `{c}`, `{w}`, `{d}`, `{g}`, `{p}` are a change, a
-/// webhook, a delegation, a grant and a request that the lines before have made.
+/// Every command once at least, with what steers wherever it takes a text. `{chg}`, `{whk}`, `{dlg}`, `{bgl}`, `{apr}`, `{run}`
+/// and `{tsk}` are what the lines before have made.
 const LINES: &[&str] = &[
     "init --admin ana",
     "--as ana actor add-human bob --role member --name 'Bob{x}' --skills 'tax{x}'",
@@ -85,6 +85,19 @@ const LINES: &[&str] = &[
     "--as abe break-glass review {bgl} --note 'fine{x}'",
     "blueprint list",
     "--as ana blueprint install 'blue{x}'",
+    "--as bob ask --agent clerk 'ask{x}' --plan plan.json",
+    "--as bob run show {run}",
+    "--as bob answer {run} 'answer{x}'",
+    "--as bob run budget {run} 5",
+    "--as bob run cancel {run} --reason 'no{x}'",
+    "--as bob runs",
+    "--as bob task create 'title{x}' --goal 'goal{x}' --owner clerk",
+    "--as bob task show {tsk}",
+    "--as bob task refer {tsk} url 'https://example.org/{x}' --note 'note{x}'",
+    "--as bob task run {tsk} --plan plan.json",
+    "--as bob task assign {tsk} --to bob --note 'note{x}'",
+    "--as bob task complete {tsk} --result 'done{x}'",
+    "--as bob tasks",
     "--as ana inbox",
     "--as bob inbox --all",
     "--as ana tick",
@@ -123,7 +136,7 @@ impl Walk {
     /// Runs a line, and keeps the ids that it told.
     fn run(&mut self, line: &str) -> Ran {
         let mut line = line.replace("{x}", STEERS);
-        for kind in ["dlg", "whk", "chg", "apr", "bgl"] {
+        for kind in ["dlg", "whk", "chg", "apr", "bgl", "run", "tsk"] {
             let id = self.ids.iter().rev().find(|id| id.starts_with(kind));
             line = line.replace(&format!("{{{kind}}}"), id.map_or("none", String::as_str));
         }
@@ -155,6 +168,12 @@ fn no_command_passes_on_what_steers_a_terminal() {
         "hired.yaml",
         "apiVersion: ok/v1\nkind: Agent\nmetadata: {name: hired, title: \"H\\e\\u202e\"}\nspec: {owner: ana}\n",
     );
+    // YAML takes no such character as it is.
+    let escaped: String = STEERS.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+    let plan = format!(
+        r#"{{"steps": [{{"say": "{escaped}"}}, {{"ask": {{"text": "which{escaped}"}}}}, {{"fail": "{escaped}"}}]}}"#
+    );
+    put(&place, "plan.json", &plan);
     let mut walk = Walk { place, ids: Vec::new() };
     assert_harmless(&walk.run(LINES[0]));
     // The commands are handed to it, which is quicker than to open the company for each.
@@ -172,7 +191,7 @@ fn no_command_passes_on_what_steers_a_terminal() {
         }
     }
     assert!(written_out > 25, "what steers reaches few commands: {written_out}");
-    for kind in ["dlg_", "whk_", "chg_", "apr_", "bgl_"] {
+    for kind in ["dlg_", "whk_", "chg_", "apr_", "bgl_", "run_", "tsk_"] {
         assert!(walk.ids.iter().any(|id| id.starts_with(kind)), "no {kind} was made");
     }
 }
