@@ -61,7 +61,7 @@ pub struct Settings {
     pub locale: String,
     /// Working hours, in the company's time zone. Nothing reads them yet.
     pub hours: Hours,
-    /// How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+    /// For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
     pub retention_days: u32,
     pub approvals: ApprovalSettings,
     pub decisions: DecisionSettings,
@@ -221,7 +221,7 @@ pub struct OtherSettings {
     pub locale: Option<String>,
     /// Working hours, in the company's time zone. Nothing reads them yet.
     pub hours: Option<Hours>,
-    /// How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+    /// For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
     pub retention_days: Option<u32>,
     pub approvals: Option<ApprovalSettings>,
     pub decisions: Option<DecisionSettings>,

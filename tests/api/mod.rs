@@ -36,6 +36,7 @@ mod offboard;
 mod runs;
 mod standing;
 mod storm;
+mod tasks;
 mod terms;
 mod tick;
 mod tokens;

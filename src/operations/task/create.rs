@@ -68,7 +68,7 @@ impl Change for Create {
     type Output = WholeTask;
 
     fn target(input: &NewTask, read: &Reader<'_>) -> Result<Target, Stop> {
-        let known = input.owner.as_ref().filter(|owner| read.knows(owner));
+        let known = input.owner.as_ref().filter(|owner| !owner.is_team() && read.knows(owner));
         Ok(known.map_or(Target::Company, |owner| Target::Actor(owner.clone())))
     }
 

@@ -253,6 +253,10 @@ export type Assignment = {
      * What they should know; at most 64 KiB. It can be erased.
      */
     note?: string;
+    /**
+     * The version of the task that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
 };
 
 /**
@@ -500,7 +504,7 @@ export type CompanyAnswer = {
      */
     hours?: Hours;
     /**
-     * How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
      */
     retention_days?: number;
     approvals?: ApprovalSettings;
@@ -585,6 +589,10 @@ export type Completion = {
      * What came of it; at most 64 KiB. It can be erased.
      */
     result?: string;
+    /**
+     * The version of the task that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
 };
 
 /**
@@ -1927,6 +1935,10 @@ export type NewRef = {
      * Why it matters; at most 500 characters.
      */
     note?: string;
+    /**
+     * The version of the task that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
 };
 
 /**
@@ -1980,7 +1992,7 @@ export type NewSettings = {
      */
     hours?: Hours;
     /**
-     * How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
      */
     retention_days?: number;
     approvals?: ApprovalSettings;
@@ -2292,7 +2304,7 @@ export type OtherSettings = {
      */
     hours?: Hours | null;
     /**
-     * How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
      */
     retention_days?: number | null;
     approvals?: ApprovalSettings | null;
@@ -7002,7 +7014,7 @@ export type CompanyUpdateData = {
          */
         hours?: Hours | null;
         /**
-         * How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+         * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
          */
         retention_days?: number | null;
         approvals?: ApprovalSettings | null;
@@ -7123,7 +7135,7 @@ export type CompanyReplaceData = {
          */
         hours?: Hours;
         /**
-         * How many days content is to be kept; 0 for good. Nothing is deleted by it yet.
+         * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
          */
         retention_days?: number;
         approvals?: ApprovalSettings;
@@ -10503,6 +10515,10 @@ export type TaskAssignData = {
          * What they should know; at most 64 KiB. It can be erased.
          */
         note?: string;
+        /**
+         * The version of the task that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
     };
     headers?: {
         /**
@@ -10517,6 +10533,10 @@ export type TaskAssignData = {
          * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
          */
         'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
     };
     path: {
         /**
@@ -10593,6 +10613,10 @@ export type TaskCompleteData = {
          * What came of it; at most 64 KiB. It can be erased.
          */
         result?: string;
+        /**
+         * The version of the task that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
     };
     headers?: {
         /**
@@ -10607,6 +10631,10 @@ export type TaskCompleteData = {
          * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
          */
         'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
     };
     path: {
         /**
@@ -10690,6 +10718,10 @@ export type TaskUpdateData = {
          * Why it matters; at most 500 characters.
          */
         note?: string;
+        /**
+         * The version of the task that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
     };
     headers?: {
         /**
@@ -10704,6 +10736,10 @@ export type TaskUpdateData = {
          * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
          */
         'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
     };
     path: {
         /**

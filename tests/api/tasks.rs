@@ -1,0 +1,81 @@
+//! Tasks through the router: who is given one, what is said of it, how it ends.
+
+use ok::gate::refold;
+use ok::types::time::DAY;
+use serde_json::{Value, json};
+
+use crate::harness::Test;
+
+async fn create(test: &Test, token: &str, new: Value) -> Value {
+    let made = test.post("/tasks", token, new).await;
+    assert_eq!((made.status.as_u16(), made.header("etag")), (201, "\"1\""), "{}", made.text());
+    made.json()
+}
+
+#[tokio::test]
+async fn a_task_goes_from_one_to_the_next_and_ends_once() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let task = create(&test, &cast.mia, json!({ "title": "call", "goal": "Acme is called" })).await;
+    assert_eq!((&task["status"], &task["goal"]), (&json!("open"), &json!("Acme is called")));
+    let path = format!("/tasks/{}", task["id"].as_str().unwrap());
+    let assigned = test.post(&format!("{path}/assign"), &cast.mia, json!({ "to": "lea", "version": 1 })).await.json();
+    assert_eq!(
+        (&assigned["status"], &assigned["owner"], &assigned["version"]),
+        (&json!("assigned"), &json!("lea"), &json!(2))
+    );
+    let inbox = test.get("/inbox", &cast.lea).await.text();
+    assert!(inbox.contains("mia gave you a task: call"), "{inbox}");
+    let about = json!({ "collection": "url", "thing": "https://example.com/1", "note": "the offer" });
+    let told = test.post(&format!("{path}/refs"), &cast.lea, about).await.json();
+    assert_eq!(told["refs"][0]["note"], "the offer");
+    let done =
+        test.post(&format!("{path}/complete"), &cast.lea, json!({ "outcome": "done", "result": "called" })).await;
+    assert_eq!((&done.json()["status"], &done.json()["result"]), (&json!("completed"), &json!("called")));
+    let again = test.post(&format!("{path}/complete"), &cast.lea, json!({ "outcome": "cancelled" })).await;
+    assert!(again.error().starts_with("409 conflict tsk_"), "{}", again.text());
+    assert_eq!(test.get(&path, &cast.max).await.error(), "404 not_found not found");
+    assert_eq!(refold::compare(&test.file()).unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_is_amiss_with_a_task_is_told_with_its_field() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let long = "x".repeat(201);
+    for (new, told) in [
+        (json!({ "title": " " }), "422 invalid title: must have 1 to 200 characters"),
+        (json!({ "title": long }), "422 invalid title: must have 1 to 200 characters"),
+        (
+            json!({ "title": "t", "owner": "team:ops" }),
+            "422 invalid owner: teams do not act; name a person or an agent",
+        ),
+        (json!({ "title": "t", "owner": "nobody" }), "422 invalid owner: there is no actor nobody"),
+        (json!({ "title": "t", "parent": "tsk_x" }), "422 invalid parent: there is no task tsk_x"),
+        (json!({ "title": "t", "due_at": "2020-01-01T00:00:00Z" }), "422 invalid due_at: must be in the future"),
+    ] {
+        assert_eq!(test.post("/tasks", &cast.mia, new).await.error(), told);
+    }
+    let task = create(&test, &cast.mia, json!({ "title": "t", "owner": "mia" })).await;
+    let run = format!("/tasks/{}/run", task["id"].as_str().unwrap());
+    let plan = json!({ "plan": { "steps": [{ "say": "x" }] } });
+    let refused = test.post(&run, &test.admin, plan).await;
+    assert!(refused.error().starts_with("409 conflict no agent has tsk_"), "{}", refused.text());
+}
+
+#[tokio::test]
+async fn what_has_ended_leaves_the_lists_after_as_long_as_the_company_says() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let task = create(&test, &cast.mia, json!({ "title": "old" })).await;
+    let close = format!("/tasks/{}/complete", task["id"].as_str().unwrap());
+    test.post(&close, &cast.mia, json!({ "outcome": "done" })).await;
+    create(&test, &cast.mia, json!({ "title": "open" })).await;
+    test.clock.advance(8 * DAY);
+    let listed =
+        async |query: &str| test.get(&format!("/tasks{query}"), &cast.mia).await.json().as_array().unwrap().len();
+    assert_eq!(listed("").await, 2, "for good, unless the company says otherwise");
+    test.call("PATCH", "/company", &test.admin, Some(json!({ "retention_days": 7 }))).await;
+    assert_eq!((listed("").await, listed("?archived=true").await), (1, 2));
+    assert_eq!(listed("?owner=mia&archived=true").await, 0);
+}
