@@ -57,7 +57,11 @@ pub(super) fn holds(world: &World, caller: &Caller, now: Time) -> Result<(), Ref
 /// All on whose behalf a caller acts, the nearest first.
 pub(super) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
     let given = caller.under.as_ref().and_then(|under| world.delegations.get(under.as_str()));
-    given.map(|terms| terms.chain.clone()).unwrap_or_default()
+    let mut behalf = given.map(|terms| terms.chain.clone()).unwrap_or_default();
+    // What a run does, it does for whoever asked for it: they do not approve it either.
+    let askers = caller.run.iter().flat_map(|run| &run.askers);
+    behalf.extend(askers.filter(|asker| caller.actor() != **asker).cloned());
+    behalf
 }
 
 /// The agents that asked for a part of what they do: in it, nothing is allowed that they may not do themselves.

@@ -15,7 +15,7 @@ use crate::store::approvals::events::{ApprovalCancelled, ApprovalDecided, Approv
 use crate::store::approvals::{self, Approval};
 use crate::store::content::events::ContentKept;
 use crate::store::event::Event;
-use crate::store::runs::events::{RunHeld, RunResumed, RunWaiting, StepCompleted, StepDenied};
+use crate::store::runs::events::{RunCancelled, RunFailed, RunHeld, RunResumed, RunWaiting, StepCompleted, StepDenied};
 use crate::store::runs::{self, Run};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::Caller;
@@ -34,7 +34,7 @@ pub(super) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result
     if run.agent != caller.actor() || !is_next || run.wait.is_some() || run.steps != facts.steps {
         return Err(Refusal::conflict(format!("{} is not at step {}", facts.run, facts.step())).into());
     }
-    if world.is_held(&run.agent) {
+    if world.is_held(&run.agent, &run.askers) {
         return Err(Refusal::conflict(format!("{} is held by a kill switch", facts.run)).into());
     }
     Ok(())
@@ -140,6 +140,9 @@ pub(super) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, 
         let Some((id, refused)) = ended(&entry.event) else { continue };
         let Some(approval) = approvals::get(conn, &id)? else { continue };
         let Some(run) = waiting_for(conn, &approval)? else { continue };
+        if entries.iter().any(|entry| ends(&entry.event, &run.id)) {
+            continue;
+        }
         let event = match refused {
             Some(reason) => refused_step(&run, &approval, reason).into(),
             None => resumed(&run).into(),
@@ -147,6 +150,12 @@ pub(super) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, 
         follow.push(Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() });
     }
     Ok(follow)
+}
+
+/// Whether a run ends with an event.
+fn ends(event: &Event, run: &str) -> bool {
+    let cancelled = event.get::<RunCancelled>().is_some_and(|event| event.id.as_str() == run);
+    cancelled || event.get::<RunFailed>().is_some_and(|event| event.id.as_str() == run)
 }
 
 /// The request that an event ends without its effect, and why the call is refused; none where it is to be made anew.

@@ -305,9 +305,13 @@ impl World {
         })
     }
 
-    /// Whether a kill switch stops what an agent does: its own, its team's, or the one for everything.
-    pub(super) fn is_held(&self, agent: &ActorId) -> bool {
-        !self.kills.is_empty() && (self.kills.contains_key(&KillScope::Global) || self.is_stopped(agent))
+    /// Whether a kill switch stops a run: one of its agent, of an agent that asked for it, of their teams, or the one for
+    /// everything.
+    pub(super) fn is_held(&self, agent: &ActorId, askers: &[ActorId]) -> bool {
+        let is_agent = |id: &&ActorId| self.card(id).is_some_and(|card| card.actor.kind.is_agent());
+        let mut agents = askers.iter().filter(is_agent).chain([agent]);
+        !self.kills.is_empty()
+            && (self.kills.contains_key(&KillScope::Global) || agents.any(|agent| self.is_stopped(agent)))
     }
 
     /// How many people with the role admin may act.

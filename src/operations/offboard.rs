@@ -14,6 +14,7 @@ use crate::store::approvals::events::ApprovalCancelled;
 use crate::store::delegations::events::DelegationRevoked;
 use crate::store::event::Event;
 use crate::store::kills::events::KillSwitch;
+use crate::store::runs::events::RunResumed;
 use crate::store::tokens::events::TokenRevoked;
 use crate::store::webhooks::events::{WebhookDisabled, WebhookHandedOn};
 use crate::types::actor::{ActorKind, KillScope};
@@ -78,6 +79,7 @@ impl Change for Offboard {
             KillSwitch::KIND,
             WebhookHandedOn::KIND,
             WebhookDisabled::KIND,
+            RunResumed::KIND,
         ],
     };
     const SAYS: &'static str = "offboards {id}[ and hands on to {successor}]";
@@ -111,6 +113,7 @@ impl Change for Offboard {
         let webhooks = super::webhook::hand_on(&actor.id, successor.as_ref(), draft)?;
         let reason = input.reason;
         draft.record(ActorOffboarded { id: actor.id.clone(), reason, successor: successor.clone() })?;
+        let_runs_go_on(&actor.id, draft)?;
         if actor.lead.is_some() {
             draft.record(LeadChanged { id: actor.id, lead: None })?;
         }
@@ -188,4 +191,19 @@ fn hand_on_agents(
         draft.record(event)?;
     }
     Ok(if successor.is_some() { (agents, Vec::new()) } else { (Vec::new(), agents) })
+}
+
+/// The most runs that are looked at when their agent leaves.
+const MOST_RUNS: usize = 10_000;
+
+/// What waits for somebody who leaves waits no more: a run of theirs ends, and one that asked them something learns that they
+/// are not there.
+fn let_runs_go_on(actor: &ActorId, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let mut runs = draft.read().open_runs_of(actor, MOST_RUNS)?;
+    runs.extend(draft.read().runs_asking(actor)?);
+    for run in runs {
+        let (agent, asker, step) = (run.agent.clone(), run.asker.clone(), run.facts().step());
+        draft.record(RunResumed { id: Id::stored(&run.id), agent, asker, step })?;
+    }
+    Ok(())
 }

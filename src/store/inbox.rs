@@ -70,6 +70,12 @@ pub fn after(
     conn.prepare_cached(&sql)?.query_map(rows, read)?.collect()
 }
 
+/// The runs whose questions wait for an actor's answer.
+pub fn questions(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT subject FROM inbox WHERE actor = ? AND kind = 'question' AND resolved_at IS NULL ORDER BY id";
+    conn.prepare_cached(sql)?.query_map([actor.as_str()], |row| row.get(0))?.collect()
+}
+
 /// Whether an actor's inbox tells of an event at `at` about `subject`: the event put something there or settled it, or is
 /// one more about a thing that the actor was told of. Being named in a text shows that text alone.
 pub fn tells(conn: &Connection, actor: &ActorId, subject: &str, at: Time) -> rusqlite::Result<bool> {

@@ -3,7 +3,7 @@
 use ok::types::time::SECOND;
 use serde_json::{Value, json};
 
-use super::runs::{accounted_for, asked as ask_for, company, go_on, run};
+use super::runs::{accounted_for, asked as ask_for, company, go_on, run, wary};
 
 #[tokio::test]
 async fn what_is_asked_amiss_is_told_with_its_field() {
@@ -69,4 +69,65 @@ async fn what_was_asked_and_said_can_be_erased_and_the_log_still_verifies() {
     test.clock.advance(SECOND);
     go_on(&test).await;
     assert_eq!(run(&test, &id).await["error"]["message"], "its plan was erased");
+}
+
+fn creates() -> Value {
+    json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" } } })
+}
+
+#[tokio::test]
+async fn whoever_asks_for_a_run_approves_nothing_of_it() {
+    let (test, _) = wary().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let id = ask_for(&test, &ben, json!([creates()])).await;
+    let approval = run(&test, &id).await["waiting"]["approval"].as_str().unwrap().to_owned();
+    let path = format!("/approvals/{approval}");
+    let own = test.post(&path, &ben, json!({ "decision": "approve" })).await;
+    assert_eq!(own.status, 403, "{}", own.text());
+    assert_eq!(test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json()["status"], "used");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_cancelled_run_takes_its_request_with_it() {
+    let (test, cast) = wary().await;
+    let id = ask_for(&test, &cast.mia, json!([creates(), { "say": "never" }])).await;
+    let approval = run(&test, &id).await["waiting"]["approval"].as_str().unwrap().to_owned();
+    assert_eq!(test.post(&format!("/runs/{id}/cancel"), &cast.mia, json!({})).await.status, 200);
+    assert_eq!(test.get(&format!("/approvals/{approval}"), &test.admin).await.json()["status"], "stale");
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "cancelled");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn what_waits_for_somebody_who_leaves_waits_no_more() {
+    let (test, cast) = company().await;
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    let part = json!({ "agent": "aide", "text": "x", "plan": { "steps": [{ "wait": { "seconds": 60 } }] } });
+    let held = ask_for(&test, &cast.mia, json!([{ "delegate": part }])).await;
+    let asks = ask_for(&test, &cast.mia, json!([{ "ask": { "text": "?", "to": "lea" } }, { "say": "on" }])).await;
+    // A switch of the agent that asked holds its part too, and a released one goes on.
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bot" })).await;
+    let part = run(&test, &held).await["waiting"]["run"].as_str().unwrap().to_owned();
+    assert_eq!(run(&test, &part).await["status"], "held");
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bot", "off": true })).await;
+    let leaving = json!({ "reason": "left", "successor": "mia" });
+    assert_eq!(test.post("/actors/lea/offboard", &test.admin, leaving.clone()).await.status, 200);
+    go_on(&test).await;
+    let on = run(&test, &asks).await;
+    assert_eq!((&on["status"], &on["trace"][0]["status"]), (&json!("completed"), &json!("failed")));
+    assert_eq!(test.post("/actors/aide/offboard", &test.admin, leaving).await.status, 200);
+    go_on(&test).await;
+    assert_eq!(run(&test, &part).await["error"]["message"], "aide has left");
+    assert_eq!(run(&test, &held).await["status"], "completed", "and what it was a part of goes on");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_kill_switch_of_a_tool_stops_it_in_runs() {
+    let (test, cast) = company().await;
+    test.post("/kill", &test.admin, json!({ "scope": "tool:task.create" })).await;
+    let id = ask_for(&test, &cast.mia, json!([creates()])).await;
+    assert_eq!(run(&test, &id).await["trace"][0]["reason"], "a kill switch stops this tool");
 }

@@ -102,7 +102,7 @@ async fn a_refused_step_is_told_to_the_run_and_three_equal_ones_end_it() {
 }
 
 /// Policies under which whatever an agent creates needs an admin's approval.
-async fn wary() -> (Test, Cast) {
+pub async fn wary() -> (Test, Cast) {
     let mut policies = ok::policy::Bundle::built_in();
     let rule = r#"@id("agents-create-with-approval") @reason("an admin looks at it first")
         forbid (principal is Ok::Actor, action == Ok::Action::"task.create", resource)

@@ -8,7 +8,7 @@ use crate::gate::{rule, steps};
 use crate::store::approvals::Approval;
 use crate::store::runs::{self, Run, Step};
 use crate::store::tasks::{self, Task, TaskRef};
-use crate::store::{Position, actors, content};
+use crate::store::{Position, actors, content, inbox};
 use crate::types::definition::{AgentDefinition, RunLimits};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
@@ -95,9 +95,16 @@ impl Reader<'_> {
         steps::waiting_for(self.conn()?, approval)
     }
 
-    /// Whether a kill switch stops an agent's runs.
-    pub fn is_held(&self, agent: &ActorId) -> bool {
-        self.world.is_held(agent)
+    /// Whether a kill switch stops a run.
+    pub fn is_held(&self, run: &Run) -> bool {
+        self.world.is_held(&run.agent, &run.askers)
+    }
+
+    /// The runs that wait for somebody's answer.
+    pub fn runs_asking(&self, actor: &ActorId) -> Result<Vec<Run>, Fault> {
+        let asking = inbox::questions(self.conn()?, actor)?;
+        let found = asking.iter().map(|run| self.run(run)).collect::<Result<Vec<_>, Fault>>()?;
+        Ok(found.into_iter().flatten().filter(|run| run.asked.contains(actor)).collect())
     }
 
     /// What an agent's definition lets it use up; none where it was not hired by one.

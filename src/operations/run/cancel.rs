@@ -7,12 +7,13 @@ use super::shown::{ShownRun, shown};
 use super::{RUN, find, open};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::reason;
+use crate::store::approvals::events::ApprovalStale;
 use crate::store::runs::Run;
 use crate::store::runs::events::RunCancelled;
 use crate::types::id::Id;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
-use crate::types::work::RunStatus;
+use crate::types::work::{RunStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Cancellation {
@@ -35,7 +36,7 @@ impl Change for Cancel {
         scope: Reach::Full,
         route: post("/runs/{id}/cancel").stops(),
         about: &[&RUN],
-        events: &[RunCancelled::KIND],
+        events: &[RunCancelled::KIND, ApprovalStale::KIND],
     };
     const SAYS: &'static str = "cancels {id}";
     type Input = Cancellation;
@@ -56,6 +57,15 @@ impl Change for Cancel {
     }
 }
 
+/// What a run that has ended waits for need not be approved any more.
+pub fn end_request(run: &Run, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    if let Some(Wait::Approval { approval }) = &run.wait {
+        let (id, requester, reason) = (approval.clone(), run.agent.clone(), format!("{} has ended", run.id));
+        draft.record(ApprovalStale { id, requester, reason })?;
+    }
+    Ok(())
+}
+
 /// Cancels a run and what works for it, unless it has ended. It comes before its parts, so that it does not go on because one has ended.
 pub fn cancel_with_parts(run: &Run, reason: &str, draft: &mut Draft<'_>) -> Result<(), Stop> {
     if run.status.is_over() {
@@ -64,6 +74,7 @@ pub fn cancel_with_parts(run: &Run, reason: &str, draft: &mut Draft<'_>) -> Resu
     let (id, task) = (Id::stored(&run.id), Id::stored(&run.task));
     let (agent, asker) = (run.agent.clone(), run.asker.clone());
     draft.record(RunCancelled { id, task, agent, asker, reason: reason.to_owned() })?;
+    end_request(run, draft)?;
     for part in draft.read().open_parts(&run.id)? {
         cancel_with_parts(&part, "the run that it is a part of was cancelled", draft)?;
     }

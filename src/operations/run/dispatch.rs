@@ -68,7 +68,7 @@ impl Query for Dispatch {
             let chunk = read.runs_due(skip, CHUNK)?;
             let whole = chunk.len() < CHUNK;
             let free = chunk.into_iter().filter(|run| !input.busy.iter().any(|busy| busy.run == run.id));
-            let free = free.filter(|run| !read.is_held(&run.agent));
+            let free = free.filter(|run| !read.is_held(run));
             runs.extend(under_way.choose(free.collect(), input.most.saturating_sub(runs.len())));
             if whole || runs.len() >= input.most {
                 break;

@@ -9,6 +9,7 @@ use super::{OneRun, RUN, find};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::store::actors::Status;
 use crate::store::runs::Run;
+use crate::types::actor::KillScope;
 use crate::types::id::ActorId;
 use crate::types::plan::{self, Expected, Plan};
 use crate::types::refusal::Stop;
@@ -85,7 +86,7 @@ impl Query for Step {
 
 /// What a run does next, as of the reader's time.
 pub(super) fn next(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
-    if run.status.is_over() || read.is_held(&run.agent) {
+    if run.status.is_over() || read.is_held(run) {
         return Ok(Move::Nothing);
     }
     let fail = |failure, why: String| Ok(Move::Own(Own::Fail(failure, why)));
@@ -148,6 +149,9 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
         plan::Step::Call(one) if !read.asks_for(&run.agent, &one.tool)? => {
             let reason = format!("the definition of {} does not ask for {}", run.agent, one.tool);
             Move::Own(Own::Unable { operation: one.tool.clone(), reason })
+        }
+        plan::Step::Call(one) if read.kill(&KillScope::Tool(one.tool.clone())).is_some() => {
+            Move::Own(Own::Unable { operation: one.tool.clone(), reason: "a kill switch stops this tool".into() })
         }
         plan::Step::Call(one) => Move::Call(one.tool.clone(), Value::Object(one.with.clone())),
     })

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::next::{Move, Own, next};
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use crate::store::approvals::events::ApprovalStale;
 use crate::store::content::events::ContentKept;
 use crate::store::runs::events::{RunCancelled, RunCompleted, RunFailed, RunWaiting, StepCompleted, StepFailed};
 use crate::store::runs::{Run, duration};
@@ -52,6 +53,7 @@ impl Change for Settle {
             RunCompleted::KIND,
             RunFailed::KIND,
             RunCancelled::KIND,
+            ApprovalStale::KIND,
             ContentKept::KIND,
         ],
     };

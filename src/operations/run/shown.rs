@@ -100,7 +100,7 @@ pub struct ShownStep {
 
 /// A run as it stands: one whose agent a kill switch stops is held.
 pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
-    let held = !run.status.is_over() && read.is_held(&run.agent);
+    let held = !run.status.is_over() && read.is_held(&run);
     let error = run.failure.map(|code| RunError { code, message: run.error.clone().unwrap_or_default() });
     ShownRun {
         status: if held { RunStatus::Held } else { run.status },

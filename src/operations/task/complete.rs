@@ -8,6 +8,7 @@ use super::shown::{WholeTask, whole};
 use super::{TASK, find, open};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::run::cancel_with_parts;
+use crate::store::approvals::events::ApprovalStale;
 use crate::store::content::events::ContentKept;
 use crate::store::runs::events::RunCancelled;
 use crate::store::tasks::Task;
@@ -48,7 +49,7 @@ impl Change for Complete {
         scope: Reach::Full,
         route: post("/tasks/{id}/complete").made_from("version"),
         about: &[&TASK],
-        events: &[TaskCompleted::KIND, ContentKept::KIND, RunCancelled::KIND],
+        events: &[TaskCompleted::KIND, ContentKept::KIND, RunCancelled::KIND, ApprovalStale::KIND],
     };
     const SAYS: &'static str = "closes {id} as {outcome}";
     type Input = Completion;

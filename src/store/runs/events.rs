@@ -39,7 +39,7 @@ events! {
         id: Id, agent: ActorId, asker: ActorId, step: u32,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
-        fold: Some(resumed), notify: Notify::Nobody, news: None,
+        fold: Some(resumed), notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
     /// A step was taken. Of an operation, recorded in the transaction of its effect.
     StepCompleted = "step_completed" {

@@ -85,7 +85,7 @@ impl Taken<'_> {
                    tokens_out = tokens_out + ?6, status = 'running', wait = NULL, asked = '[]', due_at = ?7, \
                    started_at = coalesce(started_at, ?7), \
                    denials = CASE WHEN ?8 IS NULL THEN 0 WHEN denied IS ?8 THEN denials + 1 ELSE 1 END, denied = ?8 \
-                   WHERE id = ?1";
+                   WHERE id = ?1 AND ended_at IS NULL";
         moment.conn.prepare_cached(sql)?.execute(params![
             self.run.as_str(),
             self.number,
@@ -159,7 +159,8 @@ pub(super) fn resumed(event: &RunResumed, moment: &Moment<'_>) -> rusqlite::Resu
 
 /// A run is due again.
 fn runs(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE run SET status = 'running', wait = NULL, asked = '[]', due_at = ? WHERE id = ?";
+    let sql =
+        "UPDATE run SET status = 'running', wait = NULL, asked = '[]', due_at = ? WHERE id = ? AND ended_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, run.as_str()])?;
     goes_on(moment, run)
 }
