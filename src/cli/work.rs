@@ -67,7 +67,7 @@ pub const COMMANDS: Commands = &[
 ];
 
 const TASK: Columns<WholeTask> = columns!(
-    WholeTask; task.id, task.title, task.status, task.owner, task.created_by, task.priority, task.due_at, goal, result
+    WholeTask; task.id, task.title, task.status, task.owner, task.created_by, task.priority, task.due_at, goal, note, result
 );
 const RUN: Columns<ShownRun> = columns!(
     ShownRun; id, task, agent, asker, status, waiting, steps, cost_cents, budget_cents, error, created_at

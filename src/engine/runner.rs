@@ -29,40 +29,44 @@ const PAUSE: Duration = Duration::from_millis(5);
 const AFTER_FAULT: Duration = Duration::from_secs(5);
 /// How long a step that the server was too busy for waits, unless it says.
 const BUSY: Duration = Duration::from_millis(200);
+/// How much longer than it takes to ask it waits before it asks again: it costs a fifth of a core at most.
+const CALM: u32 = 4;
 /// How long what is under way may take when the server stops.
 const STOPPING: Duration = Duration::from_secs(3);
 
 /// Lets runs go on until `stop`.
 pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
     let mut grown = gate.grown();
-    let mut under_way = UnderWay::new(gate.clone());
+    let mut under_way = UnderWay::new(gate.clone(), AFTER_FAULT);
     let mut failing = false;
     loop {
         grown.mark_unchanged();
+        let began = Instant::now();
         let wait = match under_way.start().await {
             Ok(wait) => {
                 failing = false;
                 wait
             }
             Err(why) => {
+                let wait = if matches!(why, Stop::Refused(_)) { PERIOD } else { AFTER_FAULT };
                 if !failing {
                     tracing::error!(why = in_words(why), "which runs can go on cannot be told");
                 }
                 failing = true;
-                AFTER_FAULT
+                wait
             }
         };
+        let pause = PAUSE.max(began.elapsed() * CALM);
         let until = Instant::now() + wait;
         tokio::select! {
             () = stop.cancelled() => break,
             ended = under_way.ended(), if !under_way.is_empty() => if let Err(why) = ended {
                 tracing::error!(why, "a run is tried again");
-                sleep(AFTER_FAULT).await;
             },
             changed = grown.changed(), if !under_way.is_full() && !failing => if changed.is_err() { break },
             () = sleep_until(until) => {}
         }
-        sleep(PAUSE).await;
+        sleep(pause).await;
     }
     // A step that does not end in time is taken by the next server, unless it was recorded.
     let _ = timeout(STOPPING, async {
@@ -75,7 +79,7 @@ pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
 
 /// Lets runs go on until none can by itself at this time.
 pub async fn settle(gate: &Arc<Gate>) -> Result<(), String> {
-    let mut under_way = UnderWay::new(gate.clone());
+    let mut under_way = UnderWay::new(gate.clone(), Duration::ZERO);
     loop {
         under_way.start().await.map_err(in_words)?;
         if under_way.is_empty() {
@@ -90,11 +94,13 @@ struct UnderWay {
     gate: Arc<Gate>,
     tasks: JoinSet<Result<(), String>>,
     runs: BTreeMap<Id, DueRun>,
+    /// How long a run that cannot go on is left alone; the others do not wait for it.
+    rest: Duration,
 }
 
 impl UnderWay {
-    fn new(gate: Arc<Gate>) -> UnderWay {
-        UnderWay { gate, tasks: JoinSet::new(), runs: BTreeMap::new() }
+    fn new(gate: Arc<Gate>, rest: Duration) -> UnderWay {
+        UnderWay { gate, tasks: JoinSet::new(), runs: BTreeMap::new(), rest }
     }
 
     fn is_empty(&self) -> bool {
@@ -105,15 +111,23 @@ impl UnderWay {
         self.runs.len() >= AT_ONCE
     }
 
-    /// Starts what can go on, and says when to ask again.
+    /// Starts what can go on, and says when to ask again. Nothing is asked where no run goes on by itself: policies that do not
+    /// know of runs would refuse, and refusals are recorded.
     async fn start(&mut self) -> Result<Duration, Stop> {
+        if !self.gate.works()? {
+            return Ok(PERIOD);
+        }
         let busy: Vec<&DueRun> = self.runs.values().collect();
         let input = json!({ "busy": busy, "most": AT_ONCE.saturating_sub(busy.len()) });
         let due: Due = perform(&self.gate, "run.dispatch", input).await?;
         for run in due.runs {
-            let (gate, id) = (Arc::clone(&self.gate), run.run.clone());
+            let (gate, id, rest) = (Arc::clone(&self.gate), run.run.clone(), self.rest);
             let task = self.tasks.spawn(async move {
-                go_on(&gate, &id).await.map_err(|why| format!("{id} cannot go on: {}", in_words(why)))
+                let outcome = go_on(&gate, &id).await;
+                if outcome.is_err() {
+                    sleep(rest).await;
+                }
+                outcome.map_err(|why| format!("{id} cannot go on: {}", in_words(why)))
             });
             self.runs.insert(task.id(), run);
         }
@@ -143,7 +157,7 @@ async fn go_on(gate: &Arc<Gate>, run: &str) -> Result<(), Stop> {
                 }
             }
             Next::Settle { step } => settle_step(gate, run, step, None).await?,
-            Next::Sleep { .. } | Next::Nothing => return Ok(()),
+            Next::Nothing => return Ok(()),
         }
     }
 }

@@ -119,8 +119,8 @@ impl Writer {
         self.room.suffices()?;
         let caller = admit::still(&self.world, caller, &entry.spec, now)?;
         steps::is_at(&self.conn, &self.world, &caller)?;
-        let step = Step { caller: &caller, operation: entry.spec.name, target: &target };
-        let taken = step.completed(&events, &reply.body);
+        let step = Step { caller: &caller, spec: &entry.spec, target: &target };
+        let taken = step.completed(events.iter(), &reply.body);
         let gate = note(&self.world, entry, &caller, (&target, &input), &[], &ruling);
         let drafted = events.into_iter().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
         self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
@@ -214,7 +214,7 @@ impl Writer {
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
         let told = pool::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
         let mut events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
-        events.extend(Step { caller, operation: spec.name, target }.waits(&id));
+        events.extend(Step { caller, spec, target }.waits(&id));
         let gate = note(&self.world, entry, caller, (target, input), &[], ruling);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
         let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
@@ -287,9 +287,9 @@ impl Writer {
             let done = act.run(grant, &mut draft)?;
             (done, draft.into_outcome())
         };
-        let asked: Vec<Event> = drafted.events.iter().map(|drafted| drafted.event.clone()).collect();
-        let step = Step { caller, operation: spec.name, target };
-        let uses = uses.into_iter().chain(step.completed(&asked, &done.body));
+        let step = Step { caller, spec, target };
+        let uses =
+            uses.into_iter().chain(step.completed(drafted.events.iter().map(|drafted| &drafted.event), &done.body));
         drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
         let kept = replay::done(record.idem, spec, &done.body)?;
         self.record(drafted.events, record, kept)?;

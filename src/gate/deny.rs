@@ -57,7 +57,7 @@ impl Writer {
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         let refusal = denial(spec, ruling);
         let kept = replay::refused(idem, spec, &refusal);
-        let decision = match (Step { caller, operation: spec.name, target }).denied(&refusal.message) {
+        let decision = match (Step { caller, spec, target }).denied(&refusal.message) {
             None => self.record_once(event.into(), &record, kept)?,
             // Each refusal of a run is a step of its own.
             Some(step) => {

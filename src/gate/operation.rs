@@ -41,12 +41,8 @@ impl Spec {
     /// and so is what takes the place of a file.
     pub fn is_tool(&self) -> bool {
         let Route { surface, auth, body, answer, .. } = self.route;
-        if auth == Auth::Run {
-            return true;
-        }
-        (surface, body, answer) == (Surface::Api, Body::Usual, Answer::Json)
-            && auth != Auth::Visitor
-            && self.route.offered
+        let is_usual = (surface, body, answer) == (Surface::Api, Body::Usual, Answer::Json);
+        auth == Auth::Run || (is_usual && auth != Auth::Visitor)
     }
 }
 

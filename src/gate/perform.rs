@@ -24,9 +24,10 @@ use super::target::Target;
 use super::world::World;
 use super::writer::Work;
 use crate::policy::Ruling;
+use crate::store::runs;
 use crate::types::caller::{Caller, Presented};
 use crate::types::egress::Egress;
-use crate::types::refusal::{Code, Refusal, Stands, Stop};
+use crate::types::refusal::{Code, Fault, Refusal, Stands, Stop};
 use crate::types::time::{Clock, Monotone, Time};
 
 /// One call, ready to be decided.
@@ -100,6 +101,11 @@ impl Gate {
     /// Whether there is anywhere outside that something may have to be sent to.
     pub fn sends(&self) -> bool {
         !self.world.load().webhooks.is_empty()
+    }
+
+    /// Whether any run goes on by itself, now or later.
+    pub fn works(&self) -> Result<bool, Fault> {
+        Ok(runs::any_due(&*self.readers.get()?)?)
     }
 
     /// Who is calling, and whether the credential reaches the operation at all.

@@ -15,7 +15,6 @@ use super::steps::Step;
 use super::{admit, chain, replay, rule};
 use crate::policy::Ruling;
 use crate::store::approvals::Approval;
-use crate::store::event::Event;
 use crate::types::refusal::{Refusal, Stop};
 
 /// What came of an approval.
@@ -75,9 +74,9 @@ impl Draft<'_> {
         let mut nested = self.nested(&read, &entry.spec);
         let done = act.run(grant, &mut nested)?;
         let mut events = nested.into_outcome().events;
-        let told: Vec<Event> = events.iter().map(|drafted| drafted.event.clone()).collect();
-        let step = Step { caller: &caller, operation, target: &target };
-        events.extend(step.completed(&told, &done.body).into_iter().map(|event| Drafted { event, behalf: None }));
+        let step = Step { caller: &caller, spec: &entry.spec, target: &target };
+        let taken = step.completed(events.iter().map(|drafted| &drafted.event), &done.body);
+        events.extend(taken.into_iter().map(|event| Drafted { event, behalf: None }));
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
         Ok(Redeemed::Done(serde_json::from_slice(&replay::without(&done.body, entry.spec.route.once())?)?))
     }

@@ -2,6 +2,7 @@
 //! usual: `post("/actors").created()`.
 
 use crate::types::refusal::Code;
+use crate::types::work::StepKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
@@ -89,8 +90,8 @@ pub struct Route {
     pub stops: bool,
     /// The input's field for the version of the record that the change was made from; `If-Match` fills it.
     pub made_from: Option<&'static str>,
-    /// Agents are offered it as a tool, if it can be one.
-    pub offered: bool,
+    /// What kind of step of a run a call of it is.
+    pub step: StepKind,
     /// The code of a denial by policy.
     pub denied: Code,
 }
@@ -107,7 +108,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         slow: None,
         stops: false,
         made_from: None,
-        offered: true,
+        step: StepKind::Tool,
         denied: Code::Denied,
     }
 }
@@ -186,6 +187,9 @@ impl Route {
     pub const fn in_run(self) -> Route {
         Route { auth: Auth::Run, ..self }
     }
+    pub const fn as_step(self, step: StepKind) -> Route {
+        Route { step, ..self }
+    }
     pub const fn stops(self) -> Route {
         Route { stops: true, ..self }
     }
@@ -216,10 +220,6 @@ impl Route {
     }
     pub const fn made_from(self, field: &'static str) -> Route {
         Route { made_from: Some(field), ..self }
-    }
-    /// Not for agents.
-    pub const fn for_people(self) -> Route {
-        Route { offered: false, ..self }
     }
     pub const fn denied_as(self, denied: Code) -> Route {
         Route { denied, ..self }

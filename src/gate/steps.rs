@@ -7,6 +7,7 @@
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
+use super::operation::Spec;
 use super::record::Entry;
 use super::target::Target;
 use super::world::World;
@@ -43,29 +44,20 @@ pub(super) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result
 /// One call, as its run tells of it.
 pub(super) struct Step<'a> {
     pub caller: &'a Caller,
-    pub operation: &'a str,
+    pub spec: &'a Spec,
     pub target: &'a Target,
 }
 
 impl Step<'_> {
-    fn kind(&self) -> StepKind {
-        match self.operation {
-            "run.ask" => StepKind::Question,
-            "agent.ask" => StepKind::Delegate,
-            "model.call" => StepKind::Model,
-            _ => StepKind::Tool,
-        }
-    }
-
-    /// It was done, with this answer, unless it makes the run wait for what it has begun.
-    pub fn completed(&self, events: &[Event], answer: &[u8]) -> Vec<Event> {
+    /// It was done, with this answer, unless it has made the run wait or gone on by itself.
+    pub fn completed<'e>(&self, mut events: impl Iterator<Item = &'e Event>, answer: &[u8]) -> Vec<Event> {
         let Some(run) = &self.caller.run else { return Vec::new() };
         let settled = |event: &Event| {
             let waits = event.get::<RunWaiting>().is_some_and(|event| event.id == run.run);
             let held = event.get::<RunHeld>().is_some_and(|event| event.id == run.run);
             waits || held || event.get::<StepCompleted>().is_some_and(|event| event.id == run.run)
         };
-        if events.iter().any(settled) {
+        if events.any(settled) {
             return Vec::new();
         }
         let completed = StepCompleted {
@@ -73,8 +65,8 @@ impl Step<'_> {
             agent: self.caller.actor(),
             asker: run.asker.clone(),
             step: run.step(),
-            kind: self.kind(),
-            name: self.operation.to_owned(),
+            kind: self.spec.route.step,
+            name: self.spec.name.to_owned(),
             target: self.target.id(),
             tokens_in: 0,
             tokens_out: 0,
@@ -91,8 +83,8 @@ impl Step<'_> {
             agent: self.caller.actor(),
             asker: run.asker.clone(),
             step: run.step(),
-            kind: self.kind(),
-            name: self.operation.to_owned(),
+            kind: self.spec.route.step,
+            name: self.spec.name.to_owned(),
             target: self.target.id(),
             reason: reason.to_owned(),
         };
@@ -107,8 +99,8 @@ impl Step<'_> {
             agent: self.caller.actor(),
             asker: run.asker.clone(),
             step: run.step(),
-            kind: self.kind(),
-            name: self.operation.to_owned(),
+            kind: self.spec.route.step,
+            name: self.spec.name.to_owned(),
             target: self.target.id(),
             wait: Wait::Approval { approval: approval.clone() },
         };
@@ -144,7 +136,7 @@ pub(super) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, 
             continue;
         }
         let event = match refused {
-            Some(reason) => refused_step(&run, &approval, reason).into(),
+            Some(reason) => refused_step(conn, &run, &approval, reason)?.into(),
             None => resumed(&run).into(),
         };
         follow.push(Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() });
@@ -176,17 +168,19 @@ fn ended(event: &Event) -> Option<(String, Option<String>)> {
     expired.or_else(cancelled).or_else(stale)
 }
 
-fn refused_step(run: &Run, approval: &Approval, reason: String) -> StepDenied {
-    StepDenied {
+fn refused_step(conn: &Connection, run: &Run, approval: &Approval, reason: String) -> Result<StepDenied, Fault> {
+    let step = run.facts().step();
+    let kind = runs::kind_of(conn, &run.id, step)?.unwrap_or(StepKind::Tool);
+    Ok(StepDenied {
         id: Id::stored(&run.id),
         agent: run.agent.clone(),
         asker: run.asker.clone(),
-        step: run.facts().step(),
-        kind: StepKind::Tool,
+        step,
+        kind,
         name: approval.operation.clone(),
         target: approval.target.clone(),
         reason,
-    }
+    })
 }
 
 fn resumed(run: &Run) -> RunResumed {

@@ -259,6 +259,18 @@ pub fn steps(conn: &Connection, run: &str) -> rusqlite::Result<Vec<Step>> {
     .collect()
 }
 
+/// What kind of step a run takes, or took.
+pub fn kind_of(conn: &Connection, run: &str, number: u32) -> rusqlite::Result<Option<StepKind>> {
+    conn.prepare_cached("SELECT kind FROM step WHERE run = ? AND number = ?")?
+        .query_row(params![run, number], |row| parsed(row, 0))
+        .optional()
+}
+
+/// Whether any run goes on by itself, now or later.
+pub fn any_due(conn: &Connection) -> rusqlite::Result<bool> {
+    conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM run WHERE due_at IS NOT NULL)")?.query_row([], |row| row.get(0))
+}
+
 /// How the last step of a run stands, and whether it waited for approval.
 pub fn last_step(conn: &Connection, run: &str) -> rusqlite::Result<Option<(StepStatus, bool)>> {
     conn.prepare_cached("SELECT status, wait FROM step WHERE run = ? ORDER BY number DESC LIMIT 1")?

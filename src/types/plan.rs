@@ -91,7 +91,7 @@ pub struct Call {
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
     Allow,
-    Approval,
+    NeedsApproval,
     Deny,
 }
 

@@ -97,10 +97,6 @@ named! {
         Read = "read",
         /// Done again under the same key, it is done once. The company's own operations are.
         Idempotent = "idempotent",
-        /// Whether it was done can be asked.
-        Reconcilable = "reconcilable",
-        /// Neither: whether it was done is for people to say.
-        Once = "once",
     }
 }
 
@@ -109,15 +105,11 @@ named! {
     StepStatus, "status of a step", {
         /// It waits: for approval, an answer, a time or another run.
         Waiting = "waiting",
-        /// It was allowed and is under way outside.
-        Dispatched = "dispatched",
         Completed = "completed",
         /// The gate or whoever had to approve refused it.
         Denied = "denied",
         /// It was allowed, and had no effect.
         Failed = "failed",
-        /// Whether it had its effect is not known.
-        Unknown = "unknown",
     }
 }
 
@@ -133,8 +125,6 @@ named! {
         Steps = "steps",
         /// Who works on it has left.
         Offboarded = "offboarded",
-        /// No model can be asked.
-        NoModel = "no_model",
     }
 }
 
@@ -160,7 +150,8 @@ pub struct RunFacts {
     pub run: Id,
     /// Who asked for it.
     pub asker: ActorId,
-    /// All who asked for what it is a part of, the nearest first: the asker, and the agents that asked for a part of theirs.
+    /// All for whom it is done, the nearest first: the asker, on whose behalf they asked, who issued their token, and whoever asked
+    /// for what it is a part of.
     pub askers: Vec<ActorId>,
     /// How many runs it is a part of.
     pub depth: u32,

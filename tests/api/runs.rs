@@ -114,7 +114,7 @@ pub async fn wary() -> (Test, Cast) {
 }
 
 fn creates() -> Value {
-    json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" }, "expect": "approval" } })
+    json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" }, "expect": "needs_approval" } })
 }
 
 async fn approval_of(test: &Test, id: &str) -> String {

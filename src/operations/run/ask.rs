@@ -20,7 +20,7 @@ use crate::types::page::{Page, PageQuery};
 use crate::types::plan::Plan;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
-use crate::types::work::Priority;
+use crate::types::work::{Priority, StepKind};
 
 /// What is asked of an agent.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -47,7 +47,7 @@ impl Change for Ask {
         name: "agent.ask",
         doc: "Ask an agent for something: a task is created for it, and a run begins. Asked by a run, it is a part of that run.",
         scope: Reach::Full,
-        route: post("/ask").accepted(),
+        route: post("/ask").accepted().as_step(StepKind::Delegate),
         about: &[&ACTOR],
         events: &[TaskCreated::KIND, RunStarted::KIND, RunWaiting::KIND, ContentKept::KIND],
     };

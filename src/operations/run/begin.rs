@@ -72,12 +72,12 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
     }
     let budget_cents = budget(&new, above, draft.read())?;
     let Beginning { agent, task, text, plan, .. } = new;
-    let askers = above.map(|above| above.askers.clone()).unwrap_or_default();
+    let askers = whoever_asks(&asker, draft.read());
     draft.record(RunStarted {
         id: id.clone(),
         task: Id::stored(&task),
         agent: agent.clone(),
-        askers: std::iter::once(asker.clone()).chain(askers).collect(),
+        askers,
         asker,
         parent: above.map(|above| above.run.clone()),
         depth: above.map_or(0, |above| above.depth.saturating_add(1)),
@@ -98,6 +98,18 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
         })?;
     }
     Ok(Begun { task, run: id.to_string(), status: RunStatus::Queued })
+}
+
+/// Everybody for whom it is done, the nearest first: who asks, on whose behalf, in the run of whom; and whoever issued the token
+/// that it is asked with, for they could be asking.
+fn whoever_asks(asker: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
+    let mut askers = vec![asker.clone()];
+    for other in read.on_behalf_of().into_iter().chain(read.caller().issuer.clone()) {
+        if !askers.contains(&other) {
+            askers.push(other);
+        }
+    }
+    askers
 }
 
 /// Whether a run may ask an agent for a part: neither itself nor whoever it is a part for, and not too deep.

@@ -24,6 +24,25 @@ pub struct Raised {
     pub budget_cents: i64,
 }
 
+/// What the run that this one is a part of may still spend; none where there is no such limit.
+fn left_above(run: &Run, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
+    let above = run.parent.as_deref().map(|parent| read.run(parent)).transpose()?.flatten();
+    Ok(above.and_then(|above| above.budget_cents.map(|budget| (budget - above.cost_cents).max(0))))
+}
+
+/// Raises a budget, and by as much that of the part that the run waits for.
+fn raise(run: &Run, budget_cents: i64, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let (id, agent, asker) = (Id::stored(&run.id), run.agent.clone(), run.asker.clone());
+    draft.record(RunBudgetRaised { id, agent, asker, budget_cents })?;
+    let more = budget_cents - run.budget_cents.unwrap_or(budget_cents);
+    for part in draft.read().open_parts(&run.id)? {
+        if let Some(budget) = part.budget_cents {
+            raise(&part, budget.saturating_add(more).min(MOST_CENTS), draft)?;
+        }
+    }
+    Ok(())
+}
+
 /// Raise a run's budget.
 pub enum Raise {}
 
@@ -47,11 +66,12 @@ impl Change for Raise {
     fn run(_: Permit<Self>, input: Raised, draft: &mut Draft<'_>) -> Result<ShownRun, Stop> {
         let run = open(&input.id, draft.read())?;
         let least = run.budget_cents.unwrap_or(0).max(run.cost_cents);
-        if !(least..=MOST_CENTS).contains(&input.budget_cents) {
-            return Err(Refusal::field("budget_cents", format!("must be {least} to {MOST_CENTS}")).into());
+        let most = left_above(&run, draft.read())?.unwrap_or(MOST_CENTS);
+        if !(least..=most).contains(&input.budget_cents) {
+            let why = if most < MOST_CENTS { "; raise what it is a part of first" } else { "" };
+            return Err(Refusal::field("budget_cents", format!("must be {least} to {most}{why}")).into());
         }
-        let (id, agent, asker) = (Id::stored(&run.id), run.agent.clone(), run.asker.clone());
-        draft.record(RunBudgetRaised { id, agent, asker, budget_cents: input.budget_cents })?;
+        raise(&run, input.budget_cents, draft)?;
         Ok(shown(Run { budget_cents: Some(input.budget_cents), ..run }, draft.read()))
     }
 }

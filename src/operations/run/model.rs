@@ -43,7 +43,7 @@ impl Change for Call {
         name: "model.call",
         doc: "Ask a model. Only for agents at work; a run whose budget does not allow it is held.",
         scope: Reach::Full,
-        route: Route::LOCAL.in_run(),
+        route: Route::LOCAL.in_run().as_step(StepKind::Model),
         about: &[&RUN],
         events: &[StepCompleted::KIND, ContentKept::KIND, RunHeld::KIND],
     };

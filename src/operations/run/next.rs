@@ -25,9 +25,7 @@ pub enum Next {
     Call { operation: String, input: Value, agent: ActorId, facts: RunFacts },
     /// Its step is recorded, or its end: the server does that itself.
     Settle { step: u32 },
-    /// It waits until then.
-    Sleep { until: Time },
-    /// It waits for somebody, is held, or has ended.
+    /// It waits, is held, or has ended.
     Nothing,
 }
 
@@ -49,7 +47,6 @@ pub(super) enum Own {
 pub(super) enum Move {
     Call(String, Value),
     Own(Own),
-    Sleep(Time),
     Nothing,
 }
 
@@ -78,7 +75,6 @@ impl Query for Step {
         Ok(match next(&run, read)? {
             Move::Call(operation, input) => Next::Call { operation, input, agent: run.agent, facts },
             Move::Own(_) => Next::Settle { step: facts.step() },
-            Move::Sleep(until) => Next::Sleep { until },
             Move::Nothing => Next::Nothing,
         })
     }
@@ -121,7 +117,6 @@ pub(super) fn next(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
 fn waited(run: &Run, wait: &Wait, now: Time) -> Move {
     match (wait, run.due_at) {
         (Wait::Time { until }, _) if *until <= now => Move::Own(Own::Awake),
-        (Wait::Time { until }, _) => Move::Sleep(*until),
         (Wait::Question { .. }, Some(due)) if due <= now => {
             Move::Own(Own::Fail(Failure::TimedOut, "nobody answered in time".into()))
         }
@@ -163,12 +158,12 @@ fn unexpected(run: &Run, plan: &Plan, read: &Reader<'_>) -> Result<Option<String
     let Some(plan::Step::Call(plan::Call { tool, expect: Some(expected), .. })) = before else { return Ok(None) };
     let said = match read.last_step(&run.id)? {
         Some((StepStatus::Denied, false)) => Expected::Deny,
-        Some((_, true)) => Expected::Approval,
+        Some((_, true)) => Expected::NeedsApproval,
         _ => Expected::Allow,
     };
     let name = |expected| match expected {
         Expected::Allow => "allow",
-        Expected::Approval => "approval",
+        Expected::NeedsApproval => "needs_approval",
         Expected::Deny => "deny",
     };
     let unlike = said != *expected;

@@ -38,7 +38,7 @@ impl Change for Question {
         name: "run.ask",
         doc: "Ask a person something, and wait for the answer. Only for agents at work, about their own run.",
         scope: Reach::Full,
-        route: Route::LOCAL.in_run(),
+        route: Route::LOCAL.in_run().as_step(StepKind::Question),
         about: &[&RUN],
         events: &[RunWaiting::KIND, ContentKept::KIND],
     };

@@ -76,7 +76,7 @@ impl Change for Settle {
                 let reason = input.failed.unwrap_or_default().chars().take(REASON).collect();
                 record(&run, Own::Unable { operation, reason }, draft)?;
             }
-            Move::Call(..) | Move::Sleep(_) | Move::Nothing => return Ok(Settled { settled: false }),
+            Move::Call(..) | Move::Nothing => return Ok(Settled { settled: false }),
         }
         Ok(Settled { settled: true })
     }

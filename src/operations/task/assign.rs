@@ -65,12 +65,14 @@ impl Change for Assign {
         let id = Id::stored(&task.id);
         let (from, creator) = (task.owner.clone(), task.creator.clone());
         draft.record(TaskAssigned { id: id.clone(), owner: input.to.clone(), from, creator })?;
+        let note = (!input.note.is_empty()).then(|| input.note.clone());
         if !input.note.is_empty() {
             let kept = Map::from_iter([("note".to_owned(), Value::from(input.note))]);
             draft.record(ContentKept { id, part: "note".into(), kept })?;
         }
         let status = if task.status == TaskStatus::Open { TaskStatus::Assigned } else { task.status };
         let (version, updated_at) = (task.version + 1, permit.now());
-        whole(Task { owner: Some(input.to), status, version, updated_at, ..task }, draft.read())
+        let assigned = whole(Task { owner: Some(input.to), status, version, updated_at, ..task }, draft.read())?;
+        Ok(WholeTask { note: note.or(assigned.note), ..assigned })
     }
 }

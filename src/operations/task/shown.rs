@@ -39,6 +39,9 @@ pub struct WholeTask {
     /// What is to come of it; none where nothing was said, or where it is erased.
     #[schemars(extend("x-names" = "text"))]
     pub goal: Option<String>,
+    /// What its owner was told with it.
+    #[schemars(extend("x-names" = "text"))]
+    pub note: Option<String>,
     /// What came of it.
     #[schemars(extend("x-names" = "text"))]
     pub result: Option<String>,
@@ -95,7 +98,7 @@ pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
         let kept = read.kept(&task.id, part)?;
         Ok(kept.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };
-    let (goal, result) = (text("goal", "goal")?, text("result", "result")?);
+    let (goal, note, result) = (text("goal", "goal")?, text("note", "note")?, text("result", "result")?);
     let refs = read.task_refs(&task.id)?.into_iter().map(|one| {
         let TaskRef { place, thing, note, by, at } = one;
         ShownRef { collection: place, id: thing, note, by, at }
@@ -103,5 +106,5 @@ pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
     let refs = refs.collect();
     let runs = read.runs_of_task(&task.id)?.into_iter().filter(|run| read.may("run.read", &read.run_target(run)));
     let runs = runs.map(|run| shown_run(run, read)).collect();
-    Ok(WholeTask { goal, result, refs, runs, task: shown(task) })
+    Ok(WholeTask { goal, note, result, refs, runs, task: shown(task) })
 }

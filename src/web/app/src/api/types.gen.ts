@@ -1110,7 +1110,7 @@ export type Exported = {
 /**
  * How a run ended, if not well.
  */
-export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded' | 'no_model';
+export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded';
 
 export type FileChange = {
     path: string;
@@ -3553,7 +3553,7 @@ export type StepKind = 'say' | 'model' | 'tool' | 'question' | 'delegate' | 'wai
 /**
  * How a step stands.
  */
-export type StepStatus = 'waiting' | 'dispatched' | 'completed' | 'denied' | 'failed' | 'unknown';
+export type StepStatus = 'waiting' | 'completed' | 'denied' | 'failed';
 
 export type Switch = {
     /**
@@ -3709,7 +3709,7 @@ export type Tool = {
 /**
  * What kind of effect a tool has: what may be done again where it is not known whether it was done.
  */
-export type ToolEffect = 'read' | 'idempotent' | 'reconcilable' | 'once';
+export type ToolEffect = 'read' | 'idempotent';
 
 /**
  * What a subscription can be told of.
@@ -4144,6 +4144,10 @@ export type WholeTask = {
      * What is to come of it; none where nothing was said, or where it is erased.
      */
     goal?: string | null;
+    /**
+     * What its owner was told with it.
+     */
+    note?: string | null;
     /**
      * What came of it.
      */
