@@ -26,10 +26,9 @@ use crate::operations::task::{
 };
 use crate::types::definition::MAX_BYTES;
 use crate::types::id::ActorId;
-use crate::types::page::PageQuery;
 use crate::types::plan::Plan;
 use crate::types::refusal::Code;
-use crate::types::work::{RunStatus, StepStatus, TaskStatus, Wait};
+use crate::types::work::{RunStatus, StepStatus, Wait};
 
 pub const COMMANDS: Commands = &[
     &own::<Asking>("ask"),
@@ -202,7 +201,7 @@ fn told(run: &WholeRun) -> Result<(), Failure> {
         }
         Some(Wait::Approval { approval }) => show::note(&format!("It waits for {approval}: `ok approve {approval}`.")),
         Some(Wait::Time { until }) => {
-            show::note(&format!("It waits until {until}: `ok tick` or a server lets it go on."))
+            show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` lets it go on."))
         }
         Some(Wait::Budget) => show::note(&format!("Its budget is spent: `ok run budget {id} <cents>` raises it.")),
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
@@ -227,15 +226,8 @@ fn line(step: &ShownStep) -> String {
 /// List tasks, newest first
 #[derive(clap::Args)]
 struct Tasks {
-    /// Only those of this person or agent
-    #[arg(long, value_name = "ID")]
-    owner: Option<ActorId>,
-    /// Only those that stand so
-    #[arg(long)]
-    status: Option<TaskStatus>,
-    /// Those too that closed longer ago than the company keeps them in lists
-    #[arg(long)]
-    archived: bool,
+    #[command(flatten)]
+    which: task::Which,
     /// How many at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
@@ -246,9 +238,7 @@ impl Run for Tasks {
         if !is_known(context).await? {
             return Ok(Exit::Done);
         }
-        let Tasks { owner, status, archived, limit } = self;
-        let which = task::Which { owner, status, archived, page: PageQuery::default() };
-        let rows = query::<task::List>().all(context, &which, limit).await?;
+        let rows = query::<task::List>().all(context, &self.which, self.limit).await?;
         rows.table(context, "no tasks", columns!(ShownTask; id, title, status, owner, priority, due_at, created_at))
     }
 }
@@ -256,18 +246,8 @@ impl Run for Tasks {
 /// List runs, newest first
 #[derive(clap::Args)]
 struct Runs {
-    /// Only those of this agent
-    #[arg(long, value_name = "ID")]
-    agent: Option<ActorId>,
-    /// Only those that work on this task
-    #[arg(long, value_name = "TASK")]
-    task: Option<String>,
-    /// Only those that stand so
-    #[arg(long)]
-    status: Option<RunStatus>,
-    /// Those too that ended longer ago than the company keeps them in lists
-    #[arg(long)]
-    archived: bool,
+    #[command(flatten)]
+    which: run::Which,
     /// How many at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
@@ -275,9 +255,7 @@ struct Runs {
 
 impl Run for Runs {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let Runs { agent, task, status, archived, limit } = self;
-        let which = run::Which { agent, task, status, archived, page: PageQuery::default() };
-        let rows = query::<run::List>().all(context, &which, limit).await?;
+        let rows = query::<run::List>().all(context, &self.which, self.limit).await?;
         rows.table(context, "no runs", columns!(ShownRun; id, agent, asker, status, steps, cost_cents, created_at))
     }
 }

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
-use crate::store::approvals::events::{ApprovalEscalated, ApprovalExpired, ApprovalReminded};
+use crate::store::approvals::events::{ApprovalEscalated, ApprovalExpired, ApprovalReminded, ApprovalStale};
 use crate::store::changes::events::{CanaryAborted, CanaryMeasured};
 use crate::store::delegations::Delegation;
 use crate::store::delegations::events::DelegationExpired;
+use crate::store::runs::events::{RunCancelled, RunFailed, StepCompleted};
 use crate::store::tokens::events::TokenExpired;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -52,7 +53,8 @@ pub enum Tick {}
 impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
-        doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate.",
+        doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and \
+              escalate; given a later time, end what runs wait for until then.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[&COMPANY],
@@ -64,6 +66,10 @@ impl Change for Tick {
             ApprovalEscalated::KIND,
             CanaryMeasured::KIND,
             CanaryAborted::KIND,
+            StepCompleted::KIND,
+            RunFailed::KIND,
+            RunCancelled::KIND,
+            ApprovalStale::KIND,
         ],
     };
     const SAYS: &'static str = "advances the clock[ to {now}]";
@@ -83,7 +89,9 @@ impl Change for Tick {
         let approvals = draft.read().overdue_approvals(now, MOST)?;
         let delegations = draft.read().overdue_delegations(now, MOST)?;
         let notices = super::approval::due(draft.read(), now, MOST)?;
-        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len()].contains(&MOST);
+        // At the present time, the server itself lets runs go on.
+        let runs = input.now.map(|now| super::run::end_waits(now, MOST, draft)).transpose()?.unwrap_or_default();
+        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len(), runs].contains(&MOST);
         let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
         for token in tokens {
             draft.record(TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;

@@ -153,28 +153,13 @@ impl Sought {
     }
 }
 
-/// Runs after a position, newest first.
-pub fn after(conn: &Connection, sought: &Sought, from: &Position, limit: usize) -> rusqlite::Result<Vec<Run>> {
-    let agent = if sought.agent.is_some() { "agent = ?4" } else { "?4 IS NULL" };
-    let task = if sought.task.is_some() { "task = ?5" } else { "?5 IS NULL" };
+/// The runs of a task after a position, newest first.
+pub fn of_task_after(conn: &Connection, task: &str, from: &Position, limit: usize) -> rusqlite::Result<Vec<Run>> {
     conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM run WHERE {agent} AND {task} AND (?6 IS NULL OR status = ?6) \
-         AND (?7 IS NULL OR created_at >= ?7) AND (?8 IS NULL OR ended_at IS NULL OR ended_at >= ?8) \
-         AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) ORDER BY created_at DESC, id LIMIT ?3"
+        "SELECT {COLUMNS} FROM run WHERE task = ?4 AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
+         ORDER BY created_at DESC, id LIMIT ?3"
     ))?
-    .query_map(
-        params![
-            from.at,
-            from.id,
-            limit as i64,
-            sought.agent.as_ref().map(ActorId::as_str),
-            sought.task,
-            sought.status.map(RunStatus::name),
-            sought.since.map(|time| time.0),
-            sought.ended_since.map(|time| time.0)
-        ],
-        read,
-    )?
+    .query_map(params![from.at, from.id, limit as i64, task], read)?
     .collect()
 }
 
@@ -192,6 +177,15 @@ pub fn due(conn: &Connection, now: Time, skip: usize, limit: usize) -> rusqlite:
          OR (other.created_at = run.created_at AND other.id < run.id)))) ORDER BY due_at, id LIMIT ?2 OFFSET ?3"
     ))?
     .query_map(params![now.0, limit as i64, skip as i64], read)?
+    .collect()
+}
+
+/// Runs whose waiting ends by itself by a time, those that end first first.
+pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM run WHERE due_at <= ? AND wait IS NOT NULL ORDER BY due_at, id LIMIT ?"
+    ))?
+    .query_map(params![now.0, limit as i64], read)?
     .collect()
 }
 

@@ -2,7 +2,7 @@
 
 pub mod events;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::list::{self, List};
 use super::{Position, parsed, parsed_or_null};
@@ -89,28 +89,6 @@ impl Sought {
             && self.status.is_none_or(|status| task.status == status)
             && self.closed_since.is_none_or(kept)
     }
-}
-
-/// Tasks after a position, newest first.
-pub fn after(conn: &Connection, sought: &Sought, from: &Position, limit: usize) -> rusqlite::Result<Vec<Task>> {
-    let owner = if sought.owner.is_some() { "owner = ?4" } else { "?4 IS NULL" };
-    conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM task WHERE {owner} AND (?5 IS NULL OR status = ?5) \
-         AND (?6 IS NULL OR closed_at IS NULL OR closed_at >= ?6) \
-         AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) ORDER BY created_at DESC, id LIMIT ?3"
-    ))?
-    .query_map(
-        params![
-            from.at,
-            from.id,
-            limit as i64,
-            sought.owner.as_ref().map(ActorId::as_str),
-            sought.status.map(TaskStatus::name),
-            sought.closed_since.map(|time| time.0)
-        ],
-        read,
-    )?
-    .collect()
 }
 
 pub fn position(task: &Task) -> Position {

@@ -1,9 +1,11 @@
 //! What is asked of agents amiss, and what of it can be erased.
 
-use ok::types::time::SECOND;
+use ok::policy::Bundle;
+use ok::types::time::{Clock as _, DAY, SECOND, Time};
 use serde_json::{Value, json};
 
 use super::runs::{accounted_for, asked as ask_for, company, go_on, run, wary};
+use crate::harness::Test;
 
 #[tokio::test]
 async fn what_is_asked_amiss_is_told_with_its_field() {
@@ -84,7 +86,65 @@ async fn whoever_asks_for_a_run_approves_nothing_of_it() {
     let path = format!("/approvals/{approval}");
     let own = test.post(&path, &ben, json!({ "decision": "approve" })).await;
     assert_eq!(own.status, 403, "{}", own.text());
-    assert_eq!(test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json()["status"], "used");
+    // Nor does whoever issued the token that it was asked with: they could be asking.
+    let token = test.post("/tokens", &ben, json!({ "for": "bot" })).await.json()["token"].clone();
+    let part = json!({ "agent": "aide", "text": "x", "plan": { "steps": [creates()] } });
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    let issued = test.post("/ask", token.as_str().unwrap(), part).await;
+    assert_eq!(issued.status, 202, "{}", issued.text());
+    go_on(&test).await;
+    let other = run(&test, issued.json()["run"].as_str().unwrap()).await;
+    let other = format!("/approvals/{}", other["waiting"]["approval"].as_str().unwrap());
+    assert_eq!(test.post(&other, &ben, json!({ "decision": "approve" })).await.status, 403);
+    for path in [path, other] {
+        assert_eq!(test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json()["status"], "used");
+    }
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_part_spends_no_more_than_its_whole_has_left() {
+    let (test, cast) = company().await;
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    let thinks = json!({ "steps": [{ "model": { "text": "x", "cost_cents": 6 } }, { "model": { "text": "y", "cost_cents": 6 } }] });
+    let plan = json!({ "steps": [{ "delegate": { "agent": "aide", "text": "x", "plan": thinks } }] });
+    let asked = json!({ "agent": "bot", "text": "x", "plan": plan, "budget_cents": 10 });
+    let id = test.post("/ask", &cast.lea, asked).await.json()["run"].as_str().unwrap().to_owned();
+    go_on(&test).await;
+    let part = run(&test, &id).await["waiting"]["run"].as_str().unwrap().to_owned();
+    assert_eq!(run(&test, &part).await["status"], "held");
+    let raise = async |run: &str, cents| {
+        test.post(&format!("/runs/{run}/budget"), &cast.lea, json!({ "budget_cents": cents })).await
+    };
+    let alone = raise(&part, 12).await.error();
+    assert_eq!(alone, "422 invalid budget_cents: must be 10 to 10; raise what it is a part of first");
+    assert_eq!(raise(&id, 12).await.status, 200);
+    go_on(&test).await;
+    let whole = run(&test, &id).await;
+    assert_eq!((&whole["status"], &whole["cost_cents"]), (&json!("completed"), &json!(12)), "{whole}");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn policies_that_know_nothing_of_runs_are_asked_about_none() {
+    let mut policies = Bundle::built_in();
+    policies.files.retain(|file, _| !file.contains("work"));
+    let test = Test::with_policies(policies).await;
+    let before = test.last_seq().await;
+    go_on(&test).await;
+    assert_eq!(test.last_seq().await, before, "nothing is refused, and so nothing is recorded");
+}
+
+#[tokio::test]
+async fn a_tick_to_a_later_time_ends_what_runs_wait_for_until_then() {
+    let (test, cast) = company().await;
+    let waits = ask_for(&test, &cast.mia, json!([{ "wait": { "seconds": 3600 } }, { "say": "on" }])).await;
+    let asks = ask_for(&test, &cast.mia, json!([{ "ask": { "text": "?" } }])).await;
+    let later = Time(test.clock.now().0 + 8 * DAY);
+    assert_eq!(test.post("/tick", &test.admin, json!({ "now": later })).await.status, 200);
+    go_on(&test).await;
+    assert_eq!(run(&test, &waits).await["output"], "on");
+    assert_eq!(run(&test, &asks).await["error"], json!({ "code": "timed_out", "message": "nobody answered in time" }));
     accounted_for(&test);
 }
 

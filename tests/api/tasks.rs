@@ -19,10 +19,13 @@ async fn a_task_goes_from_one_to_the_next_and_ends_once() {
     let task = create(&test, &cast.mia, json!({ "title": "call", "goal": "Acme is called" })).await;
     assert_eq!((&task["status"], &task["goal"]), (&json!("open"), &json!("Acme is called")));
     let path = format!("/tasks/{}", task["id"].as_str().unwrap());
-    let assigned = test.post(&format!("{path}/assign"), &cast.mia, json!({ "to": "lea", "version": 1 })).await.json();
+    let assigned = test
+        .post(&format!("{path}/assign"), &cast.mia, json!({ "to": "lea", "note": "you know them", "version": 1 }))
+        .await
+        .json();
     assert_eq!(
-        (&assigned["status"], &assigned["owner"], &assigned["version"]),
-        (&json!("assigned"), &json!("lea"), &json!(2))
+        (&assigned["status"], &assigned["owner"], &assigned["version"], &assigned["note"]),
+        (&json!("assigned"), &json!("lea"), &json!(2), &json!("you know them"))
     );
     let inbox = test.get("/inbox", &cast.lea).await.text();
     assert!(inbox.contains("mia gave you a task: call"), "{inbox}");

@@ -20,10 +20,6 @@ impl Reader<'_> {
         Ok(tasks::get(self.conn()?, id)?)
     }
 
-    pub fn tasks_after(&self, sought: &tasks::Sought, from: &Position, limit: usize) -> Result<Vec<Task>, Fault> {
-        Ok(tasks::after(self.conn()?, sought, from, limit)?)
-    }
-
     /// What somebody has not finished.
     pub fn open_tasks_of(&self, owner: &ActorId) -> Result<Vec<Task>, Fault> {
         Ok(tasks::open_of(self.conn()?, owner)?)
@@ -43,8 +39,13 @@ impl Reader<'_> {
         Ok(runs::get(self.conn()?, id)?)
     }
 
-    pub fn runs_after(&self, sought: &runs::Sought, from: &Position, limit: usize) -> Result<Vec<Run>, Fault> {
-        Ok(runs::after(self.conn()?, sought, from, limit)?)
+    pub fn runs_of_task_after(&self, task: &str, from: &Position, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::of_task_after(self.conn()?, task, from, limit)?)
+    }
+
+    /// Runs whose waiting ends by itself by a time.
+    pub fn overdue_runs(&self, now: Time, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::overdue(self.conn()?, now, limit)?)
     }
 
     pub fn runs_of_task(&self, task: &str) -> Result<Vec<Run>, Fault> {

@@ -8,6 +8,7 @@ use super::{OneRun, RUN, find};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::operations::task::kept_since;
+use crate::store::Position;
 use crate::store::runs::{self, Run};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
@@ -62,11 +63,14 @@ impl Query for List {
         let what = format!("run.list {of} {} {on} {at} {archived}", on.len());
         let ended_since = if archived { None } else { kept_since(read)? };
         let sought = runs::Sought { agent, task, status, since: None, ended_since };
-        let seen = |run: &Run| read.may("run.read", &read.run_target(run));
-        let page = if sought.agent.is_some() || sought.task.is_some() {
-            read.page(&page, what, |from, limit| read.runs_after(&sought, from, limit), seen, runs::position)?
-        } else {
-            read.list(&runs::LIST, &page, what, |run| sought.fits(run) && seen(run))?
+        let seen = |run: &Run| sought.fits(run) && read.may("run.read", &read.run_target(run));
+        let page = match (&sought.task, &sought.agent) {
+            (Some(task), _) => {
+                let of_task = |from: &Position, limit| read.runs_of_task_after(task, from, limit);
+                read.page(&page, what, of_task, seen, runs::position)?
+            }
+            (None, Some(agent)) => read.list_of(&runs::LIST, agent, &page, what, seen)?,
+            (None, None) => read.list(&runs::LIST, &page, what, seen)?,
         };
         Ok(Page { rows: page.rows.into_iter().map(|run| shown(run, read)).collect(), next: page.next })
     }

@@ -35,6 +35,7 @@ pub use dispatch::{Due, DueRun};
 pub use list::{List, Show, Which};
 pub use next::Next;
 pub use resource::RUN;
+pub(super) use settle::end_waits;
 pub(super) use shown::shown;
 pub use shown::{ShownRun, ShownStep, WholeRun};
 

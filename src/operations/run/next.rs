@@ -82,6 +82,11 @@ impl Query for Step {
 
 /// What a run does next, as of the reader's time.
 pub(super) fn next(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
+    next_by(run, read.now(), read)
+}
+
+/// What a run does next when that time has come.
+pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, Stop> {
     if run.status.is_over() || read.is_held(run) {
         return Ok(Move::Nothing);
     }
@@ -90,7 +95,7 @@ pub(super) fn next(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
         return fail(Failure::Offboarded, format!("{} has left", run.agent));
     }
     if let Some(wait) = &run.wait {
-        return Ok(waited(run, wait, read.now()));
+        return Ok(waited(run, wait, now));
     }
     if run.denials >= MOST_DENIALS {
         return fail(Failure::Denied, format!("it was refused the same thing {MOST_DENIALS} times in a row"));

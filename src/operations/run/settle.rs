@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::next::{Move, Own, next};
+use super::next::{Move, Own, next, next_by};
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::approvals::events::ApprovalStale;
@@ -14,6 +14,7 @@ use crate::store::runs::{Run, duration};
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::time::Time;
 use crate::types::work::{StepKind, Wait};
 
 use super::cancel::cancel_with_parts;
@@ -80,6 +81,18 @@ impl Change for Settle {
         }
         Ok(Settled { settled: true })
     }
+}
+
+/// Lets runs go on whose waiting ends by itself by a time; how many there were.
+pub fn end_waits(now: Time, most: usize, draft: &mut Draft<'_>) -> Result<usize, Stop> {
+    let mut ended = 0;
+    for run in draft.read().overdue_runs(now, most)? {
+        if let Move::Own(own) = next_by(&run, now, draft.read())? {
+            record(&run, own, draft)?;
+            ended += 1;
+        }
+    }
+    Ok(ended)
 }
 
 fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {

@@ -59,12 +59,10 @@ impl Query for List {
         let what = format!("task.list {owned} {} {archived}", status.map(TaskStatus::name).unwrap_or_default());
         let closed_since = if archived { None } else { kept_since(read)? };
         let sought = tasks::Sought { owner, status, closed_since };
-        let seen = |task: &Task| read.may("task.read", &read.task_target(task));
-        let page = match sought.owner {
-            Some(_) => {
-                read.page(&page, what, |from, limit| read.tasks_after(&sought, from, limit), seen, tasks::position)?
-            }
-            None => read.list(&tasks::LIST, &page, what, |task| sought.fits(task) && seen(task))?,
+        let seen = |task: &Task| sought.fits(task) && read.may("task.read", &read.task_target(task));
+        let page = match &sought.owner {
+            Some(owner) => read.list_of(&tasks::LIST, owner, &page, what, seen)?,
+            None => read.list(&tasks::LIST, &page, what, seen)?,
         };
         Ok(Page { rows: page.rows.into_iter().map(shown).collect(), next: page.next })
     }
