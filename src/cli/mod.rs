@@ -6,6 +6,7 @@ mod approval;
 mod audit;
 mod backup;
 mod blueprint;
+mod brain;
 mod call;
 mod changes;
 mod ci;
@@ -115,6 +116,7 @@ const NOUNS: &[Commands] = &[
     token::COMMANDS,
     inbox::COMMANDS,
     work::COMMANDS,
+    brain::COMMANDS,
     approval::COMMANDS,
     delegation::COMMANDS,
     policy::break_glass::COMMANDS,

@@ -67,7 +67,7 @@ impl Stage for Known<'_> {
     }
 
     fn sight(&self, resource: &str) -> Option<&'static str> {
-        self.resources.named(resource.strip_prefix("Ok::")?)?.sight
+        self.resources.named(resource.strip_prefix("Ok::").unwrap_or(resource))?.sight
     }
 
     fn row(&self, row: &Row) -> Result<(), String> {

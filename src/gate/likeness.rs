@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::fact::Far;
 use super::facts::killed;
-use super::resource::Far;
-use super::target::{Fact, Target, Thing};
+use super::target::{Fact, Target, Thing, full_name};
 use super::world::{Card, World};
 use crate::policy::Snapshot;
 use crate::types::caller::{Caller, Who};
@@ -155,7 +155,7 @@ impl Writer<'_> {
             Target::Thing(thing) => {
                 self.key.push(12);
                 self.text(&thing.kind);
-                self.thing(&format!("Ok::{}", thing.kind), &thing.id);
+                self.thing(&full_name(&thing.kind), &thing.id);
                 self.facts(thing);
             }
         }
@@ -163,28 +163,46 @@ impl Writer<'_> {
 
     /// What a policy can look at.
     fn facts(&mut self, thing: &Thing) {
-        for spec in self.world.resources.facts(thing) {
-            match thing.fact(spec.name) {
-                None => self.key.push(0),
-                Some(Fact::Actor(id)) => {
-                    self.key.push(1);
-                    self.actor(id, spec.far);
-                }
-                Some(Fact::Actors(ids)) => {
-                    self.key.push(2);
-                    self.all(ids.iter(), spec.far);
-                }
-                Some(Fact::Text(text)) => {
-                    self.key.push(3);
-                    self.text(text);
-                }
-                Some(Fact::Flag(flag)) => self.key.extend([4, u8::from(*flag)]),
-                Some(Fact::Number(number)) => {
-                    self.key.push(5);
-                    self.key.extend_from_slice(&number.to_le_bytes());
-                }
-            }
+        let declared = self.world.resources.facts(thing);
+        for spec in declared {
+            self.fact(thing.fact(spec.name), spec.far);
         }
+        for (name, fact) in thing.facts().filter(|(name, _)| declared.iter().all(|spec| spec.name != *name)) {
+            self.text(name);
+            self.fact(Some(fact), Far::Link);
+        }
+    }
+
+    fn fact(&mut self, fact: Option<&Fact>, far: Far) {
+        match fact {
+            None => self.key.push(0),
+            Some(Fact::Actor(id)) => {
+                self.key.push(1);
+                self.actor(id, far);
+            }
+            Some(Fact::Actors(ids)) => {
+                self.key.push(2);
+                self.all(ids.iter(), far);
+            }
+            Some(Fact::Text(text)) => {
+                self.key.push(3);
+                self.text(text);
+            }
+            Some(Fact::Texts(texts)) => {
+                self.key.push(6);
+                self.count(texts.len());
+                texts.iter().for_each(|text| self.text(text));
+            }
+            Some(Fact::Flag(flag)) => self.key.extend([4, u8::from(*flag)]),
+            Some(Fact::Number(number)) => self.number(5, *number),
+            Some(Fact::Decimal(number)) => self.number(7, *number),
+            Some(Fact::Time(at)) => self.number(8, at.0),
+        }
+    }
+
+    fn number(&mut self, kind: u8, number: i64) {
+        self.key.push(kind);
+        self.key.extend_from_slice(&number.to_le_bytes());
     }
 
     /// Everybody who has turned up, as far as it matters.

@@ -343,19 +343,20 @@ fn resume(
     let mut tail = Tail::resume(&tx, signer)?;
     tail.take_over(&tx)?;
     let applied_now = policies::applied(&tx)?.ok_or_else(|| Fault::Broken("no policy was ever applied".into()))?;
-    let newer = applied_now.source == BUILT_IN && applied_now.hash != options.policies.hash().as_str();
+    let in_force = Bundle { files: policies::files(&tx)? };
+    let built_in = options.policies.clone().about_collections_of(&in_force);
+    let newer = applied_now.source == BUILT_IN && applied_now.hash != built_in.hash().as_str();
     let policy = if newer {
         // A new version of ok brings new defaults to a company that has never changed them.
-        let policy = workshop.snapshot(&options.policies).map_err(told)?;
+        let policy = workshop.snapshot(&built_in).map_err(told)?;
         let version = applied_now.version + 1;
         let stamp = PolicyStamp { hash: applied_now.hash, seq: applied_now.version };
         let now = options.clock.now().max(tail.ts());
-        log_by_system(&tx, &mut tail, applied(version, &options.policies), stamp, options, now)?;
+        log_by_system(&tx, &mut tail, applied(version, &built_in), stamp, options, now)?;
         tail.seal(&tx, now)?;
         policy
     } else {
-        let bundle = Bundle { files: policies::files(&tx)? };
-        workshop.snapshot(&bundle).map_err(told)?
+        workshop.snapshot(&in_force).map_err(told)?
     };
     tx.commit()?;
     Ok((instance, tail, policy))

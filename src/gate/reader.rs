@@ -2,6 +2,7 @@
 //! its company when it is made, so no query has a company to forget.
 
 mod approvals;
+mod brain;
 mod break_glass;
 mod delegations;
 mod directory;
@@ -32,6 +33,7 @@ use super::rule;
 use super::target::Target;
 use super::workshop::Workshop;
 use super::world::{Card, World};
+use crate::policy::brain::Collections;
 use crate::policy::{Ruling, Snapshot};
 use crate::store::company::Company;
 use crate::store::inbox::Item;
@@ -223,7 +225,7 @@ impl<'a> Reader<'a> {
 
     fn walk<T>(&self, query: &PageQuery, what: String, rows: &Rows<'_, T>) -> Result<Page<T>, Stop> {
         let limit = query.limit()?;
-        let sealer = Sealer { key: &self.world.instance.sealing, what };
+        let sealer = self.sealer(what);
         let invalid = || Refusal::bad_request("invalid cursor");
         let from = match &query.cursor {
             None => Place::start(),
@@ -231,6 +233,10 @@ impl<'a> Reader<'a> {
         };
         let (rows, next) = rows.page(from, limit, PATIENCE)?;
         Ok(Page { rows, next: next.and_then(|place| sealer.seal(&place.to_string())) })
+    }
+
+    fn sealer(&self, what: String) -> Sealer<'_> {
+        Sealer { key: &self.world.instance.sealing, what }
     }
 
     pub fn kills(&self) -> impl Iterator<Item = &Kill> {
@@ -323,6 +329,10 @@ impl<'a> Reader<'a> {
 }
 
 impl Directory for Reader<'_> {
+    fn collections(&self) -> &Collections {
+        self.world.policy.collections()
+    }
+
     fn card(&self, id: &ActorId) -> Option<&Card> {
         Directory::card(self.world, id)
     }

@@ -1,6 +1,7 @@
 //! Whether the tables are what the log says. The log is tamper-evident, the tables are not: whoever edits them by hand
 //! changes what is allowed without leaving an entry. Folding the log again, apart, shows it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use rusqlite::Connection;
@@ -10,6 +11,7 @@ use serde::Serialize;
 
 use super::{past, soundness};
 use crate::log::{index, read};
+use crate::store::brain;
 use crate::store::event::{EventKind, Moment, Table};
 use crate::types::refusal::Fault;
 
@@ -21,7 +23,7 @@ fn folded() -> BTreeSet<Table> {
 /// A row that the log does not account for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
-    pub table: &'static str,
+    pub table: Cow<'static, str>,
     /// The row's key.
     pub key: String,
     pub message: String,
@@ -44,9 +46,16 @@ pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     for Table { name: table, key } in folded() {
         differences.extend(difference(table, &rows(conn, table, key)?, &rows(&fresh, table, key)?));
     }
+    // Each collection that the events made is a table.
+    for collection in brain::collections(&fresh)? {
+        let table = brain::table::name(collection.name());
+        let stored =
+            if brain::collection(conn, collection.name())?.is_some() { rows(conn, &table, "id")? } else { Vec::new() };
+        differences.extend(difference(&table, &stored, &rows(&fresh, &table, "id")?));
+    }
     // Whoever edits the index hides events from those who look for them.
     let astray = index::astray(conn)?.map(|seq| Difference {
-        table: "log_index",
+        table: "log_index".into(),
         key: seq.to_string(),
         message: "does not lead where the leaves say".into(),
     });
@@ -68,8 +77,13 @@ fn rows(conn: &Connection, table: &str, key: &str) -> Result<Vec<Row>, Fault> {
 }
 
 /// Walks both sides in the order of their keys.
-fn difference(table: &'static str, stored: &[Row], folded: &[Row]) -> Vec<Difference> {
-    let told = |key: &str, message: &str| Difference { table, key: key.to_owned(), message: message.into() };
+fn difference(table: &str, stored: &[Row], folded: &[Row]) -> Vec<Difference> {
+    let name = table.trim_matches('"').to_owned();
+    let told = |key: &str, message: &str| Difference {
+        table: name.clone().into(),
+        key: key.to_owned(),
+        message: message.into(),
+    };
     let mut found = Vec::new();
     let (mut stored, mut folded) = (stored.iter().peekable(), folded.iter().peekable());
     loop {

@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::fact::FactSpec;
 use super::operation::Entry;
 use super::reader::Reader;
 use super::world::Card;
+use crate::policy::brain::{self, Collections};
 use crate::policy::testing::Row;
 use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
@@ -21,6 +23,10 @@ use crate::types::target::{Fact, Target, Thing};
 pub const COMPANY: &str = "Company";
 const ACTOR: &str = "Actor";
 const TEAM: &str = "Team";
+/// The id of a thing that is only to be made.
+pub const NEW: &str = "new";
+/// The noun of what stands in collections.
+pub const RECORD: &str = "Record";
 
 /// A noun.
 pub struct Resource {
@@ -70,184 +76,8 @@ pub trait Directory {
     fn terms(&self, id: &str) -> Option<&Terms>;
     /// Whether a kill switch stops an actor, or its team.
     fn is_stopped(&self, id: &ActorId) -> bool;
-}
-
-/// What of a thing policies may look at.
-#[derive(Clone, Copy)]
-pub struct FactSpec {
-    pub name: &'static str,
-    doc: &'static str,
-    form: Form,
-    /// Whether a thing may lack it.
-    optional: bool,
-    /// It is worked out from the directory: no row of a test says it.
-    derived: bool,
-    words: Option<Words>,
-    /// How much of those whom it names a policy can look at.
-    pub(super) far: Far,
-}
-
-/// What a text can be.
-#[derive(Clone, Copy)]
-struct Words {
-    /// What it is unless a row says another.
-    usual: &'static str,
-    all: fn() -> Vec<&'static str>,
-}
-
-#[derive(Clone, Copy)]
-enum Form {
-    Actor,
-    Team,
-    Actors,
-    Text,
-    Flag,
-    Number,
-}
-
-/// How far somebody is from the two ends of a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Far {
-    /// One of the ends: everything about them, and about those whom they hang on.
-    End,
-    /// Everything about them.
-    Link,
-    /// Only that they are who they are.
-    Beyond,
-}
-
-impl FactSpec {
-    const fn new(name: &'static str, doc: &'static str, form: Form, far: Far) -> FactSpec {
-        FactSpec { name, doc, form, optional: false, derived: false, words: None, far }
-    }
-
-    /// A person or an agent: a policy can look at them, and at whom they hang on.
-    pub const fn actor(name: &'static str, doc: &'static str) -> FactSpec {
-        FactSpec::new(name, doc, Form::Actor, Far::End)
-    }
-
-    pub const fn team(name: &'static str, doc: &'static str) -> FactSpec {
-        FactSpec::new(name, doc, Form::Team, Far::End)
-    }
-
-    /// People and agents: a policy can look whether somebody is among them.
-    pub const fn actors(name: &'static str, doc: &'static str) -> FactSpec {
-        FactSpec::new(name, doc, Form::Actors, Far::Beyond)
-    }
-
-    pub const fn text(name: &'static str, doc: &'static str) -> FactSpec {
-        FactSpec::new(name, doc, Form::Text, Far::End)
-    }
-
-    pub const fn flag(name: &'static str, doc: &'static str) -> FactSpec {
-        FactSpec::new(name, doc, Form::Flag, Far::End)
-    }
-
-    pub const fn number(name: &'static str, doc: &'static str) -> FactSpec {
-        FactSpec::new(name, doc, Form::Number, Far::End)
-    }
-
-    /// A thing may lack it.
-    pub const fn optional(self) -> FactSpec {
-        FactSpec { optional: true, ..self }
-    }
-
-    /// A policy can look at those whom it names, not at whom they hang on.
-    pub const fn linked(self) -> FactSpec {
-        FactSpec { far: Far::Link, ..self }
-    }
-
-    /// It is worked out from the directory.
-    pub const fn derived(self) -> FactSpec {
-        FactSpec { derived: true, ..self }
-    }
-
-    /// A text that is one of some: the first of these unless a row says another.
-    pub const fn one_of(self, usual: &'static str, all: fn() -> Vec<&'static str>) -> FactSpec {
-        FactSpec { words: Some(Words { usual, all }), ..self }
-    }
-
-    pub(super) const fn is_optional(&self) -> bool {
-        self.optional
-    }
-
-    /// What a thing has for it that is not there.
-    fn blank(&self) -> Option<Fact> {
-        (!self.optional).then(|| match self.form {
-            Form::Actor | Form::Team => Fact::Actor(ActorId::system()),
-            Form::Actors => Fact::Actors(Vec::new()),
-            Form::Text => Fact::Text(String::new()),
-            Form::Flag => Fact::Flag(false),
-            Form::Number => Fact::Number(0),
-        })
-    }
-
-    const fn cedar_type(&self) -> &'static str {
-        match self.form {
-            Form::Actor => "Actor",
-            Form::Team => "Team",
-            Form::Actors => "Set<Actor>",
-            Form::Text => "String",
-            Form::Flag => "Bool",
-            Form::Number => "Long",
-        }
-    }
-
-    /// What a row says of it, or what is so unless it does.
-    fn of_row(&self, value: Option<&Value>) -> Result<Option<Fact>, String> {
-        let Some(value) = value.filter(|value| !value.is_null()) else {
-            return match (self.form, self.words) {
-                (Form::Text, Some(words)) => Ok(Some(Fact::Text(words.usual.to_owned()))),
-                (Form::Actor | Form::Team | Form::Text, _) if !self.optional => Err(format!("lacks `{}`", self.name)),
-                _ => Ok(self.blank()),
-            };
-        };
-        let wrong = |what: &str| format!("`{}` must be {what}", self.name);
-        let actor = |value: &Value| value.as_str().and_then(|id| id.parse::<ActorId>().ok());
-        Ok(Some(match self.form {
-            Form::Actor | Form::Team => Fact::Actor(actor(value).ok_or_else(|| wrong("an actor's id"))?),
-            Form::Actors => {
-                let ids = value.as_array().and_then(|ids| ids.iter().map(actor).collect());
-                Fact::Actors(ids.ok_or_else(|| wrong("a list of actors' ids"))?)
-            }
-            Form::Flag => Fact::Flag(value.as_bool().ok_or_else(|| wrong("true or false"))?),
-            Form::Number => Fact::Number(
-                value.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| wrong("a whole number"))?.into(),
-            ),
-            Form::Text => {
-                let text = value.as_str().ok_or_else(|| wrong("a text"))?;
-                let all = self.words.map(|words| (words.all)()).filter(|all| !all.contains(&text));
-                all.map_or(Ok(()), |all| Err(wrong(&format!("one of {}", all.join(", ")))))?;
-                Fact::Text(text.to_owned())
-            }
-        }))
-    }
-
-    /// The fact as a row says it; nothing where it says what is so anyway.
-    fn said(&self, fact: &Fact) -> Option<Value> {
-        let usual = self.words.is_some_and(|words| *fact == Fact::Text(words.usual.to_owned()));
-        let blank = !matches!(self.form, Form::Actor | Form::Team | Form::Text) && self.blank().as_ref() == Some(fact);
-        (!self.derived && !usual && !blank).then(|| match fact {
-            Fact::Actor(id) => json!(id),
-            Fact::Actors(ids) => json!(ids),
-            Fact::Text(text) => json!(text),
-            Fact::Flag(flag) => json!(flag),
-            Fact::Number(number) => json!(number),
-        })
-    }
-
-    /// Whether a fact is what this declares.
-    fn fits(&self, fact: Option<&Fact>) -> bool {
-        match (self.form, fact) {
-            (_, None) => self.optional,
-            (Form::Actor | Form::Team, Some(Fact::Actor(_)))
-            | (Form::Actors, Some(Fact::Actors(_)))
-            | (Form::Text, Some(Fact::Text(_)))
-            | (Form::Flag, Some(Fact::Flag(_)))
-            | (Form::Number, Some(Fact::Number(_))) => true,
-            (_, Some(_)) => false,
-        }
-    }
+    /// What the company's own data is made of.
+    fn collections(&self) -> &Collections;
 }
 
 impl Resource {
@@ -257,7 +87,8 @@ impl Resource {
 
     /// Whether a target is one of these.
     pub fn has(&self, target: &Target) -> bool {
-        self.name == name_of(target)
+        let name = name_of(target);
+        self.name == name || (self.name == RECORD && brain::collection_of(name).is_some())
     }
 
     /// Whether the schema's first part declares it: the company and its directory.
@@ -306,6 +137,9 @@ impl Resource {
     /// What a row of a test file is, as far as it says it; what is worked out is not in it yet.
     pub(super) fn read(&self, row: &Row) -> Result<Thing, String> {
         let told = || self.facts.iter().filter(|spec| !spec.derived);
+        if self.name == RECORD {
+            return self.read_record(row);
+        }
         if let Some(unknown) = row.fields.keys().find(|field| told().all(|spec| spec.name != *field)) {
             let names: Vec<&str> = ["id"].into_iter().chain(told().map(|spec| spec.name)).collect();
             return Err(format!("there is no field `{unknown}`; there are {}", names.join(", ")));
@@ -314,6 +148,21 @@ impl Resource {
             let fact = spec.of_row(row.fields.get(spec.name))?;
             Ok(fact.into_iter().fold(thing, |thing, fact| thing.with(spec.name, fact)))
         })
+    }
+
+    /// A record as a row says it: what its collection declares is not known here, and kept as it is written.
+    fn read_record(&self, row: &Row) -> Result<Thing, String> {
+        let declared = |name: &str| self.facts.iter().any(|spec| spec.name == name);
+        let more = row.fields.iter().filter(|(name, _)| !declared(name));
+        let facts = self
+            .facts
+            .iter()
+            .filter(|spec| !spec.derived)
+            .map(|spec| Ok((spec.name.to_owned(), spec.of_row(row.fields.get(spec.name))?)));
+        let facts = facts.collect::<Result<Vec<_>, String>>()?;
+        let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?)));
+        let more = more.map(|(name, value)| (name.clone(), Fact::Text(value.to_string())));
+        Ok(facts.chain(more).fold(Thing::new(self.name, &row.id), |thing, (name, fact)| thing.with(name, fact)))
     }
 
     /// The thing of an id in the company of a test.
@@ -370,7 +219,9 @@ impl Resources {
         self.0.values().copied()
     }
 
+    /// The noun of this name; the records of all collections are one.
     pub fn named(&self, name: &str) -> Option<&'static Resource> {
+        let name = brain::collection_of(name).map_or(name, |_| RECORD);
         self.0.get(name).copied()
     }
 
@@ -391,8 +242,9 @@ impl Resources {
         }
     }
 
-    /// The operation that must be allowed for the target to exist as far as the caller can tell.
+    /// The operation that must be allowed for the target to exist as far as the caller can tell. What is only to be made hides
+    /// nothing.
     pub(super) fn sight(&self, target: &Target) -> Option<&'static str> {
-        self.kind_of(target)?.sight
+        self.kind_of(target)?.sight.filter(|_| !matches!(target, Target::Thing(thing) if thing.id == NEW))
     }
 }

@@ -8,13 +8,15 @@ use serde_json::Value;
 
 use super::beyond::Beyond;
 use super::chain::{self, Links};
+use super::fact::Far;
 use super::facts;
-use super::resource::Far;
 use super::target::{Fact, Target, Thing, actor_uid, uid, uid_of};
 use super::world::{World, nobody};
 use crate::policy::testing::Asked;
 use crate::policy::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 use crate::types::caller::{Caller, Who};
+use crate::types::collection::Collection;
+use crate::types::condition::Condition;
 use crate::types::id::ActorId;
 use crate::types::refusal::Refusal;
 use crate::types::time::Time;
@@ -79,6 +81,18 @@ impl<'a> Asker<'a> {
     pub fn could(&self, operation: &str) -> Result<(), Ruling> {
         let deny = |because| Ruling::Deny { because, fault: None, why: None };
         self.question(operation, &[], |question| self.world.policy.could(question)).map_err(deny)
+    }
+
+    /// The records of a collection that this may be done to, whichever of them is the target, as a condition on their columns;
+    /// none where each has to be asked about.
+    pub fn rows(&self, operation: &str, of: &Collection) -> Option<Condition> {
+        if self.beyond.refuses(operation).is_some() {
+            return Some(Condition::Never);
+        }
+        if !self.givers.is_empty() {
+            return None;
+        }
+        self.question(operation, &[], |question| self.world.policy.rows(question, of))
     }
 
     /// Whether the target may be known: what was handed on is about it, whether or not this read was too.
@@ -283,25 +297,32 @@ impl Entities<'_> {
         }
     }
 
-    /// What its kind declares of a thing, with whom it names.
+    /// What its kind declares of a thing, and what its collection does, with whom it names.
     fn facts(&mut self, thing: &Thing) -> Record {
         let world = self.world;
         debug_assert!(world.resources.named(&thing.kind).is_some_and(|noun| noun.fits(thing)), "{thing:?}");
-        world.resources.facts(thing).iter().fold(Record::new(), |facts, spec| match thing.fact(spec.name) {
+        let declared = world.resources.facts(thing);
+        let more = thing.facts().filter(|(name, _)| declared.iter().all(|spec| spec.name != *name));
+        let more = more.map(|(name, fact)| (name, Some(fact), Far::Link, true));
+        let declared = declared.iter().map(|spec| (spec.name, thing.fact(spec.name), spec.far, spec.is_optional()));
+        declared.chain(more).fold(Record::new(), |facts, (name, fact, far, is_optional)| match fact {
             None => facts,
-            Some(Fact::Text(text)) => facts.string(spec.name, text),
-            Some(Fact::Flag(flag)) => facts.bool(spec.name, *flag),
-            Some(Fact::Number(number)) => facts.long(spec.name, *number),
-            Some(Fact::Actor(id)) if spec.is_optional() && world.card(id).is_none() => facts,
+            Some(Fact::Text(text)) => facts.string(name, text),
+            Some(Fact::Texts(texts)) => facts.strings(name, texts.iter().map(String::as_str)),
+            Some(Fact::Flag(flag)) => facts.bool(name, *flag),
+            Some(Fact::Number(number)) => facts.long(name, *number),
+            Some(Fact::Decimal(number)) => facts.decimal(name, *number),
+            Some(Fact::Time(at)) => facts.datetime(name, at.0),
+            Some(Fact::Actor(id)) if is_optional && world.card(id).is_none() => facts,
             Some(Fact::Actor(id)) => {
-                self.add_named(id, spec.far);
-                facts.entity(spec.name, &actor_uid(id))
+                self.add_named(id, far);
+                facts.entity(name, &actor_uid(id))
             }
             Some(Fact::Actors(ids)) => {
-                let is_there = |id: &&ActorId| spec.far == Far::Beyond || world.card(id).is_some();
+                let is_there = |id: &&ActorId| far == Far::Beyond || world.card(id).is_some();
                 let ids: Vec<&ActorId> = ids.iter().filter(is_there).collect();
-                ids.iter().for_each(|id| self.add_named(id, spec.far));
-                facts.entities(spec.name, &ids.into_iter().map(actor_uid).collect::<Vec<_>>())
+                ids.iter().for_each(|id| self.add_named(id, far));
+                facts.entities(name, &ids.into_iter().map(actor_uid).collect::<Vec<_>>())
             }
         })
     }

@@ -32,7 +32,7 @@ pub(super) fn findings(conn: &Connection) -> Result<Vec<Difference>, Fault> {
 }
 
 fn told(table: &'static str, key: impl Into<String>, message: impl Into<String>) -> Difference {
-    Difference { table, key: key.into(), message: message.into() }
+    Difference { table: table.into(), key: key.into(), message: message.into() }
 }
 
 fn schema(conn: &Connection) -> Result<Vec<Difference>, Fault> {

@@ -33,7 +33,12 @@ pub(super) fn uid(kind: &str, id: &str) -> EntityUid {
     EntityUid::from_type_name_and_id(type_name(kind), EntityId::new(id))
 }
 
-#[allow(clippy::panic, reason = "the names are literals of this crate; the tests ask for each")]
+/// The name of a type with its namespace, which only those of the company's own data say.
+pub(super) fn full_name(kind: &str) -> String {
+    if kind.contains("::") { kind.to_owned() } else { format!("Ok::{kind}") }
+}
+
+#[allow(clippy::panic, reason = "the names are literals of this crate, or were checked when a collection was read")]
 fn type_name(kind: &str) -> EntityTypeName {
     thread_local! {
         static NAMES: RefCell<BTreeMap<String, EntityTypeName>> = const { RefCell::new(BTreeMap::new()) };
@@ -42,7 +47,7 @@ fn type_name(kind: &str) -> EntityTypeName {
         if let Some(known) = names.get(kind) {
             return known.clone();
         }
-        let name = EntityTypeName::from_str(&format!("Ok::{kind}")).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let name = EntityTypeName::from_str(&full_name(kind)).unwrap_or_else(|error| panic!("{kind}: {error}"));
         names.insert(kind.to_owned(), name.clone());
         name
     })

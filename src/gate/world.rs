@@ -20,6 +20,7 @@ use super::vault::Vault;
 use super::workshop::Workshop;
 use crate::log::append::Head;
 use crate::log::record::PolicyStamp;
+use crate::policy::brain::Collections;
 use crate::policy::{Bundle, Closed, Record, Snapshot};
 use crate::store::actors::{self, Actor, Status};
 use crate::store::break_glass::{self, Glass};
@@ -329,6 +330,10 @@ fn stamped(head: &Head) -> Arc<str> {
 const DEEPEST: usize = 16;
 
 impl Directory for World {
+    fn collections(&self) -> &Collections {
+        self.policy.collections()
+    }
+
     fn card(&self, id: &ActorId) -> Option<&Card> {
         self.actors.get(id).map(AsRef::as_ref)
     }

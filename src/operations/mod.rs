@@ -6,6 +6,7 @@ pub mod actor;
 pub mod approval;
 pub mod audit;
 pub mod blueprint;
+pub mod brain;
 pub mod break_glass;
 pub mod change;
 pub mod company;
@@ -37,6 +38,7 @@ const NOUNS: &[&[Entry]] = &[
     approval::ALL,
     audit::ALL,
     blueprint::ALL,
+    brain::ALL,
     break_glass::ALL,
     change::ALL,
     company::ALL,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::approvals::FILE;
+use super::brain::is_collection;
 use super::finding::SCHEMA_FILE;
 use super::limits;
 use crate::types::visible::steers;
@@ -45,6 +46,15 @@ impl Bundle {
         Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
     }
 
+    /// The same bundle about the collections of another: policies come and go, the company's own data stays.
+    #[must_use]
+    pub fn about_collections_of(mut self, other: &Bundle) -> Bundle {
+        self.files.retain(|path, _| !is_collection(path));
+        let collections = other.files.iter().filter(|(path, _)| is_collection(path));
+        self.files.extend(collections.map(|(path, text)| (path.clone(), text.clone())));
+        self
+    }
+
     /// SHA-256 over the canonical list: for each file in order, its path, a zero byte, the SHA-256 of its text.
     /// A path holds no zero byte and a digest has one length, so two bundles with one hash are one bundle.
     pub fn hash(&self) -> Hash {
@@ -58,9 +68,10 @@ impl Bundle {
     }
 }
 
-/// Whether a file of this name belongs to a bundle: policies, who approves, the company's own schema, tests.
+/// Whether a file of this name belongs to a bundle: policies, who approves, the company's own schema, its collections, tests.
 pub fn belongs(path: &str) -> bool {
-    is_policy(path) || is_test(path) || path == FILE || path == limits::FILE || path == SCHEMA_FILE
+    let named = path == FILE || path == limits::FILE || path == SCHEMA_FILE;
+    is_policy(path) || is_test(path) || named || is_collection(path)
 }
 
 /// Why a name that somebody sends cannot be a file of a bundle.
@@ -74,9 +85,9 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
             Some("must be written with `/`, without backslashes and control characters")
         }
         _ if path.split('/').any(odd) => Some("must not hold `..`, hidden or empty parts"),
-        _ if !belongs(path) => {
-            Some("is no policy file: *.cedar, approvals.yaml, limits.yaml, schema.cedarschema and tests/*.yaml are")
-        }
+        _ if !belongs(path) => Some(
+            "is no policy file: *.cedar, approvals.yaml, limits.yaml, schema.cedarschema, collections/*.yaml and tests/*.yaml are",
+        ),
         _ => None,
     }
 }

@@ -40,6 +40,7 @@ pub const LEVEL: &str = "policy_too_many_hops";
 pub const TOO_LARGE: &str = "policy_too_large";
 pub const APPROVALS: &str = "policy_approvals";
 pub const APPROVALS_FILE: &str = "approvals_invalid";
+pub const COLLECTION: &str = "collection_invalid";
 pub const APPROVALS_UNUSED: &str = "approvals_unused";
 pub const LIMITS_FILE: &str = "limits_invalid";
 pub const APPROVALS_BLIND: &str = "approvals_blind";
@@ -193,6 +194,12 @@ pub const ALL: &[Code] = &[
         APPROVALS_FILE,
         "approvals.yaml cannot be read",
         "The file is not YAML, has an unknown field or a value out of bounds, or a kind whose name is not made of a-z, 0-9 and `-`.",
+        "Mend the line that is named.",
+    ),
+    error(
+        COLLECTION,
+        "A collection cannot be read",
+        "A file below `collections/` is not YAML, has an unknown key or a value out of bounds, or refers to a collection that is not there.",
         "Mend the line that is named.",
     ),
     warning(

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 
 use super::approvals::FILE;
 use super::finding::code;
-use super::{Bundle, Finding, yaml};
+use super::{Bundle, Finding, brain, yaml};
 
 /// The most kinds that one file may add.
 pub const MAX_KINDS: usize = 64;
@@ -50,15 +50,20 @@ pub fn unreadable(bundle: &Bundle) -> Option<Finding> {
     Some(Finding::new(code::APPROVALS_FILE, FILE, error.line, (0, 0), error.message))
 }
 
-/// The product's schema with the kinds of a bundle: on the same lines, so that every place in it stays where it is.
+/// The product's schema with the kinds and the collections of a bundle: on the same lines, so that every place in it stays
+/// where it is.
 pub fn schema_for(product: &str, bundle: &Bundle) -> String {
-    let (Some((mut names, place)), Some(text)) = (listed(product), bundle.files.get(FILE)) else {
-        return product.to_owned();
+    with_kinds(brain::schema_for(product, bundle), bundle)
+}
+
+fn with_kinds(product: String, bundle: &Bundle) -> String {
+    let (Some((mut names, place)), Some(text)) = (listed(&product), bundle.files.get(FILE)) else {
+        return product;
     };
     let own = yaml::read::<Named>(text).map(|named| named.kinds).unwrap_or_default();
     names.extend(own.into_keys().filter(|name| is_name(name)).take(MAX_KINDS));
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-    let mut schema = product.to_owned();
+    let mut schema = product;
     schema.replace_range(place, &names.join(", "));
     schema
 }

@@ -7,6 +7,7 @@ mod ancestry;
 pub mod approvals;
 mod base;
 pub mod blueprints;
+pub mod brain;
 pub mod bundle;
 pub mod check;
 pub mod codes;

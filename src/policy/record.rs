@@ -11,6 +11,8 @@ use cedar_policy_core::FromNormalizedStr;
 use cedar_policy_core::ast::{self, Context, Literal, Name, PartialValue, Value, ValueKind};
 use cedar_policy_core::extensions::Extensions;
 
+use crate::types::field::{decimal, shown_decimal};
+
 /// What the server itself knows about a request: the context without `approvals`, which the engine adds.
 pub type Facts = Record;
 
@@ -67,6 +69,15 @@ impl Record {
         match value.0 {
             Context::Value(pairs) => self.with(name, Value::record_arc(pairs, None)),
             Context::RestrictedResidual(_) => self,
+        }
+    }
+
+    /// A Cedar `decimal`, from ten-thousandths.
+    #[must_use]
+    pub fn decimal(self, name: &str, number: i64) -> Self {
+        match call("decimal", &[Value::from(shown_decimal(number, 1))]) {
+            Some(value) => self.with(name, value),
+            None => self,
         }
     }
 
@@ -153,6 +164,23 @@ fn moved(unix_millis: i64) -> Option<Value> {
 
 fn duration(millis: i64) -> Option<Value> {
     call("duration", &[Value::from(format!("{millis}ms"))])
+}
+
+/// A Cedar `decimal` in ten-thousandths.
+pub(super) fn decimal_of(value: &Value) -> Option<i64> {
+    let text = value.to_string();
+    let number = text.strip_prefix("decimal(\"")?.strip_suffix("\")")?;
+    decimal(&serde_json::Value::from(number)).ok()
+}
+
+/// A Cedar `datetime` in milliseconds since 1970.
+pub(super) fn millis_of(value: &Value) -> Option<i64> {
+    let epoch = call("datetime", &[Value::from("1970-01-01")])?;
+    let since = call("durationSince", &[value.clone(), epoch])?;
+    match call("toMilliseconds", &[since])?.value_kind() {
+        ValueKind::Lit(Literal::Long(millis)) => Some(*millis),
+        _ => None,
+    }
 }
 
 /// The value of one of Cedar's extension functions.

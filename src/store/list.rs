@@ -76,7 +76,9 @@ pub fn whole<T>(_: &Connection, row: T) -> rusqlite::Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{SCHEMA, actors, approvals, break_glass, changes, delegations, runs, tasks, tokens, webhooks};
+    use crate::store::{
+        SCHEMA, actors, approvals, brain, break_glass, changes, delegations, runs, tasks, tokens, webhooks,
+    };
 
     /// How SQLite would find the rows.
     fn plans<T>(list: &List<T>) -> Vec<String> {
@@ -96,6 +98,8 @@ mod tests {
         let all = [
             plans(&actors::LIST),
             plans(&approvals::LIST),
+            plans(&brain::FLAGS),
+            plans(&brain::PROPOSALS),
             plans(&break_glass::LIST),
             plans(&changes::LIST),
             plans(&delegations::LIST),

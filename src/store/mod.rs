@@ -5,6 +5,7 @@ pub mod actors;
 pub mod approvals;
 pub mod backup;
 pub mod blueprints;
+pub mod brain;
 pub mod break_glass;
 pub mod changes;
 pub mod company;
@@ -49,6 +50,7 @@ pub const EVENTS: &[&[event::EventKind]] = &[
     content::events::ALL,
     tasks::events::ALL,
     runs::events::ALL,
+    brain::events::ALL,
 ];
 
 /// The tables' migrations, oldest first.

@@ -5,10 +5,16 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
+use super::brain::table;
+
 /// What is otherwise than in a fresh file; empty where nothing is. `schemas` are the migrations, oldest first.
 pub fn strange(conn: &Connection, schemas: &[&str]) -> rusqlite::Result<Vec<String>> {
     let fresh = Connection::open_in_memory()?;
     schemas.iter().try_for_each(|sql| fresh.execute_batch(sql))?;
+    // A file that is not ours has no collections, and that is told below.
+    for collection in super::brain::collections(conn).unwrap_or_default() {
+        table::made_by(&collection).iter().try_for_each(|sql| fresh.execute_batch(sql))?;
+    }
     let (mut wanted, found) = (parts(&fresh)?, parts(conn)?);
     let mut strange = Vec::new();
     for ((kind, name), sql) in found {

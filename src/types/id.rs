@@ -93,6 +93,9 @@ pub enum Kind {
     Message,
     Task,
     Run,
+    Record,
+    Flag,
+    Proposal,
 }
 
 impl Kind {
@@ -108,6 +111,9 @@ impl Kind {
             Kind::Message => "msg_",
             Kind::Task => "tsk_",
             Kind::Run => "run_",
+            Kind::Record => "rec_",
+            Kind::Flag => "flg_",
+            Kind::Proposal => "scp_",
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::id::ActorId;
+use super::time::Time;
 
 /// What one call is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +23,7 @@ pub enum Target {
 /// A thing with the facts that its kind declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thing {
-    /// Its Cedar type in the namespace `Ok`.
+    /// Its Cedar type in the namespace `Ok`; of the company's own records, `Brain::` and the collection.
     pub kind: Cow<'static, str>,
     pub id: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -37,8 +38,12 @@ pub enum Fact {
     Actor(ActorId),
     Actors(Vec<ActorId>),
     Text(String),
+    Texts(Vec<String>),
     Flag(bool),
     Number(i64),
+    /// In ten-thousandths.
+    Decimal(i64),
+    Time(Time),
 }
 
 impl Target {
@@ -72,12 +77,12 @@ impl From<Thing> for Target {
 }
 
 impl Thing {
-    pub fn new(kind: &'static str, id: impl Into<String>) -> Thing {
+    pub fn new(kind: impl Into<Cow<'static, str>>, id: impl Into<String>) -> Thing {
         Thing { kind: kind.into(), id: id.into(), facts: BTreeMap::new() }
     }
 
     #[must_use]
-    pub fn with(mut self, name: &'static str, fact: Fact) -> Thing {
+    pub fn with(mut self, name: impl Into<Cow<'static, str>>, fact: Fact) -> Thing {
         self.facts.insert(name.into(), fact);
         self
     }
@@ -120,12 +125,17 @@ impl Thing {
         self.facts.get(name)
     }
 
+    /// All that policies may look at, by name.
+    pub fn facts(&self) -> impl Iterator<Item = (&str, &Fact)> {
+        self.facts.iter().map(|(name, fact)| (name.as_ref(), fact))
+    }
+
     /// Whether a fact is this person, agent or team, or these are among it.
     pub fn names(&self, name: &str, id: &ActorId) -> bool {
         match self.fact(name) {
             Some(Fact::Actor(one)) => one == id,
             Some(Fact::Actors(all)) => all.contains(id),
-            Some(Fact::Text(_) | Fact::Flag(_) | Fact::Number(_)) | None => false,
+            Some(_) | None => false,
         }
     }
 }

@@ -79,6 +79,9 @@ fn body_of(operation: &str) -> Value {
         "task.update" => json!({ "collection": "url", "thing": "x" }),
         "task.complete" => json!({ "outcome": "done" }),
         "policy.propose" => json!({ "files": files, "reason": "a law" }),
+        "record.write" | "record.replace" | "record.change" => json!({ "fields": { "code": "a law" } }),
+        "record.rollback" => json!({ "to_version": 1, "reason": "a law" }),
+        "record.delete" => json!({}),
         other => panic!("say in this test what {other} takes"),
     }
 }
@@ -88,14 +91,20 @@ async fn whatever_changes_a_record_with_a_version_conflicts_over_another_one() {
     let test = Test::new().await;
     let task = test.post("/tasks", &test.admin, json!({ "title": "a law" })).await.json();
     let task = task["id"].as_str().unwrap().to_owned();
+    let spec = json!({ "key": ["code"], "fields": { "code": { "type": "text", "required": true } } });
+    super::brain::create(&test, "codes", spec).await;
+    let record = json!({ "fields": { "code": "a law" } });
+    let record = test.post("/brain/collections/codes/records", &test.admin, record).await.json();
+    let record = record["id"].as_str().unwrap().to_owned();
     for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.route.made_from.is_some()) {
-        let path = entry.spec.route.path.replace("{id}", &task);
+        let id = if entry.spec.name.starts_with("record.") { &record } else { &task };
+        let path = entry.spec.route.path.replace("{id}", id).replace("{collection}", "codes");
         let refused = matched(&test, (entry.spec.route.method.name(), &path), "\"77\"", body_of(entry.spec.name)).await;
         assert!(refused.error().starts_with("409 conflict "), "{}: {}", entry.spec.name, refused.text());
     }
     let stop = matched(&test, ("POST", "/kill"), "\"1\"", json!({ "scope": "tool:x" })).await;
     assert_eq!(stop.error(), "409 conflict If-Match: what kill changes has no version");
-    assert_eq!(test.get("/policy/applied", &test.admin).await.header("etag"), "\"1\"");
+    assert_eq!(test.get("/policy/applied", &test.admin).await.header("etag"), "\"2\"");
     assert_eq!(test.get("/actors", &test.admin).await.header("etag"), "");
 }
 

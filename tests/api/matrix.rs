@@ -99,6 +99,7 @@ struct Stage {
     count: usize,
     /// Tokens by column, until something may have been done to them.
     credentials: BTreeMap<&'static str, String>,
+    proposals: Vec<String>,
 }
 
 impl Stage {
@@ -120,7 +121,9 @@ impl Stage {
             test.add(agent, "agent", json!({ "owner": owner, "team": team })).await;
         }
         test.add("ext", "outside_agent", json!({ "owner": "mia", "team": "team:ops" })).await;
-        Stage { test, count: 0, credentials: BTreeMap::new() }
+        let spec = json!({ "fields": { "text": { "type": "text" } } });
+        crate::api::brain::create(&test, "notes", spec).await;
+        Stage { test, count: 0, credentials: BTreeMap::new(), proposals: Vec::new() }
     }
 
     fn fresh(&mut self, prefix: &str) -> String {
@@ -252,6 +255,9 @@ impl Stage {
             "run.read" | "run.cancel" => json!({ "id": self.task(of, who, true).await.1 }),
             "run.answer" => json!({ "id": self.task(of, who, true).await.1, "text": "x" }),
             "budget.raise" => json!({ "id": self.task(of, who, true).await.1, "budget_cents": 5 }),
+            name if ["collection", "record", "schema"].contains(&name.split('.').next().unwrap()) => {
+                self.of_the_brain(name, of, who).await
+            }
             "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
             "access.evaluate.batch" => json!({ "evaluations": [{}] }),
             "webhook.list" => json!({}),
@@ -306,7 +312,7 @@ impl Stage {
                         format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
                     })
                     .collect();
-                let asks = path.ends_with("consistency") || path.ends_with("who-can");
+                let asks = path.ends_with("consistency") || path.ends_with("catalog") || path.ends_with("who-can");
                 let query = if method == "GET" && query.len() == 1 && asks {
                     format!("?{}", query.join("&"))
                 } else {
@@ -316,6 +322,10 @@ impl Stage {
             }
             method => self.test.call(method, &path, &token, Some(Value::Object(rest))).await,
         };
+        if entry.spec.name == "schema.propose" && answer.status == 201 {
+            self.proposals.push(answer.json()["id"].as_str().unwrap().to_owned());
+        }
+        self.take_back_proposals().await;
         if entry.spec.name.starts_with("webhook.") {
             let made = (answer.status == 201).then(|| answer.json()["id"].clone());
             self.remove_webhook(made.as_ref().unwrap_or(&input["id"])).await;

@@ -6,6 +6,7 @@ mod asking;
 mod audit;
 mod bad_input;
 mod blueprints;
+pub mod brain;
 mod break_glass;
 mod canary;
 mod changes;

@@ -1,6 +1,8 @@
 //! Whatever an operation answers, it names nobody whom its reader may not see. The hidden ones did all that can be done here,
 //! and everything is asked by an admin who may see all but them.
 
+mod brain;
+
 use ok::gate::Entry;
 use ok::gate::Lane;
 use ok::gate::operation::Effect;
@@ -36,6 +38,8 @@ struct Stage {
     webhook: String,
     tasks: Vec<String>,
     runs: Vec<String>,
+    records: Vec<String>,
+    proposal: String,
 }
 
 fn id(answer: &Answer) -> String {
@@ -80,7 +84,10 @@ impl Stage {
             webhook: String::new(),
             tasks: vec![],
             runs: vec![],
+            records: vec![],
+            proposal: String::new(),
         };
+        stage.records(&lead).await;
         stage.approvals(&lead, &admin, &mia).await;
         stage.changes(&admin).await;
         stage.work(&lead, &mia).await;
@@ -258,6 +265,7 @@ impl Stage {
             "run.answer" => vec![json!({ "id": self.runs[1], "text": "x" })],
             "budget.raise" => vec![json!({ "id": self.runs[2], "budget_cents": 50 })],
             "run.cancel" => each(&self.runs[2..]),
+            name if ["collection", "record", "schema"].contains(&name.split('.').next().unwrap()) => self.brain(name),
             "context.forget" => vec![json!({ "events": [self.test.last_seq().await], "reason": "a test" })],
             "company.update" => vec![json!({ "name": "Acme" })],
             "company.replace" => vec![self.test.get("/company", &self.eye).await.json()],
@@ -279,7 +287,8 @@ impl Stage {
             "approval.list" | "blueprint.list" | "break_glass.list" | "change.list" | "company.read"
             | "definition.schemas" | "delegation.list" | "directory.cards" | "event.stream" | "health.read"
             | "me.agents" | "me.read" | "openapi.read" | "policy.applied" | "policy.drift" | "policy.export"
-            | "policy.read" | "run.list" | "task.list" | "tick" | "tool.list" | "trace.read" | "webhook.list" => {
+            | "flag.list" | "policy.read" | "run.list" | "task.list" | "tick" | "tool.list" | "trace.read"
+            | "webhook.list" => {
                 vec![json!({})]
             }
             name => panic!("say in `inputs` what {name} is asked, so that its answers name nobody who is hidden"),

@@ -63,6 +63,7 @@ const PAGES: &[Page] = &[
     },
     Page { name: "why", before: &[(FIRST, &["init --admin ana", "actor add-human bob --role member"])], ..NONE },
     Page { name: "agents", ..NONE },
+    Page { name: "data", ..NONE },
     Page { name: "webhooks", before: &[(FIRST, &["init --admin ana"])], ..NONE },
     Page {
         name: "policies",
@@ -225,6 +226,7 @@ fn the_page_for_reviewers_is_followed() {
 fn the_page_that_explains_is_followed() {
     follow("why");
     follow("agents");
+    follow("data");
 }
 
 #[test]

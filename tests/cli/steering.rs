@@ -98,6 +98,27 @@ const LINES: &[&str] = &[
     "--as bob task assign {tsk} --to bob --note 'note{x}'",
     "--as bob task complete {tsk} --result 'done{x}'",
     "--as bob tasks",
+    "--as ana schema propose notes --ops ops.json --reason 'why{x}'",
+    "--as ana schema proposals",
+    "--as ana schema show {scp}",
+    "--as ana schema apply {scp}",
+    "--as ana schema propose others --ops ops.json --reason 'why{x}'",
+    "--as ana schema reject {scp} --reason 'not{x}'",
+    "--as ana brain collections",
+    "--as ana brain describe notes",
+    "--as ana brain catalog 'note{x}'",
+    "--as ana brain import notes rows.jsonl",
+    "--as ana brain upsert notes --fields '{\"text\": \"a{x}\"}'",
+    "--as ana brain upsert notes --fields '{\"text\": \"b\\u202ec\"}'",
+    "--as ana brain query notes",
+    "--as ana brain query notes --filter '{\"text\": \"{x}\"}'",
+    "--as ana brain aggregate notes --group-by text",
+    "--as ana brain show notes {rec}",
+    "--as ana brain flag notes {rec} --kind wrong --note 'odd{x}'",
+    "--as ana brain flags",
+    "--as ana brain history notes {rec}",
+    "--as ana brain rollback notes {rec} --to 1 --reason 'again{x}'",
+    "--as ana brain delete notes {rec}",
     "--as ana inbox",
     "--as bob inbox --all",
     "--as ana tick",
@@ -136,7 +157,7 @@ impl Walk {
     /// Runs a line, and keeps the ids that it told.
     fn run(&mut self, line: &str) -> Ran {
         let mut line = line.replace("{x}", STEERS);
-        for kind in ["dlg", "whk", "chg", "apr", "bgl", "run", "tsk"] {
+        for kind in ["dlg", "whk", "chg", "apr", "bgl", "run", "tsk", "scp", "rec"] {
             let id = self.ids.iter().rev().find(|id| id.starts_with(kind));
             line = line.replace(&format!("{{{kind}}}"), id.map_or("none", String::as_str));
         }
@@ -174,6 +195,9 @@ fn no_command_passes_on_what_steers_a_terminal() {
         r#"{{"steps": [{{"say": "{escaped}"}}, {{"ask": {{"text": "which{escaped}"}}}}, {{"fail": "{escaped}"}}]}}"#
     );
     put(&place, "plan.json", &plan);
+    let title = format!(r#"{{"type": "text", "title": "T\u202e"}}"#);
+    put(&place, "ops.json", &format!(r#"[{{"create": {{"spec": {{"fields": {{"text": {title}}}}}}}}}]"#));
+    put(&place, "rows.jsonl", "{\"text\": \"c\\u202ed\"}\n");
     let mut walk = Walk { place, ids: Vec::new() };
     assert_harmless(&walk.run(LINES[0]));
     // The commands are handed to it, which is quicker than to open the company for each.
@@ -191,7 +215,7 @@ fn no_command_passes_on_what_steers_a_terminal() {
         }
     }
     assert!(written_out > 25, "what steers reaches few commands: {written_out}");
-    for kind in ["dlg_", "whk_", "chg_", "apr_", "bgl_", "run_", "tsk_"] {
+    for kind in ["dlg_", "whk_", "chg_", "apr_", "bgl_", "run_", "tsk_", "scp_", "rec_"] {
         assert!(walk.ids.iter().any(|id| id.starts_with(kind)), "no {kind} was made");
     }
 }

@@ -132,6 +132,30 @@ fn every_operation_is_asked_about_everything_that_it_can_be_about() {
     }
 }
 
+/// Policies about the company's own data are compared on records of it, with the values that they name.
+#[test]
+fn a_rule_about_a_field_of_a_record_is_told_with_a_record_that_shows_it() {
+    let collection = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    total: {type: money}\n    status: {type: choice, options: [new, paid]}\n";
+    let rule = |condition: &str| {
+        let text = format!(
+            "@id(\"a\") permit (principal is Ok::Actor, action == Ok::Action::\"record.read\", resource is Brain::invoices) when {{ {condition} }};\n"
+        );
+        Bundle::new([("a.cedar", text.as_str()), ("collections/invoices.yaml", collection)])
+    };
+    for (before, after) in [
+        (
+            "resource has total && resource.total.lessThan(decimal(\"100.0\"))",
+            "resource has total && resource.total.lessThan(decimal(\"100.5\"))",
+        ),
+        ("resource has status && resource.status == \"paid\"", "resource has status"),
+        ("resource.created_by == principal", "resource.created_by == principal || resource.collection == \"invoices\""),
+    ] {
+        let found = asked(&rule(before), &rule(after));
+        let looser = found.pairs.iter().any(|pair| pair.operation == "record.read" && pair.change == Shift::Looser);
+        assert!(looser, "{before} to {after}: {}", found.told);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 4, ..law(3) })]
 

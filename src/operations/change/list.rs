@@ -121,8 +121,8 @@ impl Query for Diff {
     fn run(_: Permit<Self>, input: OneChange, read: &Reader<'_>) -> Result<Compared, Stop> {
         let change = find(&input.id, read)?;
         let gone = || Refusal::conflict(format!("version {} is not in the log any more", change.base_version));
-        let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?;
-        let wanted = Bundle { files: read.change_files(&change.id)? };
+        let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?.about_collections_of(&read.bundle()?);
+        let wanted = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&base);
         let (text, terms, semantic) = if shows_policies(&change, read) {
             let both = Both::new(&base, &wanted, read)?;
             let found = both.compare(read);

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::{ShownChange, note};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
+use crate::policy::brain::is_collection;
 use crate::policy::bundle::problems;
 use crate::policy::{Bundle, Finding, Snapshot};
 use crate::store::changes;
@@ -74,15 +75,26 @@ impl Change for Propose {
     }
 
     fn prepare(input: &NewChange, read: &Reader<'_>) -> Result<(), Stop> {
-        compiled(&Bundle { files: input.content.files.clone() }, read).map(drop)
+        compiled(&whole(&input.content.files, read)?, read).map(drop)
     }
 
     fn run(permit: Permit<Self>, input: NewChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let NewChange { target: ChangeTarget::Policy, content, reason, base_version } = input;
-        let bundle = Bundle { files: content.files };
+        let bundle = whole(&content.files, draft.read())?;
         let proposal = Proposal { bundle, reason, base_version, commit: None, rolls_back: None };
         Ok(ShownChange::of(propose(&proposal, permit.actor(), draft)?, draft.read()))
     }
+}
+
+/// The files that somebody sends, with the collections in force: those change by proposals of their own, with their records.
+pub fn whole(files: &BTreeMap<String, String>, read: &Reader<'_>) -> Result<Bundle, Stop> {
+    let in_force = read.bundle()?;
+    let differs = |(path, text): &(&String, &String)| is_collection(path) && in_force.files.get(*path) != Some(*text);
+    if let Some((path, _)) = files.iter().find(differs) {
+        let message = format!("`{path}` is not as in force: collections change by proposals (POST /schema/proposals)");
+        return Err(Refusal::field("files", message).into());
+    }
+    Ok(Bundle { files: files.clone() }.about_collections_of(&in_force))
 }
 
 /// A bundle that would load, with nothing wrong in its names or in anything else. What was compiled stays in the workshop.

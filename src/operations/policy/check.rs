@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::gate::world::Card;
 use crate::gate::{Permit, Query, Reader, Spec, Target, fixture, post};
 use crate::operations::company::COMPANY;
+use crate::policy::brain::is_collection;
 use crate::policy::bundle::problems;
 use crate::policy::check::{Directory, Options, Person};
 use crate::policy::{Bundle, Finding};
@@ -102,7 +103,11 @@ impl Query for Check {
         }
         let directory = directory(read);
         let options = Options { directory: Some(&directory), most: Some(MOST), ..Options::default() };
-        let report = fixture::check(&crate::operations::ALL, &Bundle { files: input.files }, &options);
+        // Without any of its own, it is about the collections in force.
+        let bundle = Bundle { files: input.files };
+        let is_whole = bundle.files.keys().any(|path| is_collection(path));
+        let bundle = if is_whole { bundle } else { bundle.about_collections_of(&read.bundle()?) };
+        let report = fixture::check(&crate::operations::ALL, &bundle, &options);
         let more = |all: usize| all.saturating_sub(SHOWN);
         let omitted = more(report.findings.len()) + more(report.tests().count());
         Ok(Checked {

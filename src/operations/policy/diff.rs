@@ -10,8 +10,8 @@ use super::explained::PolicyVersion;
 use super::in_force::may_export;
 use crate::gate::{Permit, Query, Reader, Spec, Target, impact, post};
 use crate::operations::audit::may_read_all;
+use crate::operations::change::whole;
 use crate::operations::company::COMPANY;
-use crate::policy::Bundle;
 use crate::policy::diff::{Budgets, Groups, Impact, Over, Semantic, Term, TextDiff};
 use crate::types::caller::Who;
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -100,13 +100,13 @@ impl Query for Diff {
             return Err(Refusal::conflict(format!("version {version} is in force, not {base}")).into());
         }
         let candidate = match input.files {
-            Some(files) => Bundle { files },
+            Some(files) => whole(&files, read)?,
             None => bundle.clone(),
         };
         let (base, bundle) = match input.from {
             Some(from) => {
                 let unknown = || Refusal::field("from", format!("there was no version {from}"));
-                let earlier = read.bundle_of(from)?.ok_or_else(unknown)?;
+                let earlier = read.bundle_of(from)?.ok_or_else(unknown)?.about_collections_of(&bundle);
                 (PolicyVersion { version: from, hash: earlier.hash().to_string() }, earlier)
             }
             None => (PolicyVersion { version, hash: hash.to_owned() }, bundle),

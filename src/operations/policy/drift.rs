@@ -87,10 +87,10 @@ impl Query for ShowDrift {
         let (change, hash) = (Some(declared.id.clone()), Some(declared.hash.clone()));
         let waits = declared.state.is_open();
         let managed = Drift { declared_change: change, declared_hash: hash, waits, ..unmanaged };
-        if declared.hash == applied.hash {
+        let wanted = Bundle { files: read.change_files(&declared.id)? }.about_collections_of(&bundle);
+        if wanted.hash().as_str() == applied.hash {
             return Ok(Drift { status: Status::InSync, ..managed });
         }
-        let wanted = Bundle { files: read.change_files(&declared.id)? };
         let both = Both::new(&wanted, &bundle, read)?;
         let (found, terms) = (both.compare(read), both.terms(read));
         let pairs: Vec<&Pair> = found.semantic.changed().collect();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::from_approvals;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::change::{
-    Proposal, ShownChange, adopt, compiled, is_tested, prepare_evals, promote, propose, put_to_tests,
+    Proposal, ShownChange, adopt, compiled, is_tested, prepare_evals, promote, propose, put_to_tests, whole,
 };
 use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
@@ -93,10 +93,11 @@ fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
 /// The files that are proposed, and what a rule from approvals lets through that nobody approved.
 fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<(Bundle, Vec<String>), Stop> {
     match (&input.files, input.version, &input.from_approvals) {
-        (Some(files), None, None) => Ok((Bundle { files: files.clone() }, Vec::new())),
+        (Some(files), None, None) => Ok((whole(files, read)?, Vec::new())),
         (None, Some(version), None) => {
             let unknown = || Refusal::field("version", format!("there was no version {version}"));
-            Ok((read.bundle_of(version)?.ok_or_else(unknown)?, Vec::new()))
+            let earlier = read.bundle_of(version)?.ok_or_else(unknown)?;
+            Ok((earlier.about_collections_of(&read.bundle()?), Vec::new()))
         }
         (None, None, Some(ids)) => {
             let drafted = from_approvals::draft(ids, read)?;

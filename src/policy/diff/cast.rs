@@ -5,6 +5,8 @@ use std::str::FromStr as _;
 
 use serde_json::Value;
 
+use super::records;
+use crate::policy::brain::{Collections, collection_of};
 use crate::policy::engine::{Looks, Named};
 use crate::policy::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
 use crate::types::actor::{KillScope, Role};
@@ -27,7 +29,7 @@ pub(super) struct Scene {
 }
 
 /// The companies to ask in: one, and one more for each role that the actors whom policies name could have.
-pub(super) fn scenes(named: &Named) -> Vec<Scene> {
+pub(super) fn scenes(named: &Named, collections: &Collections) -> Vec<Scene> {
     let Ok(base) = parse("company.yaml", COMPANY, &|_| Ok(())) else { return Vec::new() };
     let mut base = base.fixture;
     let teams: Vec<ActorId> = ids(named, "Ok::Team").filter(ActorId::is_team).take(MOST).collect();
@@ -46,6 +48,7 @@ pub(super) fn scenes(named: &Named) -> Vec<Scene> {
         std::iter::once((base.clone(), BTreeSet::new())).chain(others).collect();
     let furnish = |(mut fixture, only): (Fixture, BTreeSet<String>)| {
         furnish(&mut fixture, named);
+        records::furnish(&mut fixture, collections, named);
         Scene { switches: switches(&fixture, named), fixture, only }
     };
     all.into_iter().map(furnish).collect()
@@ -239,9 +242,20 @@ impl Scene {
             "Ok::Task" => self.rows("tasks").filter(|id| owned(id) || id.ends_with(".max")).collect(),
             "Ok::Run" => self.rows("runs").filter(|id| owned(id) || id.ends_with(".max")).collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
+            "Ok::Collection" => self.rows("collections").collect(),
+            "Ok::SchemaProposal" => self.rows("schema_proposals").collect(),
+            "Ok::Record" => self.records("notes").collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
-            _ => Vec::new(),
+            kind => collection_of(kind).map_or_else(Vec::new, |collection| self.records(collection).collect()),
         }
+    }
+
+    /// The records of a collection.
+    fn records(&self, collection: &str) -> impl Iterator<Item = String> {
+        let of = move |row: &&Row| {
+            row.list == "brain" && row.fields.get("collection").is_some_and(|name| name == collection)
+        };
+        self.fixture.rows.iter().filter(of).map(|row| row.id.clone())
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod cast;
 mod own;
+mod records;
 mod report;
 mod semantic;
 mod tally;

@@ -3,6 +3,7 @@
 //! Always true: what is told was seen, with a witness; what is not told was not found, which proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use super::cast::{Scene, arounds, scenes};
 use super::witness::{Witness, kind_of};
 use super::{Answer, Shift, Sides, own};
+use crate::policy::brain::Collections;
 use crate::policy::bundle::is_test;
 use crate::policy::engine::{Constants, Looks, Named};
 use crate::policy::stack::each;
@@ -172,7 +174,10 @@ impl Search<'_> {
     /// Whether everything was asked.
     fn run(&mut self, files: &[TestFixture]) -> bool {
         let asking = self.asking;
-        for scene in scenes(&asking.named) {
+        let (before, after) = (self.sides.before.snapshot.collections(), self.sides.after.snapshot.collections());
+        let collections: Collections =
+            before.iter().chain(&**after).map(|(name, of)| (name.clone(), Arc::clone(of))).collect();
+        for scene in scenes(&asking.named, &collections) {
             if !self.scene(&scene) {
                 return false;
             }

@@ -216,6 +216,14 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Whether a question could be asked about any record: the context is as the schema says, and all that policies can reach
+    /// from there and from the principal is loaded.
+    pub(super) fn is_sound(&self, question: &Question<'_>, action: &Action, entities: &Entities) -> Option<()> {
+        let request = self.request_with(question, Some(action), &[]);
+        self.fits(question, action, &request).ok()?;
+        self.gather(question, action, entities).ok().map(drop)
+    }
+
     /// The policies whose scope may hold, if the slice carries this snapshot's action, and everything that a policy can
     /// reach within two hops.
     fn gather(&self, question: &Question<'_>, action: &Action, entities: &Entities) -> Result<Positions, String> {

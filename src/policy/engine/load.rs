@@ -24,7 +24,7 @@ use crate::policy::finding::{SCHEMA_FILE, Source, Sources, code};
 use crate::policy::lexer::out_of_bounds;
 use crate::policy::limits::{self, Limits};
 use crate::policy::stack::each;
-use crate::policy::{Bundle, Finding, yaml};
+use crate::policy::{Bundle, Finding, brain, yaml};
 use crate::types::effort;
 
 /// The most nodes that the conditions of one policy may have.
@@ -46,6 +46,8 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
     let mut findings = Vec::new();
     let Known { schema, kind_type, kinds } =
         schema::read(schema, bundle, &mut findings).map_err(|finding| vec![finding])?;
+    let (collections, unread) = brain::read(bundle);
+    findings.extend(unread);
     // What policies may name is not known: whatever else were told would only follow from it.
     if !findings.is_empty() {
         return Err(findings);
@@ -70,7 +72,7 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
         return Err(loading.findings);
     }
     let rules = loading.rules.into_values().collect();
-    Ok(Parts { schema, rules, set: loading.set, kinds, approvals, limits })
+    Ok(Parts { schema, rules, set: loading.set, kinds, approvals, limits, collections })
 }
 
 /// The same policies in sets of a few.

@@ -12,20 +12,22 @@ use cedar_policy::{EntityUid, Schema};
 use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, EntityUIDEntry, Expr, Value};
 use cedar_policy_core::entities::conformance::EntitySchemaConformanceChecker;
 use cedar_policy_core::extensions::Extensions;
+use cedar_policy_core::validator::CoreSchema;
 use cedar_policy_core::validator::types::Type;
-use cedar_policy_core::validator::{CoreSchema, ValidatorEntityTypeKind};
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::approvals::{ATTRIBUTE, KIND_TYPE};
 use super::compare::Looks;
 use super::decide::Question;
+use super::declared::{enums, rates};
 use super::index::{self, Index, Position};
 use super::input::{self, Input};
 use super::load;
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
 use crate::policy::approvals::ApprovalRules;
+use crate::policy::brain::Collections;
 use crate::policy::limits::{Limits, Rate};
 use crate::policy::own::Catalog;
 use crate::policy::stack::deep;
@@ -49,6 +51,8 @@ pub struct Snapshot {
     enums: BTreeSet<EntityType>,
     approvals: ApprovalRules,
     limits: Limits,
+    /// What the company's own data is made of.
+    collections: Arc<Collections>,
     /// The names of the rate limits that each operation falls under.
     rates: BTreeMap<String, Vec<String>>,
     /// The company's own types, once somebody asks about them.
@@ -142,6 +146,7 @@ pub(super) struct Parts {
     pub kinds: BTreeMap<String, Value>,
     pub approvals: ApprovalRules,
     pub limits: Limits,
+    pub collections: Collections,
 }
 
 impl Snapshot {
@@ -159,6 +164,7 @@ impl Snapshot {
             set: parts.set,
             kinds: parts.kinds,
             approvals: parts.approvals,
+            collections: Arc::new(parts.collections),
             catalog: OnceLock::new(),
             quiet: false,
             faults: AtomicU64::new(0),
@@ -189,6 +195,7 @@ impl Snapshot {
             kinds: self.kinds.clone(),
             approvals: self.approvals.clone(),
             limits: self.limits.clone(),
+            collections: Arc::clone(&self.collections),
             rates: self.rates.clone(),
             catalog: OnceLock::new(),
             quiet: false,
@@ -229,6 +236,11 @@ impl Snapshot {
     /// How often something may be asked, and how much a change may change.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What the company's own data is made of.
+    pub fn collections(&self) -> &Arc<Collections> {
+        &self.collections
     }
 
     /// The rate limits that an operation falls under, by itself or by a group that it is in.
@@ -319,25 +331,6 @@ impl Snapshot {
     pub(super) fn count_skipped(&self) {
         self.skipped.fetch_add(1, Ordering::Relaxed);
     }
-}
-
-fn enums(schema: &Schema) -> BTreeSet<EntityType> {
-    let types = schema.as_ref().entity_types();
-    types.filter(|ty| matches!(ty.kind, ValidatorEntityTypeKind::Enum(_))).map(|ty| ty.name().clone()).collect()
-}
-
-fn rates(schema: &Schema, limits: &Limits) -> BTreeMap<String, Vec<String>> {
-    let entities = schema.as_ref().action_entities().unwrap_or_default();
-    let of = |action: &ast::Entity| {
-        let family: BTreeSet<String> = std::iter::once(action.uid()).chain(action.ancestors()).map(name_of).collect();
-        let concerns = |rate: &Rate| {
-            let named = rate.operations.is_empty() || !rate.operations.is_disjoint(&family);
-            named && rate.except.is_disjoint(&family)
-        };
-        let rates = limits.rates.iter().filter(|(_, rate)| concerns(rate)).map(|(id, _)| id.clone());
-        (name_of(action.uid()), rates.collect())
-    };
-    entities.iter().map(of).collect()
 }
 
 fn actions(schema: &Schema, rules: &[Rule]) -> Actions {

@@ -346,6 +346,50 @@ CREATE TABLE step (
   PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 
+-- The company's own data. Each collection is a table of its own besides, `brain_<name>`, made by the fold.
+CREATE TABLE collection (
+  name       TEXT PRIMARY KEY,
+  definition TEXT NOT NULL,        -- JSON
+  version    INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE record_version (
+  collection TEXT NOT NULL,
+  id         TEXT NOT NULL,
+  version    INTEGER NOT NULL,
+  what       TEXT NOT NULL,
+  fields     TEXT NOT NULL,        -- JSON, without what is personal
+  by         TEXT NOT NULL,
+  run        TEXT,
+  at         INTEGER NOT NULL,
+  PRIMARY KEY (collection, id, version)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE record_flag (
+  id         TEXT PRIMARY KEY,
+  collection TEXT NOT NULL,
+  record     TEXT NOT NULL,
+  kind       TEXT NOT NULL,
+  note       TEXT NOT NULL,
+  by         TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX record_flag_by_age ON record_flag (created_at DESC, id);
+CREATE INDEX record_flag_by_maker ON record_flag (by, created_at DESC, id);
+CREATE INDEX record_flag_of_record ON record_flag (collection, record);
+CREATE TABLE schema_proposal (
+  id         TEXT PRIMARY KEY,
+  collection TEXT NOT NULL,
+  ops        TEXT NOT NULL,        -- JSON
+  base       INTEGER NOT NULL,     -- the collection's version that it was made from
+  reason     TEXT NOT NULL,
+  proposer   TEXT NOT NULL,
+  status     TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX schema_proposal_by_age ON schema_proposal (created_at DESC, id);
+CREATE INDEX schema_proposal_by_proposer ON schema_proposal (proposer, created_at DESC, id);
+CREATE INDEX schema_proposal_open ON schema_proposal (proposer) WHERE status = 'proposed';
+
 -- Answers to be given again for the same Idempotency-Key; written with the effect, forgotten after a day.
 CREATE TABLE idem (
   key        BLOB PRIMARY KEY,

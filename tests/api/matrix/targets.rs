@@ -20,6 +20,11 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "audit.verify"
         | "blueprint.install"
         | "blueprint.list"
+        | "collection.list"
+        | "collection.catalog"
+        | "flag.list"
+        | "schema.list"
+        | "schema.propose"
         | "definition.schemas"
         | "company.read"
         | "company.replace"
@@ -60,6 +65,11 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         "agent.ask" => &[Own, Ops, Another, Absent],
         "task.read" | "task.assign" | "task.update" | "task.complete" | "task.run" | "run.read" | "run.answer"
         | "run.cancel" | "budget.raise" => &[Own, Another, Absent],
+        "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import" => &[Own, Absent],
+        "record.read" | "record.write" | "record.replace" | "record.change" | "record.delete" | "record.history"
+        | "record.rollback" | "record.flag" | "schema.read" | "schema.apply" | "schema.reject" => {
+            &[Own, Another, Absent]
+        }
         "break_glass.list" => &[Company],
         "break_glass.open" => &[Own],
         "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],

@@ -40,6 +40,81 @@ impl Stage {
         (task, run["run"].as_str().unwrap().to_owned())
     }
 
+    /// A note, and the id of one that the caller wrote, or somebody else.
+    pub(super) async fn record(&mut self, of: Of, who: &Who) -> Value {
+        let notes = "/brain/collections/notes";
+        if of == Absent {
+            return json!({ "collection": "notes", "id": "rec_00000000000000000000000000" });
+        }
+        let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
+        let token = self.test.token(by, json!({})).await;
+        let written = json!({ "fields": { "text": "a matrix" } });
+        let record = self.test.post(&format!("{notes}/records"), &token, written).await.json();
+        json!({ "collection": "notes", "id": record["id"] })
+    }
+
+    /// What is asked about the company's own data.
+    pub(super) async fn of_the_brain(&mut self, name: &str, of: Of, who: &Who) -> Value {
+        match name {
+            "collection.catalog" => json!({ "phrase": "note" }),
+            "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import" => {
+                let mut asked = json!({ "collection": if of == Absent { "none" } else { "notes" } });
+                match name {
+                    "record.import" => asked["records"] = json!([{ "text": "a matrix" }]),
+                    "record.aggregate" => asked["measures"] = json!(["count"]),
+                    _ => {}
+                }
+                asked
+            }
+            "record.rollback" => {
+                let mut record = self.record(of, who).await;
+                record["to_version"] = json!(1);
+                record["reason"] = json!("a matrix");
+                record
+            }
+            "record.flag" => {
+                let mut record = self.record(of, who).await;
+                record["kind"] = json!("stale");
+                record
+            }
+            name if name.starts_with("record.") => {
+                let mut record = self.record(of, who).await;
+                record["fields"] = json!({ "text": "another" });
+                record
+            }
+            "schema.propose" => {
+                json!({ "collection": "x", "ops": [{ "create": { "spec": { "fields": { "a": { "type": "text" } } } } }], "reason": "a matrix" })
+            }
+            "schema.read" => json!({ "id": self.proposal(of, who).await }),
+            "schema.apply" => json!({ "id": self.proposal(of, who).await, "dry_run": true }),
+            "schema.reject" => json!({ "id": self.proposal(of, who).await, "reason": "a matrix" }),
+            _ => json!({}),
+        }
+    }
+
+    /// A proposal to make a collection, of the caller or of somebody else.
+    pub(super) async fn proposal(&mut self, of: Of, who: &Who) -> String {
+        if of == Absent {
+            return "scp_00000000000000000000000000".into();
+        }
+        let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
+        let token = self.test.token(by, json!({})).await;
+        let ops = json!([{ "create": { "spec": { "fields": { "text": { "type": "text" } } } } }]);
+        let new = json!({ "collection": self.fresh("made").replace('-', "_"), "ops": ops, "reason": "a matrix" });
+        let proposed = self.test.post("/schema/proposals", &token, new).await;
+        let id = proposed.json()["id"].as_str().unwrap_or_else(|| panic!("{}", proposed.text())).to_owned();
+        self.proposals.push(id.clone());
+        id
+    }
+
+    /// Takes back what was proposed, so that there is room for more.
+    pub(super) async fn take_back_proposals(&mut self) {
+        for id in std::mem::take(&mut self.proposals) {
+            let path = format!("/schema/proposals/{id}/reject");
+            self.test.post(&path, &self.test.admin, json!({ "reason": "a matrix" })).await;
+        }
+    }
+
     /// So that they may have another.
     pub(super) async fn review_grants_of(&self, holder: &str) {
         let grants = self.test.get("/policy/break-glass", &self.test.admin).await.json();

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AccessEvaluateActionsData, AccessEvaluateActionsErrors, AccessEvaluateActionsResponses, AccessEvaluateBatchData, AccessEvaluateBatchErrors, AccessEvaluateBatchResponses, AccessEvaluateData, AccessEvaluateErrors, AccessEvaluateResourcesData, AccessEvaluateResourcesErrors, AccessEvaluateResourcesResponses, AccessEvaluateResponses, AccessEvaluateSubjectsData, AccessEvaluateSubjectsErrors, AccessEvaluateSubjectsResponses, AccessMetadataData, AccessMetadataErrors, AccessMetadataResponses, ActorAddData, ActorAddErrors, ActorAddResponses, ActorHireData, ActorHireErrors, ActorHireResponses, ActorListData, ActorListErrors, ActorListResponses, ActorOffboardData, ActorOffboardErrors, ActorOffboardResponses, ActorReadData, ActorReadErrors, ActorReadResponses, ActorTrustData, ActorTrustErrors, ActorTrustResponses, ActorUpdateData, ActorUpdateErrors, ActorUpdateResponses, AgentAskData, AgentAskErrors, AgentAskResponses, ApprovalDecideData, ApprovalDecideErrors, ApprovalDecideResponses, ApprovalExplainData, ApprovalExplainErrors, ApprovalExplainResponses, ApprovalListData, ApprovalListErrors, ApprovalListResponses, ApprovalReadData, ApprovalReadErrors, ApprovalReadResponses, ApprovalWithdrawData, ApprovalWithdrawErrors, ApprovalWithdrawResponses, AuditCheckpointsData, AuditCheckpointsErrors, AuditCheckpointsResponses, AuditConsistencyData, AuditConsistencyErrors, AuditConsistencyResponses, AuditHeadData, AuditHeadErrors, AuditHeadResponses, AuditKeyData, AuditKeyErrors, AuditKeyResponses, AuditProofData, AuditProofErrors, AuditProofResponses, AuditVerifyData, AuditVerifyErrors, AuditVerifyResponses, BlueprintInstallData, BlueprintInstallErrors, BlueprintInstallResponses, BlueprintListData, BlueprintListErrors, BlueprintListResponses, BreakGlassEndData, BreakGlassEndErrors, BreakGlassEndResponses, BreakGlassListData, BreakGlassListErrors, BreakGlassListResponses, BreakGlassOpenData, BreakGlassOpenErrors, BreakGlassOpenResponses, BreakGlassReviewData, BreakGlassReviewErrors, BreakGlassReviewResponses, BudgetRaiseData, BudgetRaiseErrors, BudgetRaiseResponses, ChangeCanaryData, ChangeCanaryErrors, ChangeCanaryResponses, ChangeEvalsData, ChangeEvalsErrors, ChangeEvalsResponses, ChangeListData, ChangeListErrors, ChangeListResponses, ChangePromoteData, ChangePromoteErrors, ChangePromoteResponses, ChangeProposeData, ChangeProposeErrors, ChangeProposeResponses, ChangeReadData, ChangeReadErrors, ChangeReadResponses, ChangeRejectData, ChangeRejectErrors, ChangeRejectResponses, ChangeReviewData, ChangeReviewErrors, ChangeReviewResponses, CompanyReadData, CompanyReadErrors, CompanyReadResponses, CompanyReplaceData, CompanyReplaceErrors, CompanyReplaceResponses, CompanyUpdateData, CompanyUpdateErrors, CompanyUpdateResponses, ContextForgetData, ContextForgetErrors, ContextForgetResponses, DefinitionSchemasData, DefinitionSchemasErrors, DefinitionSchemasResponses, DelegationGrantData, DelegationGrantErrors, DelegationGrantResponses, DelegationListData, DelegationListErrors, DelegationListResponses, DelegationReadData, DelegationReadErrors, DelegationReadResponses, DelegationReserveData, DelegationReserveErrors, DelegationReserveResponses, DelegationRevokeData, DelegationRevokeErrors, DelegationRevokeResponses, DelegationSettleData, DelegationSettleErrors, DelegationSettleResponses, DirectoryCardsData, DirectoryCardsErrors, DirectoryCardsResponses, DirectoryFindData, DirectoryFindErrors, DirectoryFindResponses, EventListData, EventListErrors, EventListResponses, EventStreamData, EventStreamErrors, EventStreamResponse, EventStreamResponses, HealthReadData, HealthReadErrors, HealthReadResponses, InboxListData, InboxListErrors, InboxListResponses, InboxReadData, InboxReadErrors, InboxReadResponses, KillData, KillErrors, KillListData, KillListErrors, KillListResponses, KillResponses, MeAgentsData, MeAgentsErrors, MeAgentsResponses, MeReadData, MeReadErrors, MeReadResponses, OpenapiReadData, OpenapiReadErrors, OpenapiReadResponses, PolicyAppliedData, PolicyAppliedErrors, PolicyAppliedResponses, PolicyCheckData, PolicyCheckErrors, PolicyCheckResponses, PolicyDiffData, PolicyDiffErrors, PolicyDiffResponses, PolicyDriftData, PolicyDriftErrors, PolicyDriftResponses, PolicyExplainData, PolicyExplainErrors, PolicyExplainResponses, PolicyExportData, PolicyExportErrors, PolicyExportResponses, PolicyProposeData, PolicyProposeErrors, PolicyProposeResponses, PolicyReadData, PolicyReadErrors, PolicyReadResponses, PolicySourceData, PolicySourceErrors, PolicySourceResponses, PolicyWhoCanData, PolicyWhoCanErrors, PolicyWhoCanResponses, RunAnswerData, RunAnswerErrors, RunAnswerResponses, RunCancelData, RunCancelErrors, RunCancelResponses, RunListData, RunListErrors, RunListResponses, RunReadData, RunReadErrors, RunReadResponses, TaskAssignData, TaskAssignErrors, TaskAssignResponses, TaskCompleteData, TaskCompleteErrors, TaskCompleteResponses, TaskCreateData, TaskCreateErrors, TaskCreateResponses, TaskListData, TaskListErrors, TaskListResponses, TaskReadData, TaskReadErrors, TaskReadResponses, TaskRunData, TaskRunErrors, TaskRunResponses, TaskUpdateData, TaskUpdateErrors, TaskUpdateResponses, TickData, TickErrors, TickResponses, TokenIssueData, TokenIssueErrors, TokenIssueResponses, TokenListData, TokenListErrors, TokenListResponses, TokenNarrowData, TokenNarrowErrors, TokenNarrowResponses, TokenRevokeAllData, TokenRevokeAllErrors, TokenRevokeAllResponses, TokenRevokeData, TokenRevokeErrors, TokenRevokeResponses, ToolListData, ToolListErrors, ToolListResponses, TraceReadData, TraceReadErrors, TraceReadResponses, WebhookCreateData, WebhookCreateErrors, WebhookCreateResponses, WebhookDeleteData, WebhookDeleteErrors, WebhookDeleteResponses, WebhookDeliveriesData, WebhookDeliveriesErrors, WebhookDeliveriesResponses, WebhookListData, WebhookListErrors, WebhookListResponses, WebhookReadData, WebhookReadErrors, WebhookReadResponses, WebhookRedeliverData, WebhookRedeliverErrors, WebhookRedeliverResponses, WebhookRotateData, WebhookRotateErrors, WebhookRotateResponses, WebhookTestData, WebhookTestErrors, WebhookTestResponses, WebhookUpdateData, WebhookUpdateErrors, WebhookUpdateResponses } from './types.gen';
+import type { AccessEvaluateActionsData, AccessEvaluateActionsErrors, AccessEvaluateActionsResponses, AccessEvaluateBatchData, AccessEvaluateBatchErrors, AccessEvaluateBatchResponses, AccessEvaluateData, AccessEvaluateErrors, AccessEvaluateResourcesData, AccessEvaluateResourcesErrors, AccessEvaluateResourcesResponses, AccessEvaluateResponses, AccessEvaluateSubjectsData, AccessEvaluateSubjectsErrors, AccessEvaluateSubjectsResponses, AccessMetadataData, AccessMetadataErrors, AccessMetadataResponses, ActorAddData, ActorAddErrors, ActorAddResponses, ActorHireData, ActorHireErrors, ActorHireResponses, ActorListData, ActorListErrors, ActorListResponses, ActorOffboardData, ActorOffboardErrors, ActorOffboardResponses, ActorReadData, ActorReadErrors, ActorReadResponses, ActorTrustData, ActorTrustErrors, ActorTrustResponses, ActorUpdateData, ActorUpdateErrors, ActorUpdateResponses, AgentAskData, AgentAskErrors, AgentAskResponses, ApprovalDecideData, ApprovalDecideErrors, ApprovalDecideResponses, ApprovalExplainData, ApprovalExplainErrors, ApprovalExplainResponses, ApprovalListData, ApprovalListErrors, ApprovalListResponses, ApprovalReadData, ApprovalReadErrors, ApprovalReadResponses, ApprovalWithdrawData, ApprovalWithdrawErrors, ApprovalWithdrawResponses, AuditCheckpointsData, AuditCheckpointsErrors, AuditCheckpointsResponses, AuditConsistencyData, AuditConsistencyErrors, AuditConsistencyResponses, AuditHeadData, AuditHeadErrors, AuditHeadResponses, AuditKeyData, AuditKeyErrors, AuditKeyResponses, AuditProofData, AuditProofErrors, AuditProofResponses, AuditVerifyData, AuditVerifyErrors, AuditVerifyResponses, BlueprintInstallData, BlueprintInstallErrors, BlueprintInstallResponses, BlueprintListData, BlueprintListErrors, BlueprintListResponses, BreakGlassEndData, BreakGlassEndErrors, BreakGlassEndResponses, BreakGlassListData, BreakGlassListErrors, BreakGlassListResponses, BreakGlassOpenData, BreakGlassOpenErrors, BreakGlassOpenResponses, BreakGlassReviewData, BreakGlassReviewErrors, BreakGlassReviewResponses, BudgetRaiseData, BudgetRaiseErrors, BudgetRaiseResponses, ChangeCanaryData, ChangeCanaryErrors, ChangeCanaryResponses, ChangeEvalsData, ChangeEvalsErrors, ChangeEvalsResponses, ChangeListData, ChangeListErrors, ChangeListResponses, ChangePromoteData, ChangePromoteErrors, ChangePromoteResponses, ChangeProposeData, ChangeProposeErrors, ChangeProposeResponses, ChangeReadData, ChangeReadErrors, ChangeReadResponses, ChangeRejectData, ChangeRejectErrors, ChangeRejectResponses, ChangeReviewData, ChangeReviewErrors, ChangeReviewResponses, CollectionCatalogData, CollectionCatalogErrors, CollectionCatalogResponses, CollectionListData, CollectionListErrors, CollectionListResponses, CollectionQueryData, CollectionQueryErrors, CollectionQueryResponses, CollectionReadData, CollectionReadErrors, CollectionReadResponses, CompanyReadData, CompanyReadErrors, CompanyReadResponses, CompanyReplaceData, CompanyReplaceErrors, CompanyReplaceResponses, CompanyUpdateData, CompanyUpdateErrors, CompanyUpdateResponses, ContextForgetData, ContextForgetErrors, ContextForgetResponses, DefinitionSchemasData, DefinitionSchemasErrors, DefinitionSchemasResponses, DelegationGrantData, DelegationGrantErrors, DelegationGrantResponses, DelegationListData, DelegationListErrors, DelegationListResponses, DelegationReadData, DelegationReadErrors, DelegationReadResponses, DelegationReserveData, DelegationReserveErrors, DelegationReserveResponses, DelegationRevokeData, DelegationRevokeErrors, DelegationRevokeResponses, DelegationSettleData, DelegationSettleErrors, DelegationSettleResponses, DirectoryCardsData, DirectoryCardsErrors, DirectoryCardsResponses, DirectoryFindData, DirectoryFindErrors, DirectoryFindResponses, EventListData, EventListErrors, EventListResponses, EventStreamData, EventStreamErrors, EventStreamResponse, EventStreamResponses, FlagListData, FlagListErrors, FlagListResponses, HealthReadData, HealthReadErrors, HealthReadResponses, InboxListData, InboxListErrors, InboxListResponses, InboxReadData, InboxReadErrors, InboxReadResponses, KillData, KillErrors, KillListData, KillListErrors, KillListResponses, KillResponses, MeAgentsData, MeAgentsErrors, MeAgentsResponses, MeReadData, MeReadErrors, MeReadResponses, OpenapiReadData, OpenapiReadErrors, OpenapiReadResponses, PolicyAppliedData, PolicyAppliedErrors, PolicyAppliedResponses, PolicyCheckData, PolicyCheckErrors, PolicyCheckResponses, PolicyDiffData, PolicyDiffErrors, PolicyDiffResponses, PolicyDriftData, PolicyDriftErrors, PolicyDriftResponses, PolicyExplainData, PolicyExplainErrors, PolicyExplainResponses, PolicyExportData, PolicyExportErrors, PolicyExportResponses, PolicyProposeData, PolicyProposeErrors, PolicyProposeResponses, PolicyReadData, PolicyReadErrors, PolicyReadResponses, PolicySourceData, PolicySourceErrors, PolicySourceResponses, PolicyWhoCanData, PolicyWhoCanErrors, PolicyWhoCanResponses, RecordAggregateData, RecordAggregateErrors, RecordAggregateResponses, RecordChangeData, RecordChangeErrors, RecordChangeResponses, RecordDeleteData, RecordDeleteErrors, RecordDeleteResponses, RecordFlagData, RecordFlagErrors, RecordFlagResponses, RecordHistoryData, RecordHistoryErrors, RecordHistoryResponses, RecordImportData, RecordImportErrors, RecordImportResponses, RecordListData, RecordListErrors, RecordListResponses, RecordReadData, RecordReadErrors, RecordReadResponses, RecordReplaceData, RecordReplaceErrors, RecordReplaceResponses, RecordRollbackData, RecordRollbackErrors, RecordRollbackResponses, RecordWriteData, RecordWriteErrors, RecordWriteResponses, RunAnswerData, RunAnswerErrors, RunAnswerResponses, RunCancelData, RunCancelErrors, RunCancelResponses, RunListData, RunListErrors, RunListResponses, RunReadData, RunReadErrors, RunReadResponses, SchemaApplyData, SchemaApplyErrors, SchemaApplyResponses, SchemaListData, SchemaListErrors, SchemaListResponses, SchemaProposeData, SchemaProposeErrors, SchemaProposeResponses, SchemaReadData, SchemaReadErrors, SchemaReadResponses, SchemaRejectData, SchemaRejectErrors, SchemaRejectResponses, TaskAssignData, TaskAssignErrors, TaskAssignResponses, TaskCompleteData, TaskCompleteErrors, TaskCompleteResponses, TaskCreateData, TaskCreateErrors, TaskCreateResponses, TaskListData, TaskListErrors, TaskListResponses, TaskReadData, TaskReadErrors, TaskReadResponses, TaskRunData, TaskRunErrors, TaskRunResponses, TaskUpdateData, TaskUpdateErrors, TaskUpdateResponses, TickData, TickErrors, TickResponses, TokenIssueData, TokenIssueErrors, TokenIssueResponses, TokenListData, TokenListErrors, TokenListResponses, TokenNarrowData, TokenNarrowErrors, TokenNarrowResponses, TokenRevokeAllData, TokenRevokeAllErrors, TokenRevokeAllResponses, TokenRevokeData, TokenRevokeErrors, TokenRevokeResponses, ToolListData, ToolListErrors, ToolListResponses, TraceReadData, TraceReadErrors, TraceReadResponses, WebhookCreateData, WebhookCreateErrors, WebhookCreateResponses, WebhookDeleteData, WebhookDeleteErrors, WebhookDeleteResponses, WebhookDeliveriesData, WebhookDeliveriesErrors, WebhookDeliveriesResponses, WebhookListData, WebhookListErrors, WebhookListResponses, WebhookReadData, WebhookReadErrors, WebhookReadResponses, WebhookRedeliverData, WebhookRedeliverErrors, WebhookRedeliverResponses, WebhookRotateData, WebhookRotateErrors, WebhookRotateResponses, WebhookTestData, WebhookTestErrors, WebhookTestResponses, WebhookUpdateData, WebhookUpdateErrors, WebhookUpdateResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -311,6 +311,182 @@ export const blueprintInstall = <ThrowOnError extends boolean = false>(options?:
         'Content-Type': 'application/json',
         ...options?.headers
     }
+});
+
+/**
+ * Find the collections and fields that a phrase may mean, by the words in their names; the best first.
+ */
+export const collectionCatalog = <ThrowOnError extends boolean = false>(options: Options<CollectionCatalogData, ThrowOnError>) => (options.client ?? client).get<CollectionCatalogResponses, CollectionCatalogErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/catalog',
+    ...options
+});
+
+/**
+ * List the collections that the caller may know, by name.
+ */
+export const collectionList = <ThrowOnError extends boolean = false>(options?: Options<CollectionListData, ThrowOnError>) => (options?.client ?? client).get<CollectionListResponses, CollectionListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections',
+    ...options
+});
+
+/**
+ * Show what the records of a collection are made of.
+ */
+export const collectionRead = <ThrowOnError extends boolean = false>(options: Options<CollectionReadData, ThrowOnError>) => (options.client ?? client).get<CollectionReadResponses, CollectionReadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}',
+    ...options
+});
+
+/**
+ * Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out.
+ */
+export const recordAggregate = <ThrowOnError extends boolean = false>(options: Options<RecordAggregateData, ThrowOnError>) => (options.client ?? client).post<RecordAggregateResponses, RecordAggregateErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/aggregate',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Write many records in one transaction: all of them, or none. The policies are asked about each as when it is written alone.
+ */
+export const recordImport = <ThrowOnError extends boolean = false>(options: Options<RecordImportData, ThrowOnError>) => (options.client ?? client).post<RecordImportResponses, RecordImportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/import',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Find records of a collection. Each record that the policies let the caller read is there (`record.read`), and of each the fields that they may read (`field.read`).
+ */
+export const collectionQuery = <ThrowOnError extends boolean = false>(options: Options<CollectionQueryData, ThrowOnError>) => (options.client ?? client).post<CollectionQueryResponses, CollectionQueryErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/query',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the records of a collection that the caller may read, newest first.
+ */
+export const recordList = <ThrowOnError extends boolean = false>(options: Options<RecordListData, ThrowOnError>) => (options.client ?? client).get<RecordListResponses, RecordListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records',
+    ...options
+});
+
+/**
+ * Write a record: a new one, or a new version of the one with the same key. The policies are asked about the record as it would be; of one that is there, also as it is, about this and about `record.change`.
+ */
+export const recordWrite = <ThrowOnError extends boolean = false>(options: Options<RecordWriteData, ThrowOnError>) => (options.client ?? client).post<RecordWriteResponses, RecordWriteErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a record. Its history stays, and it can be rolled back.
+ */
+export const recordDelete = <ThrowOnError extends boolean = false>(options: Options<RecordDeleteData, ThrowOnError>) => (options.client ?? client).delete<RecordDeleteResponses, RecordDeleteErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records/{id}',
+    ...options
+});
+
+/**
+ * Show one record, with the fields that the caller may read.
+ */
+export const recordRead = <ThrowOnError extends boolean = false>(options: Options<RecordReadData, ThrowOnError>) => (options.client ?? client).get<RecordReadResponses, RecordReadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records/{id}',
+    ...options
+});
+
+/**
+ * Change some values of a record; `null` takes one away. The policies are asked about the record as it is, and about `record.write` as it is and as it would be.
+ */
+export const recordChange = <ThrowOnError extends boolean = false>(options: Options<RecordChangeData, ThrowOnError>) => (options.client ?? client).patch<RecordChangeResponses, RecordChangeErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records/{id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Replace all values of a record; what is not given is gone. The policies are asked about `record.change` and `record.write` too.
+ */
+export const recordReplace = <ThrowOnError extends boolean = false>(options: Options<RecordReplaceData, ThrowOnError>) => (options.client ?? client).put<RecordReplaceResponses, RecordReplaceErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records/{id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Say that something is the matter with a record: it is wrong, stale, a duplicate, sensitive, or a question.
+ */
+export const recordFlag = <ThrowOnError extends boolean = false>(options: Options<RecordFlagData, ThrowOnError>) => (options.client ?? client).post<RecordFlagResponses, RecordFlagErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records/{id}/flag',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.
+ */
+export const recordHistory = <ThrowOnError extends boolean = false>(options: Options<RecordHistoryData, ThrowOnError>) => (options.client ?? client).get<RecordHistoryResponses, RecordHistoryErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records/{id}/history',
+    ...options
+});
+
+/**
+ * Make a record again what it was at a version, as a new version; one that was deleted is there again. The policies are asked about `record.change` and `record.write` too.
+ */
+export const recordRollback = <ThrowOnError extends boolean = false>(options: Options<RecordRollbackData, ThrowOnError>) => (options.client ?? client).post<RecordRollbackResponses, RecordRollbackErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/collections/{collection}/records/{id}/rollback',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the flags of records that the caller may read, newest first.
+ */
+export const flagList = <ThrowOnError extends boolean = false>(options?: Options<FlagListData, ThrowOnError>) => (options?.client ?? client).get<FlagListResponses, FlagListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/brain/flags',
+    ...options
 });
 
 /**
@@ -830,6 +1006,63 @@ export const budgetRaise = <ThrowOnError extends boolean = false>(options: Optio
 export const runCancel = <ThrowOnError extends boolean = false>(options: Options<RunCancelData, ThrowOnError>) => (options.client ?? client).post<RunCancelResponses, RunCancelErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/runs/{id}/cancel',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the proposals to change collections that the caller may see, newest first.
+ */
+export const schemaList = <ThrowOnError extends boolean = false>(options?: Options<SchemaListData, ThrowOnError>) => (options?.client ?? client).get<SchemaListResponses, SchemaListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/schema/proposals',
+    ...options
+});
+
+/**
+ * Propose to create, change or retire a collection. Nothing changes by it.
+ */
+export const schemaPropose = <ThrowOnError extends boolean = false>(options: Options<SchemaProposeData, ThrowOnError>) => (options.client ?? client).post<SchemaProposeResponses, SchemaProposeErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/schema/proposals',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Show a proposal to change a collection, with what it would do.
+ */
+export const schemaRead = <ThrowOnError extends boolean = false>(options: Options<SchemaReadData, ThrowOnError>) => (options.client ?? client).get<SchemaReadResponses, SchemaReadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/schema/proposals/{id}',
+    ...options
+});
+
+/**
+ * Change a collection as was proposed, with all its records, in one transaction. Refused where a policy in force would no longer fit.
+ */
+export const schemaApply = <ThrowOnError extends boolean = false>(options: Options<SchemaApplyData, ThrowOnError>) => (options.client ?? client).post<SchemaApplyResponses, SchemaApplyErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/schema/proposals/{id}/apply',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Reject a proposal to change a collection, or take back one's own.
+ */
+export const schemaReject = <ThrowOnError extends boolean = false>(options: Options<SchemaRejectData, ThrowOnError>) => (options.client ?? client).post<SchemaRejectResponses, SchemaRejectErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/schema/proposals/{id}/reject',
     ...options,
     headers: {
         'Content-Type': 'application/json',

@@ -165,6 +165,22 @@ export type Answers = {
 export type ApiVersion = 'ok/v1';
 
 /**
+ * What came of applying.
+ */
+export type Applied = {
+    id: string;
+    collection: string;
+    /**
+     * How many records it has.
+     */
+    rows: number;
+    /**
+     * Whether it is so now.
+     */
+    applied: boolean;
+};
+
+/**
  * One version that is, or was, in force.
  */
 export type AppliedVersion = {
@@ -182,6 +198,17 @@ export type AppliedVersion = {
     commit?: string | null;
 };
 
+export type Applying = {
+    /**
+     * The proposal.
+     */
+    id: string;
+    /**
+     * Only say what would come of it.
+     */
+    dry_run?: boolean;
+};
+
 export type ApprovalSettings = {
     /**
      * Hours after which an undecided approval expires: 1 to 720.
@@ -193,6 +220,40 @@ export type ApprovalSettings = {
  * Where an approval stands.
  */
 export type ApprovalStatus = 'pending' | 'approved' | 'used' | 'stale' | 'rejected' | 'cancelled' | 'expired';
+
+/**
+ * What is looked for.
+ */
+export type Ask = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * What must hold of a record: `{"total": {"gt": "100"}}`, with and, or, not.
+     */
+    filter?: unknown;
+    /**
+     * The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given.
+     */
+    sort?: Array<string>;
+    /**
+     * The fields to show; all, unless given.
+     */
+    fields?: Array<string>;
+    /**
+     * The records as they were at that time; then they come in the order of their ids.
+     */
+    as_of?: string | null;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
 
 /**
  * An agent that the caller may ask.
@@ -484,6 +545,26 @@ export type Checkpoint = {
 };
 
 /**
+ * What its records are made of.
+ */
+export type CollectionSpec = {
+    /**
+     * The fields that tell one record from another: writing one whose key is there writes that one. At most 4.
+     */
+    key?: Array<string>;
+    /**
+     * The fields by name; 1 to 300.
+     */
+    fields: {
+        [key: string]: Field;
+    };
+    /**
+     * Aggregates leave out groups of fewer records than this.
+     */
+    smallest_group?: number | null;
+};
+
+/**
  * A company's settings with their version.
  */
 export type CompanyAnswer = {
@@ -572,7 +653,7 @@ export type Compared2 = {
     /**
      * None if it was not asked for, or the caller may not read the audit.
      */
-    impact?: Impact | null;
+    impact?: Impact2 | null;
     /**
      * The budgets that are not kept.
      */
@@ -726,6 +807,21 @@ export type DelegationStatus = 'active' | 'exhausted' | 'expired' | 'revoked';
 export type DeletedWebhook = {
     id: string;
     deleted: boolean;
+};
+
+export type Deletion = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The record.
+     */
+    id: string;
+    /**
+     * The version of the record that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
 };
 
 export type Denominator = {
@@ -1112,6 +1208,101 @@ export type Exported = {
  */
 export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded';
 
+/**
+ * A field of a collection.
+ */
+export type Field = {
+    type: FieldKind;
+    /**
+     * What it is called; its name unless given.
+     */
+    title?: string | null;
+    /**
+     * Every record has it.
+     */
+    required?: boolean;
+    /**
+     * No two records have the same value.
+     */
+    unique?: boolean;
+    /**
+     * Records are found by it quickly.
+     */
+    index?: boolean;
+    /**
+     * What it is where a new record does not say.
+     */
+    default?: unknown;
+    /**
+     * What a choice can be.
+     */
+    options?: Array<string>;
+    /**
+     * The collection that a reference leads to.
+     */
+    to?: string | null;
+    /**
+     * The least and the most that a number can be.
+     */
+    min?: unknown;
+    /**
+     * What amounts are in, such as `EUR`.
+     */
+    unit?: string | null;
+    /**
+     * Who reads it is asked of the policies by this word (`field.read`). What is `personal` can be erased, and policies about
+     * records do not see it.
+     */
+    label?: Label | null;
+};
+
+/**
+ * The type of a field.
+ */
+export type FieldKind = 'text' | 'long_text' | 'integer' | 'decimal' | 'money' | 'date' | 'time' | 'flag' | 'choice' | 'choices' | 'ref' | 'actor' | 'team' | 'json' | 'link';
+
+/**
+ * Another content of a record.
+ */
+export type Fields = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The record.
+     */
+    id: string;
+    /**
+     * Its values by field.
+     */
+    fields: {
+        [key: string]: unknown;
+    };
+    /**
+     * The version of the record that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
+};
+
+/**
+ * The figures of one group.
+ */
+export type Figure = {
+    /**
+     * The group, by what it is grouped by.
+     */
+    group: {
+        [key: string]: unknown;
+    };
+    /**
+     * The figures, by what was asked for.
+     */
+    values: {
+        [key: string]: unknown;
+    };
+};
+
 export type FileChange = {
     path: string;
     /**
@@ -1135,6 +1326,11 @@ export type Files = {
         [key: string]: string;
     };
 };
+
+/**
+ * What is the matter with a record.
+ */
+export type FlagKind = 'wrong' | 'stale' | 'duplicate' | 'sensitive' | 'question';
 
 export type Forgotten = {
     /**
@@ -1318,6 +1514,22 @@ export type Hiring = {
     definition: unknown;
 };
 
+/**
+ * A collection or a field that a phrase may mean.
+ */
+export type Hit = {
+    collection: string;
+    /**
+     * None: the collection itself.
+     */
+    field?: string | null;
+    title?: string | null;
+    /**
+     * How many words of the phrase are in its names.
+     */
+    score: number;
+};
+
 export type Holder = {
     actor: ActorId;
 };
@@ -1339,9 +1551,23 @@ export type Hours = {
 export type Id = string;
 
 /**
- * What the change would have done to the decisions of the log.
+ * What a proposal would do.
  */
 export type Impact = {
+    /**
+     * How many records there are.
+     */
+    rows: number;
+    /**
+     * Why it could not be applied now; empty where nothing stands in the way.
+     */
+    problems: Array<string>;
+};
+
+/**
+ * What the change would have done to the decisions of the log.
+ */
+export type Impact2 = {
     denominator: Denominator;
     /**
      * Rows: what the policies in force answer. Columns: what the candidate answers.
@@ -1383,6 +1609,12 @@ export type Impact = {
      * Some of the decisions that would come out otherwise; only for who may see every event.
      */
     samples?: Array<Sample> | null;
+};
+
+export type Imported = {
+    collection: string;
+    created: number;
+    changed: number;
 };
 
 /**
@@ -1514,6 +1746,11 @@ export type Knowledge = {
     topics?: Array<string>;
     collections?: Array<string>;
 };
+
+/**
+ * How sensitive a field is.
+ */
+export type Label = 'confidential' | 'personal' | 'untrusted';
 
 /**
  * What was applied last.
@@ -1867,6 +2104,25 @@ export type NewDelegation = {
     ttl?: string | null;
 };
 
+export type NewFlag = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The record.
+     */
+    id: string;
+    /**
+     * What is the matter.
+     */
+    kind: FlagKind;
+    /**
+     * What exactly; at most 500 characters.
+     */
+    note?: string;
+};
+
 /**
  * What must be done without waiting.
  */
@@ -1916,6 +2172,58 @@ export type NewPolicies = {
      * The hash of the commit that it comes from: 4 to 64 hexadecimal digits.
      */
     commit?: string | null;
+};
+
+export type NewProposal = {
+    /**
+     * The collection; its name, if it is to be created.
+     */
+    collection: string;
+    /**
+     * What is to change, step by step; 1 to 50.
+     */
+    ops: Array<Operation>;
+    /**
+     * Why; 1 to 1000 characters.
+     */
+    reason: string;
+};
+
+/**
+ * A record to be written.
+ */
+export type NewRecord = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The record that is changed; otherwise the one with the same key, or a new one.
+     */
+    id?: string | null;
+    /**
+     * Its values by field. Of a record that is there, these are changed and the others stay.
+     */
+    fields: {
+        [key: string]: unknown;
+    };
+    /**
+     * The version of the record that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
+};
+
+export type NewRecords = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The values of each, by field; 1 to 5000. Where a record has the same key, these of its fields are changed.
+     */
+    records: Array<{
+        [key: string]: unknown;
+    }>;
 };
 
 export type NewRef = {
@@ -2216,6 +2524,13 @@ export type OneChange = {
     id: string;
 };
 
+export type OneCollection = {
+    /**
+     * The collection.
+     */
+    collection: string;
+};
+
 export type OneDelegation = {
     /**
      * The delegation.
@@ -2252,6 +2567,24 @@ export type OneItem = {
     id: string;
 };
 
+export type OneProposal = {
+    /**
+     * The proposal.
+     */
+    id: string;
+};
+
+export type OneRecord = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The record.
+     */
+    id: string;
+};
+
 export type OneRun = {
     /**
      * The run.
@@ -2275,6 +2608,44 @@ export type OneWebhook = {
      * The subscription.
      */
     id: string;
+};
+
+/**
+ * One step of a change of a collection.
+ */
+export type Operation = {
+    create: {
+        title?: string | null;
+        spec: CollectionSpec;
+    };
+} | {
+    add_field: {
+        name: string;
+        field: Field;
+    };
+} | {
+    rename_field: {
+        name: string;
+        to: string;
+    };
+} | {
+    retype_field: {
+        name: string;
+        type: FieldKind;
+    };
+} | {
+    retire_field: {
+        name: string;
+    };
+} | {
+    index: {
+        name: string;
+        on: boolean;
+    };
+} | {
+    retire: {
+        [key: string]: never;
+    };
 };
 
 /**
@@ -2391,6 +2762,13 @@ export type Pair = {
 
 export type PartKind = 'principal' | 'action' | 'resource' | 'condition';
 
+export type Phrase = {
+    /**
+     * What is looked for, in words; 1 to 200 characters.
+     */
+    phrase: string;
+};
+
 export type PolicyChange = {
     id: string;
     /**
@@ -2463,6 +2841,11 @@ export type Problem2 = {
     message: string;
     help?: string | null;
 };
+
+/**
+ * How a proposal stands.
+ */
+export type ProposalStatus = 'proposed' | 'applied' | 'rejected';
 
 /**
  * Something to ask.
@@ -2554,6 +2937,17 @@ export type RateLimit = {
 export type Recording = 'none' | 'all' | 'refusals';
 
 export type Rejection = {
+    /**
+     * The proposal.
+     */
+    id: string;
+    /**
+     * Why; 1 to 1000 characters.
+     */
+    reason: string;
+};
+
+export type Rejection2 = {
     id: string;
     /**
      * Why; at most 1000 characters.
@@ -2671,6 +3065,29 @@ export type RevokedDelegations = {
  * What an actor is allowed by default; the policies say what each role may do.
  */
 export type Role = 'admin' | 'lead' | 'steward' | 'auditor' | 'member' | 'agent' | 'outside-agent';
+
+export type RolledBack = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The record.
+     */
+    id: string;
+    /**
+     * The version that it becomes again.
+     */
+    to_version: number;
+    /**
+     * Why; 1 to 1000 characters.
+     */
+    reason: string;
+    /**
+     * The version of the record that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
+};
 
 /**
  * A webhook's new secret.
@@ -3108,6 +3525,33 @@ export type ShownChange2 = {
     text: string;
 };
 
+/**
+ * A collection.
+ */
+export type ShownCollection = {
+    name: string;
+    title?: string | null;
+    /**
+     * The fields that tell one record from another.
+     */
+    key: Array<string>;
+    fields: {
+        [key: string]: Field;
+    };
+    /**
+     * The fields that the caller may not read.
+     */
+    withheld: Array<string>;
+    /**
+     * Aggregates leave out groups of fewer records.
+     */
+    smallest_group: number;
+    /**
+     * How often it has changed.
+     */
+    version: number;
+};
+
 export type ShownDecision = {
     by: ActorId;
     kind: string;
@@ -3203,6 +3647,16 @@ export type ShownEvals = {
     last: Array<EvalCase>;
 };
 
+export type ShownFlag = {
+    id: string;
+    collection: string;
+    record: string;
+    kind: FlagKind;
+    note: string;
+    by: ActorId;
+    created_at: string;
+};
+
 /**
  * A break-glass grant of the actor's for this call.
  */
@@ -3291,6 +3745,49 @@ export type ShownPolicy = {
      * Each part, and what it reads.
      */
     observed?: Array<ShownPart>;
+};
+
+/**
+ * A change of a collection on its way.
+ */
+export type ShownProposal = {
+    id: string;
+    collection: string;
+    ops: Array<Operation>;
+    reason: string;
+    proposer: ActorId;
+    status: ProposalStatus;
+    /**
+     * What it would do; none once it is decided.
+     */
+    impact?: Impact | null;
+    created_at: string;
+};
+
+/**
+ * A record of a collection.
+ */
+export type ShownRecord = {
+    id: string;
+    collection: string;
+    /**
+     * 1 for a new one; more with each change.
+     */
+    version: number;
+    /**
+     * Its values by field.
+     */
+    fields: {
+        [key: string]: unknown;
+    };
+    /**
+     * The fields that the caller may not read.
+     */
+    withheld?: Array<string>;
+    created_by: ActorId;
+    created_at: string;
+    updated_by: ActorId;
+    updated_at: string;
 };
 
 export type ShownRef = {
@@ -3425,6 +3922,23 @@ export type ShownTask = {
     created_at: string;
     updated_at: string;
     closed_at?: string | null;
+};
+
+/**
+ * A record as it was.
+ */
+export type ShownVersion = {
+    version: number;
+    what: Written;
+    fields: {
+        [key: string]: unknown;
+    };
+    by: ActorId;
+    /**
+     * The run that wrote it.
+     */
+    run?: string | null;
+    at: string;
 };
 
 /**
@@ -3759,9 +4273,31 @@ export type Wait = {
 };
 
 /**
- * What they should be able to do.
+ * What is figured out.
  */
 export type Wanted = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20.
+     */
+    measures: Array<string>;
+    /**
+     * The fields to group by, at most 4: `status`, or `created_at:month` (day, month, year).
+     */
+    group_by?: Array<string>;
+    /**
+     * What must hold of a record, as in a query.
+     */
+    filter?: unknown;
+};
+
+/**
+ * What they should be able to do.
+ */
+export type Wanted2 = {
     /**
      * The operation, such as `token.issue`.
      */
@@ -4063,6 +4599,78 @@ export type WhichApplied = {
 };
 
 /**
+ * Which page of a list is wanted. A command reads page after page.
+ */
+export type WhichFlags = {
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which page of a list is wanted. A command reads page after page.
+ */
+export type WhichProposals = {
+    /**
+     * Only those that stand so.
+     */
+    status?: ProposalStatus | null;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which page of a list is wanted. A command reads page after page.
+ */
+export type WhichRecords = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which page of a list is wanted. A command reads page after page.
+ */
+export type WhichVersions = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    /**
+     * The record.
+     */
+    id: string;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
  * A run with its steps.
  */
 export type WholeRun = {
@@ -4246,6 +4854,11 @@ export type Work = {
      */
     budget_cents?: number | null;
 };
+
+/**
+ * How a version of a record came about.
+ */
+export type Written = 'written' | 'deleted' | 'rolled_back';
 
 export type AccessMetadataData = {
     body?: never;
@@ -6279,6 +6892,1375 @@ export type BlueprintInstallResponses = {
 };
 
 export type BlueprintInstallResponse = BlueprintInstallResponses[keyof BlueprintInstallResponses];
+
+export type CollectionCatalogData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * What is looked for, in words; 1 to 200 characters.
+         */
+        phrase: string;
+    };
+    url: '/api/brain/catalog';
+};
+
+export type CollectionCatalogErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type CollectionCatalogError = CollectionCatalogErrors[keyof CollectionCatalogErrors];
+
+export type CollectionCatalogResponses = {
+    /**
+     * Done
+     */
+    200: Array<Hit>;
+};
+
+export type CollectionCatalogResponse = CollectionCatalogResponses[keyof CollectionCatalogResponses];
+
+export type CollectionListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/brain/collections';
+};
+
+export type CollectionListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type CollectionListError = CollectionListErrors[keyof CollectionListErrors];
+
+export type CollectionListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownCollection>;
+};
+
+export type CollectionListResponse = CollectionListResponses[keyof CollectionListResponses];
+
+export type CollectionReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}';
+};
+
+export type CollectionReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type CollectionReadError = CollectionReadErrors[keyof CollectionReadErrors];
+
+export type CollectionReadResponses = {
+    /**
+     * Done
+     */
+    200: ShownCollection;
+};
+
+export type CollectionReadResponse = CollectionReadResponses[keyof CollectionReadResponses];
+
+export type RecordAggregateData = {
+    /**
+     * What is figured out.
+     */
+    body: {
+        /**
+         * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20.
+         */
+        measures: Array<string>;
+        /**
+         * The fields to group by, at most 4: `status`, or `created_at:month` (day, month, year).
+         */
+        group_by?: Array<string>;
+        /**
+         * What must hold of a record, as in a query.
+         */
+        filter?: unknown;
+    };
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/aggregate';
+};
+
+export type RecordAggregateErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * the body does not fit its schema
+     */
+    422: string;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordAggregateError = RecordAggregateErrors[keyof RecordAggregateErrors];
+
+export type RecordAggregateResponses = {
+    /**
+     * Done
+     */
+    200: Array<Figure>;
+};
+
+export type RecordAggregateResponse = RecordAggregateResponses[keyof RecordAggregateResponses];
+
+export type RecordImportData = {
+    body: {
+        /**
+         * The values of each, by field; 1 to 5000. Where a record has the same key, these of its fields are changed.
+         */
+        records: Array<{
+            [key: string]: unknown;
+        }>;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/import';
+};
+
+export type RecordImportErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordImportError = RecordImportErrors[keyof RecordImportErrors];
+
+export type RecordImportResponses = {
+    /**
+     * Done
+     */
+    200: Imported;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RecordImportResponse = RecordImportResponses[keyof RecordImportResponses];
+
+export type CollectionQueryData = {
+    /**
+     * What is looked for.
+     */
+    body?: {
+        /**
+         * What must hold of a record: `{"total": {"gt": "100"}}`, with and, or, not.
+         */
+        filter?: unknown;
+        /**
+         * The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given.
+         */
+        sort?: Array<string>;
+        /**
+         * The fields to show; all, unless given.
+         */
+        fields?: Array<string>;
+        /**
+         * The records as they were at that time; then they come in the order of their ids.
+         */
+        as_of?: string | null;
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/query';
+};
+
+export type CollectionQueryErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * the body does not fit its schema
+     */
+    422: string;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type CollectionQueryError = CollectionQueryErrors[keyof CollectionQueryErrors];
+
+export type CollectionQueryResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownRecord>;
+};
+
+export type CollectionQueryResponse = CollectionQueryResponses[keyof CollectionQueryResponses];
+
+export type RecordListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+    };
+    query?: {
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/brain/collections/{collection}/records';
+};
+
+export type RecordListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordListError = RecordListErrors[keyof RecordListErrors];
+
+export type RecordListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownRecord>;
+};
+
+export type RecordListResponse = RecordListResponses[keyof RecordListResponses];
+
+export type RecordWriteData = {
+    /**
+     * A record to be written.
+     */
+    body: {
+        /**
+         * The record that is changed; otherwise the one with the same key, or a new one.
+         */
+        id?: string | null;
+        /**
+         * Its values by field. Of a record that is there, these are changed and the others stay.
+         */
+        fields: {
+            [key: string]: unknown;
+        };
+        /**
+         * The version of the record that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/records';
+};
+
+export type RecordWriteErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordWriteError = RecordWriteErrors[keyof RecordWriteErrors];
+
+export type RecordWriteResponses = {
+    /**
+     * Done
+     */
+    200: ShownRecord;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RecordWriteResponse = RecordWriteResponses[keyof RecordWriteResponses];
+
+export type RecordDeleteData = {
+    body?: never;
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+        /**
+         * The record.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * The version of the record that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
+    };
+    url: '/api/brain/collections/{collection}/records/{id}';
+};
+
+export type RecordDeleteErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordDeleteError = RecordDeleteErrors[keyof RecordDeleteErrors];
+
+export type RecordDeleteResponses = {
+    /**
+     * Done
+     */
+    200: ShownRecord;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RecordDeleteResponse = RecordDeleteResponses[keyof RecordDeleteResponses];
+
+export type RecordReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+        /**
+         * The record.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/records/{id}';
+};
+
+export type RecordReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordReadError = RecordReadErrors[keyof RecordReadErrors];
+
+export type RecordReadResponses = {
+    /**
+     * Done
+     */
+    200: ShownRecord;
+};
+
+export type RecordReadResponse = RecordReadResponses[keyof RecordReadResponses];
+
+export type RecordChangeData = {
+    /**
+     * Another content of a record.
+     */
+    body: {
+        /**
+         * Its values by field.
+         */
+        fields: {
+            [key: string]: unknown;
+        };
+        /**
+         * The version of the record that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+        /**
+         * The record.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/records/{id}';
+};
+
+export type RecordChangeErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordChangeError = RecordChangeErrors[keyof RecordChangeErrors];
+
+export type RecordChangeResponses = {
+    /**
+     * Done
+     */
+    200: ShownRecord;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RecordChangeResponse = RecordChangeResponses[keyof RecordChangeResponses];
+
+export type RecordReplaceData = {
+    /**
+     * Another content of a record.
+     */
+    body: {
+        /**
+         * Its values by field.
+         */
+        fields: {
+            [key: string]: unknown;
+        };
+        /**
+         * The version of the record that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+        /**
+         * The record.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/records/{id}';
+};
+
+export type RecordReplaceErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordReplaceError = RecordReplaceErrors[keyof RecordReplaceErrors];
+
+export type RecordReplaceResponses = {
+    /**
+     * Done
+     */
+    200: ShownRecord;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RecordReplaceResponse = RecordReplaceResponses[keyof RecordReplaceResponses];
+
+export type RecordFlagData = {
+    body: {
+        /**
+         * What is the matter.
+         */
+        kind: FlagKind;
+        /**
+         * What exactly; at most 500 characters.
+         */
+        note?: string;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+        /**
+         * The record.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/records/{id}/flag';
+};
+
+export type RecordFlagErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordFlagError = RecordFlagErrors[keyof RecordFlagErrors];
+
+export type RecordFlagResponses = {
+    /**
+     * Done
+     */
+    201: ShownFlag;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RecordFlagResponse = RecordFlagResponses[keyof RecordFlagResponses];
+
+export type RecordHistoryData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+        /**
+         * The record.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/brain/collections/{collection}/records/{id}/history';
+};
+
+export type RecordHistoryErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordHistoryError = RecordHistoryErrors[keyof RecordHistoryErrors];
+
+export type RecordHistoryResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownVersion>;
+};
+
+export type RecordHistoryResponse = RecordHistoryResponses[keyof RecordHistoryResponses];
+
+export type RecordRollbackData = {
+    body: {
+        /**
+         * The version that it becomes again.
+         */
+        to_version: number;
+        /**
+         * Why; 1 to 1000 characters.
+         */
+        reason: string;
+        /**
+         * The version of the record that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+        /**
+         * The record.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/records/{id}/rollback';
+};
+
+export type RecordRollbackErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordRollbackError = RecordRollbackErrors[keyof RecordRollbackErrors];
+
+export type RecordRollbackResponses = {
+    /**
+     * Done
+     */
+    200: ShownRecord;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type RecordRollbackResponse = RecordRollbackResponses[keyof RecordRollbackResponses];
+
+export type FlagListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/brain/flags';
+};
+
+export type FlagListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type FlagListError = FlagListErrors[keyof FlagListErrors];
+
+export type FlagListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownFlag>;
+};
+
+export type FlagListResponse = FlagListResponses[keyof FlagListResponses];
 
 export type ChangeListData = {
     body?: never;
@@ -10196,6 +12178,412 @@ export type RunCancelResponses = {
 };
 
 export type RunCancelResponse = RunCancelResponses[keyof RunCancelResponses];
+
+export type SchemaListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only those that stand so.
+         */
+        status?: ProposalStatus | null;
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/schema/proposals';
+};
+
+export type SchemaListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SchemaListError = SchemaListErrors[keyof SchemaListErrors];
+
+export type SchemaListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownProposal>;
+};
+
+export type SchemaListResponse = SchemaListResponses[keyof SchemaListResponses];
+
+export type SchemaProposeData = {
+    body: {
+        /**
+         * The collection; its name, if it is to be created.
+         */
+        collection: string;
+        /**
+         * What is to change, step by step; 1 to 50.
+         */
+        ops: Array<Operation>;
+        /**
+         * Why; 1 to 1000 characters.
+         */
+        reason: string;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/schema/proposals';
+};
+
+export type SchemaProposeErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SchemaProposeError = SchemaProposeErrors[keyof SchemaProposeErrors];
+
+export type SchemaProposeResponses = {
+    /**
+     * Done
+     */
+    201: ShownProposal;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type SchemaProposeResponse = SchemaProposeResponses[keyof SchemaProposeResponses];
+
+export type SchemaReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The proposal.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/schema/proposals/{id}';
+};
+
+export type SchemaReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SchemaReadError = SchemaReadErrors[keyof SchemaReadErrors];
+
+export type SchemaReadResponses = {
+    /**
+     * Done
+     */
+    200: ShownProposal;
+};
+
+export type SchemaReadResponse = SchemaReadResponses[keyof SchemaReadResponses];
+
+export type SchemaApplyData = {
+    body?: {
+        /**
+         * Only say what would come of it.
+         */
+        dry_run?: boolean;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The proposal.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/schema/proposals/{id}/apply';
+};
+
+export type SchemaApplyErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SchemaApplyError = SchemaApplyErrors[keyof SchemaApplyErrors];
+
+export type SchemaApplyResponses = {
+    /**
+     * Done
+     */
+    200: Applied;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type SchemaApplyResponse = SchemaApplyResponses[keyof SchemaApplyResponses];
+
+export type SchemaRejectData = {
+    body: {
+        /**
+         * Why; 1 to 1000 characters.
+         */
+        reason: string;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The proposal.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/schema/proposals/{id}/reject';
+};
+
+export type SchemaRejectErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SchemaRejectError = SchemaRejectErrors[keyof SchemaRejectErrors];
+
+export type SchemaRejectResponses = {
+    /**
+     * Done
+     */
+    200: ShownProposal;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type SchemaRejectResponse = SchemaRejectResponses[keyof SchemaRejectResponses];
 
 export type DefinitionSchemasData = {
     body?: never;

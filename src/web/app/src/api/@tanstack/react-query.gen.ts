@@ -3,8 +3,8 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, eventList, healthRead, inboxList, inboxRead, kill, killList, meAgents, meRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, runAnswer, runCancel, runList, runRead, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
-import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EventListData, EventListError, EventListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
+import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, collectionCatalog, collectionList, collectionQuery, collectionRead, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, eventList, flagList, healthRead, inboxList, inboxRead, kill, killList, meAgents, meRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, recordAggregate, recordChange, recordDelete, recordFlag, recordHistory, recordImport, recordList, recordRead, recordReplace, recordRollback, recordWrite, runAnswer, runCancel, runList, runRead, schemaApply, schemaList, schemaPropose, schemaRead, schemaReject, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
+import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CollectionCatalogData, CollectionCatalogError, CollectionCatalogResponse, CollectionListData, CollectionListError, CollectionListResponse, CollectionQueryData, CollectionQueryError, CollectionQueryResponse, CollectionReadData, CollectionReadError, CollectionReadResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EventListData, EventListError, EventListResponse, FlagListData, FlagListError, FlagListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RecordAggregateData, RecordAggregateError, RecordAggregateResponse, RecordChangeData, RecordChangeError, RecordChangeResponse, RecordDeleteData, RecordDeleteError, RecordDeleteResponse, RecordFlagData, RecordFlagError, RecordFlagResponse, RecordHistoryData, RecordHistoryError, RecordHistoryResponse, RecordImportData, RecordImportError, RecordImportResponse, RecordListData, RecordListError, RecordListResponse, RecordReadData, RecordReadError, RecordReadResponse, RecordReplaceData, RecordReplaceError, RecordReplaceResponse, RecordRollbackData, RecordRollbackError, RecordRollbackResponse, RecordWriteData, RecordWriteError, RecordWriteResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, SchemaApplyData, SchemaApplyError, SchemaApplyResponse, SchemaListData, SchemaListError, SchemaListResponse, SchemaProposeData, SchemaProposeError, SchemaProposeResponse, SchemaReadData, SchemaReadError, SchemaReadResponse, SchemaRejectData, SchemaRejectError, SchemaRejectResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -619,6 +619,366 @@ export const blueprintInstallMutation = (options?: Partial<Options<BlueprintInst
     };
     return mutationOptions;
 };
+
+export const collectionCatalogQueryKey = (options: Options<CollectionCatalogData>) => createQueryKey('collectionCatalog', options);
+
+/**
+ * Find the collections and fields that a phrase may mean, by the words in their names; the best first.
+ */
+export const collectionCatalogOptions = (options: Options<CollectionCatalogData>) => queryOptions<CollectionCatalogResponse, CollectionCatalogError, CollectionCatalogResponse, ReturnType<typeof collectionCatalogQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await collectionCatalog({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: collectionCatalogQueryKey(options)
+});
+
+export const collectionListQueryKey = (options?: Options<CollectionListData>) => createQueryKey('collectionList', options);
+
+/**
+ * List the collections that the caller may know, by name.
+ */
+export const collectionListOptions = (options?: Options<CollectionListData>) => queryOptions<CollectionListResponse, CollectionListError, CollectionListResponse, ReturnType<typeof collectionListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await collectionList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: collectionListQueryKey(options)
+});
+
+export const collectionReadQueryKey = (options: Options<CollectionReadData>) => createQueryKey('collectionRead', options);
+
+/**
+ * Show what the records of a collection are made of.
+ */
+export const collectionReadOptions = (options: Options<CollectionReadData>) => queryOptions<CollectionReadResponse, CollectionReadError, CollectionReadResponse, ReturnType<typeof collectionReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await collectionRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: collectionReadQueryKey(options)
+});
+
+/**
+ * Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out.
+ */
+export const recordAggregateMutation = (options?: Partial<Options<RecordAggregateData>>): UseMutationOptions<RecordAggregateResponse, RecordAggregateError, Options<RecordAggregateData>> => {
+    const mutationOptions: UseMutationOptions<RecordAggregateResponse, RecordAggregateError, Options<RecordAggregateData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await recordAggregate({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Write many records in one transaction: all of them, or none. The policies are asked about each as when it is written alone.
+ */
+export const recordImportMutation = (options?: Partial<Options<RecordImportData>>): UseMutationOptions<RecordImportResponse, RecordImportError, Options<RecordImportData>> => {
+    const mutationOptions: UseMutationOptions<RecordImportResponse, RecordImportError, Options<RecordImportData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await recordImport({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Find records of a collection. Each record that the policies let the caller read is there (`record.read`), and of each the fields that they may read (`field.read`).
+ */
+export const collectionQueryMutation = (options?: Partial<Options<CollectionQueryData>>): UseMutationOptions<CollectionQueryResponse, CollectionQueryError, Options<CollectionQueryData>> => {
+    const mutationOptions: UseMutationOptions<CollectionQueryResponse, CollectionQueryError, Options<CollectionQueryData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await collectionQuery({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const recordListQueryKey = (options: Options<RecordListData>) => createQueryKey('recordList', options);
+
+/**
+ * List the records of a collection that the caller may read, newest first.
+ */
+export const recordListOptions = (options: Options<RecordListData>) => queryOptions<RecordListResponse, RecordListError, RecordListResponse, ReturnType<typeof recordListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await recordList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: recordListQueryKey(options)
+});
+
+export const recordListInfiniteQueryKey = (options: Options<RecordListData>): QueryKey<Options<RecordListData>> => createQueryKey('recordList', options, true);
+
+/**
+ * List the records of a collection that the caller may read, newest first.
+ */
+export const recordListInfiniteOptions = (options: Options<RecordListData>) => infiniteQueryOptions<RecordListResponse, RecordListError, InfiniteData<RecordListResponse>, QueryKey<Options<RecordListData>>, string | null | Pick<QueryKey<Options<RecordListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<RecordListData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await recordList({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: recordListInfiniteQueryKey(options)
+});
+
+/**
+ * Write a record: a new one, or a new version of the one with the same key. The policies are asked about the record as it would be; of one that is there, also as it is, about this and about `record.change`.
+ */
+export const recordWriteMutation = (options?: Partial<Options<RecordWriteData>>): UseMutationOptions<RecordWriteResponse, RecordWriteError, Options<RecordWriteData>> => {
+    const mutationOptions: UseMutationOptions<RecordWriteResponse, RecordWriteError, Options<RecordWriteData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await recordWrite({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Delete a record. Its history stays, and it can be rolled back.
+ */
+export const recordDeleteMutation = (options?: Partial<Options<RecordDeleteData>>): UseMutationOptions<RecordDeleteResponse, RecordDeleteError, Options<RecordDeleteData>> => {
+    const mutationOptions: UseMutationOptions<RecordDeleteResponse, RecordDeleteError, Options<RecordDeleteData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await recordDelete({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const recordReadQueryKey = (options: Options<RecordReadData>) => createQueryKey('recordRead', options);
+
+/**
+ * Show one record, with the fields that the caller may read.
+ */
+export const recordReadOptions = (options: Options<RecordReadData>) => queryOptions<RecordReadResponse, RecordReadError, RecordReadResponse, ReturnType<typeof recordReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await recordRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: recordReadQueryKey(options)
+});
+
+/**
+ * Change some values of a record; `null` takes one away. The policies are asked about the record as it is, and about `record.write` as it is and as it would be.
+ */
+export const recordChangeMutation = (options?: Partial<Options<RecordChangeData>>): UseMutationOptions<RecordChangeResponse, RecordChangeError, Options<RecordChangeData>> => {
+    const mutationOptions: UseMutationOptions<RecordChangeResponse, RecordChangeError, Options<RecordChangeData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await recordChange({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Replace all values of a record; what is not given is gone. The policies are asked about `record.change` and `record.write` too.
+ */
+export const recordReplaceMutation = (options?: Partial<Options<RecordReplaceData>>): UseMutationOptions<RecordReplaceResponse, RecordReplaceError, Options<RecordReplaceData>> => {
+    const mutationOptions: UseMutationOptions<RecordReplaceResponse, RecordReplaceError, Options<RecordReplaceData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await recordReplace({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Say that something is the matter with a record: it is wrong, stale, a duplicate, sensitive, or a question.
+ */
+export const recordFlagMutation = (options?: Partial<Options<RecordFlagData>>): UseMutationOptions<RecordFlagResponse, RecordFlagError, Options<RecordFlagData>> => {
+    const mutationOptions: UseMutationOptions<RecordFlagResponse, RecordFlagError, Options<RecordFlagData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await recordFlag({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const recordHistoryQueryKey = (options: Options<RecordHistoryData>) => createQueryKey('recordHistory', options);
+
+/**
+ * Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.
+ */
+export const recordHistoryOptions = (options: Options<RecordHistoryData>) => queryOptions<RecordHistoryResponse, RecordHistoryError, RecordHistoryResponse, ReturnType<typeof recordHistoryQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await recordHistory({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: recordHistoryQueryKey(options)
+});
+
+export const recordHistoryInfiniteQueryKey = (options: Options<RecordHistoryData>): QueryKey<Options<RecordHistoryData>> => createQueryKey('recordHistory', options, true);
+
+/**
+ * Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.
+ */
+export const recordHistoryInfiniteOptions = (options: Options<RecordHistoryData>) => infiniteQueryOptions<RecordHistoryResponse, RecordHistoryError, InfiniteData<RecordHistoryResponse>, QueryKey<Options<RecordHistoryData>>, string | null | Pick<QueryKey<Options<RecordHistoryData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<RecordHistoryData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await recordHistory({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: recordHistoryInfiniteQueryKey(options)
+});
+
+/**
+ * Make a record again what it was at a version, as a new version; one that was deleted is there again. The policies are asked about `record.change` and `record.write` too.
+ */
+export const recordRollbackMutation = (options?: Partial<Options<RecordRollbackData>>): UseMutationOptions<RecordRollbackResponse, RecordRollbackError, Options<RecordRollbackData>> => {
+    const mutationOptions: UseMutationOptions<RecordRollbackResponse, RecordRollbackError, Options<RecordRollbackData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await recordRollback({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const flagListQueryKey = (options?: Options<FlagListData>) => createQueryKey('flagList', options);
+
+/**
+ * List the flags of records that the caller may read, newest first.
+ */
+export const flagListOptions = (options?: Options<FlagListData>) => queryOptions<FlagListResponse, FlagListError, FlagListResponse, ReturnType<typeof flagListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await flagList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: flagListQueryKey(options)
+});
+
+export const flagListInfiniteQueryKey = (options?: Options<FlagListData>): QueryKey<Options<FlagListData>> => createQueryKey('flagList', options, true);
+
+/**
+ * List the flags of records that the caller may read, newest first.
+ */
+export const flagListInfiniteOptions = (options?: Options<FlagListData>) => infiniteQueryOptions<FlagListResponse, FlagListError, InfiniteData<FlagListResponse>, QueryKey<Options<FlagListData>>, string | null | Pick<QueryKey<Options<FlagListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<FlagListData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await flagList({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: flagListInfiniteQueryKey(options)
+});
 
 export const changeListQueryKey = (options?: Options<ChangeListData>) => createQueryKey('changeList', options);
 
@@ -1718,6 +2078,120 @@ export const runCancelMutation = (options?: Partial<Options<RunCancelData>>): Us
     const mutationOptions: UseMutationOptions<RunCancelResponse, RunCancelError, Options<RunCancelData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await runCancel({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const schemaListQueryKey = (options?: Options<SchemaListData>) => createQueryKey('schemaList', options);
+
+/**
+ * List the proposals to change collections that the caller may see, newest first.
+ */
+export const schemaListOptions = (options?: Options<SchemaListData>) => queryOptions<SchemaListResponse, SchemaListError, SchemaListResponse, ReturnType<typeof schemaListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await schemaList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: schemaListQueryKey(options)
+});
+
+export const schemaListInfiniteQueryKey = (options?: Options<SchemaListData>): QueryKey<Options<SchemaListData>> => createQueryKey('schemaList', options, true);
+
+/**
+ * List the proposals to change collections that the caller may see, newest first.
+ */
+export const schemaListInfiniteOptions = (options?: Options<SchemaListData>) => infiniteQueryOptions<SchemaListResponse, SchemaListError, InfiniteData<SchemaListResponse>, QueryKey<Options<SchemaListData>>, string | null | Pick<QueryKey<Options<SchemaListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<SchemaListData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await schemaList({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: schemaListInfiniteQueryKey(options)
+});
+
+/**
+ * Propose to create, change or retire a collection. Nothing changes by it.
+ */
+export const schemaProposeMutation = (options?: Partial<Options<SchemaProposeData>>): UseMutationOptions<SchemaProposeResponse, SchemaProposeError, Options<SchemaProposeData>> => {
+    const mutationOptions: UseMutationOptions<SchemaProposeResponse, SchemaProposeError, Options<SchemaProposeData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await schemaPropose({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const schemaReadQueryKey = (options: Options<SchemaReadData>) => createQueryKey('schemaRead', options);
+
+/**
+ * Show a proposal to change a collection, with what it would do.
+ */
+export const schemaReadOptions = (options: Options<SchemaReadData>) => queryOptions<SchemaReadResponse, SchemaReadError, SchemaReadResponse, ReturnType<typeof schemaReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await schemaRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: schemaReadQueryKey(options)
+});
+
+/**
+ * Change a collection as was proposed, with all its records, in one transaction. Refused where a policy in force would no longer fit.
+ */
+export const schemaApplyMutation = (options?: Partial<Options<SchemaApplyData>>): UseMutationOptions<SchemaApplyResponse, SchemaApplyError, Options<SchemaApplyData>> => {
+    const mutationOptions: UseMutationOptions<SchemaApplyResponse, SchemaApplyError, Options<SchemaApplyData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await schemaApply({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Reject a proposal to change a collection, or take back one's own.
+ */
+export const schemaRejectMutation = (options?: Partial<Options<SchemaRejectData>>): UseMutationOptions<SchemaRejectResponse, SchemaRejectError, Options<SchemaRejectData>> => {
+    const mutationOptions: UseMutationOptions<SchemaRejectResponse, SchemaRejectError, Options<SchemaRejectData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await schemaReject({
                 ...options,
                 ...fnOptions,
                 throwOnError: true

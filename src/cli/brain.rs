@@ -1,0 +1,323 @@
+//! `ok brain` and `ok schema`: the company's own data on the command line.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::column::{Columns, columns};
+use super::command::{Commands, Run, group, own};
+use super::definition::text_of;
+use super::exit::{Exit, Failure};
+use super::operation::{change, query};
+use super::{Context, show};
+use crate::operations::brain::{
+    self, Aggregate, Applied, Apply, Ask, Catalog, Delete, Figure, Flag, Flags, History, Hit, Import, Imported,
+    NewProposal, NewRecord, NewRecords, Proposals, Propose, Query, Reject, Rollback, ShowProposal, ShowRecord,
+    ShownCollection, ShownFlag, ShownProposal, ShownRecord, ShownVersion, Upsert, Wanted,
+};
+use crate::policy::yaml;
+use crate::types::brain::Operation;
+use crate::types::definition::MAX_BYTES;
+use crate::types::json;
+
+pub const COMMANDS: Commands = &[
+    &group(
+        "brain",
+        "Ask, read and write the company's own data",
+        &[
+            &query::<brain::List>()
+                .command("collections")
+                .help("List the collections")
+                .table("no collections", columns!(ShownCollection; name, title, key, version)),
+            &own::<Describing>("describe"),
+            &query::<Catalog>()
+                .command("catalog")
+                .help("Find the collections and fields that a phrase may mean")
+                .table("nothing", columns!(Hit; collection, field, title, score)),
+            &own::<Asking>("query"),
+            &own::<Figuring>("aggregate"),
+            &query::<ShowRecord>().command("show").help("Show one record").told(told),
+            &own::<Upserting>("upsert"),
+            &own::<Importing>("import"),
+            &change::<Delete>().command("delete").help("Delete a record; its history stays").fields(RECORD),
+            &query::<History>()
+                .command("history")
+                .help("Show what a record was, newest first")
+                .table("no versions", columns!(ShownVersion; version, what, by, run, at, fields)),
+            &change::<Rollback>()
+                .command("rollback")
+                .help("Make a record again what it was, as a new version")
+                .fields(RECORD),
+            &change::<Flag>()
+                .command("flag")
+                .help("Say that something is the matter with a record")
+                .fields(columns!(ShownFlag; id, collection, record, kind, note)),
+            &query::<Flags>()
+                .command("flags")
+                .help("List what is the matter with records, newest first")
+                .table("no flags", columns!(ShownFlag; id, collection, record, kind, note, by, created_at)),
+        ],
+    ),
+    &group(
+        "schema",
+        "Change what the records of a collection are made of",
+        &[
+            &own::<Proposing>("propose"),
+            &query::<Proposals>()
+                .command("proposals")
+                .help("List proposals to change collections, newest first")
+                .table("no proposals", columns!(ShownProposal; id, collection, status, proposer, reason, created_at)),
+            &query::<ShowProposal>()
+                .command("show")
+                .help("Show a proposal, with what it would do")
+                .fields(columns!(ShownProposal; id, collection, status, proposer, reason, ops, impact)),
+            &change::<Apply>()
+                .command("apply")
+                .help("Change a collection as was proposed, with all its records")
+                .fields(columns!(Applied; id, collection, rows, applied)),
+            &change::<Reject>()
+                .command("reject")
+                .help("Reject a proposal, or take back one's own")
+                .fields(columns!(ShownProposal; id, collection, status)),
+        ],
+    ),
+];
+
+const RECORD: Columns<ShownRecord> =
+    columns!(ShownRecord; id, collection, version, fields, withheld, updated_by, updated_at);
+
+/// A record, a line for each field.
+fn told(record: &ShownRecord) -> Result<(), Failure> {
+    let own = columns!(ShownRecord; id, collection, version, created_by, created_at, updated_by, updated_at, withheld);
+    show::one(own, record)?;
+    let names: Vec<String> = record.fields.keys().cloned().collect();
+    show::text("")?;
+    show::fields(&names.iter().map(String::as_str).collect::<Vec<_>>(), &Value::Object(record.fields.clone()))
+}
+
+/// Show what the records of a collection are made of
+#[derive(clap::Args)]
+struct Describing {
+    #[command(flatten)]
+    of: brain::OneCollection,
+}
+
+impl Run for Describing {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = query::<brain::Show>().ask(context, &self.of).await?;
+        let shown: ShownCollection = answer.read()?;
+        let row = |(name, field): (&String, &crate::types::field::Field)| -> Result<Value, Failure> {
+            let Value::Object(mut row) = serde_json::to_value(field)? else { return Ok(Value::Null) };
+            row.insert("field".into(), name.clone().into());
+            Ok(Value::Object(row))
+        };
+        let fields = shown.fields.iter().map(row).collect::<Result<Vec<_>, _>>()?;
+        context.show(&answer.value, || {
+            show::one(columns!(ShownCollection; name, title, key, smallest_group, withheld, version), &shown)?;
+            show::text("")?;
+            show::table(&["field", "type", "required", "unique", "label", "options", "to", "default"], &fields)
+        })
+    }
+}
+
+/// Find the records that the policies let you read
+///
+/// Example: `ok brain query invoices --filter '{"total": {"gt": "100"}}' --sort -due`
+#[derive(clap::Args)]
+struct Asking {
+    #[command(flatten)]
+    ask: Ask,
+    /// How many at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+}
+
+impl Run for Asking {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = query::<Query>().all(context, &self.ask, self.limit).await?;
+        let records: Vec<ShownRecord> = serde_json::from_value(answer.value.clone())?;
+        let mut names: Vec<String> = Vec::new();
+        for name in records.iter().flat_map(|record| record.fields.keys()) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        let columns: Vec<&str> = ["id"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        let row = |record: &ShownRecord| {
+            let mut row = record.fields.clone();
+            row.insert("id".into(), record.id.clone().into());
+            Value::Object(row)
+        };
+        let rows: Vec<Value> = records.iter().map(row).collect();
+        context.show(&answer.value, || {
+            show::list("no records", &columns, &rows)?;
+            if let Some(record) = records.iter().find(|record| !record.withheld.is_empty()) {
+                show::note(&format!("withheld: {}", record.withheld.join(", ")));
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Count records, add up their numbers and the like
+///
+/// Example: `ok brain aggregate invoices --measures count,sum:total --group-by status`
+#[derive(clap::Args)]
+struct Figuring {
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+impl Run for Figuring {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = query::<Aggregate>().ask(context, &self.wanted).await?;
+        let figures: Vec<Figure> = answer.read()?;
+        let columns: Vec<&str> = self.wanted.group_by.iter().chain(&self.wanted.measures).map(String::as_str).collect();
+        let row = |figure: Figure| Value::Object(figure.group.into_iter().chain(figure.values).collect());
+        let rows: Vec<Value> = figures.into_iter().map(row).collect();
+        context.show(&answer.value, || show::list("no group is large enough", &columns, &rows))
+    }
+}
+
+/// Write a record: a new one, or a new version of the one with the same key
+///
+/// Example: `ok brain upsert invoices --fields '{"number": "17", "total": "12.50"}'`
+#[derive(clap::Args)]
+struct Upserting {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    collection: String,
+    /// Its values by field
+    #[arg(long, value_name = "JSON")]
+    fields: String,
+    /// The record that is changed; otherwise the one with the same key, or a new one
+    #[arg(long, value_name = "RECORD")]
+    id: Option<String>,
+}
+
+impl Run for Upserting {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let wrong = |error| Failure::new(format!("--fields must be a JSON object: {error}"));
+        let fields: Map<String, Value> = json::read(self.fields.as_bytes()).map_err(wrong)?;
+        let record = NewRecord { collection: self.collection, id: self.id, fields, version: None };
+        change::<Upsert>().ask(context, &record).await?.fields(context, RECORD)
+    }
+}
+
+/// Write many records: from JSON Lines, or from CSV with a line of field names
+///
+/// At most 5,000 are written in one transaction: all of them, or none.
+#[derive(clap::Args)]
+struct Importing {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    collection: String,
+    /// A file that ends with .csv or .jsonl; `-`: JSON Lines on standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// The most bytes of a file, and records that are sent at once.
+const MOST_BYTES: usize = 256 << 20;
+const AT_ONCE: usize = 5_000;
+
+impl Run for Importing {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let text = if self.file.as_os_str() == "-" {
+            let mut text = String::new();
+            let read = std::io::stdin().take(MOST_BYTES as u64).read_to_string(&mut text);
+            read.map_err(|error| Failure::new(format!("cannot read standard input: {error}")))?;
+            text
+        } else {
+            text_of(&self.file, MOST_BYTES)?
+        };
+        let is_csv = self.file.extension().is_some_and(|kind| kind == "csv");
+        let records = if is_csv {
+            let of = brain::OneCollection { collection: self.collection.clone() };
+            let shown: ShownCollection = query::<brain::Show>().ask(context, &of).await?.read()?;
+            of_csv(&text, &shown)?
+        } else {
+            of_lines(&text)?
+        };
+        let mut all = Imported { collection: self.collection.clone(), created: 0, changed: 0 };
+        for (number, chunk) in records.chunks(AT_ONCE).enumerate() {
+            let new = NewRecords { collection: self.collection.clone(), records: chunk.to_vec() };
+            let written: Imported = change::<Import>().ask(context, &new).await?.read()?;
+            (all.created, all.changed) = (all.created + written.created, all.changed + written.changed);
+            if records.len() > AT_ONCE {
+                show::note(&format!("{} of {}", (number * AT_ONCE + chunk.len()), records.len()));
+            }
+        }
+        context.show(&serde_json::to_value(&all)?, || show::one(columns!(Imported; collection, created, changed), &all))
+    }
+}
+
+fn of_lines(text: &str) -> Result<Vec<Map<String, Value>>, Failure> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let read = |(number, line): (usize, &str)| {
+        json::read(line.as_bytes()).map_err(|error| Failure::new(format!("line {}: {error}", number + 1)))
+    };
+    lines.map(read).collect()
+}
+
+/// A cell is read as its field's type; an empty one says nothing.
+fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Map<String, Value>>, Failure> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let wrong = |error: csv::Error| Failure::new(error.to_string());
+    let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
+    let mut records = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(wrong)?;
+        let cells = names.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());
+        records.push(cells.map(|(name, cell)| (name.clone(), of_cell(of, name, cell))).collect());
+    }
+    Ok(records)
+}
+
+fn of_cell(of: &ShownCollection, name: &str, cell: &str) -> Value {
+    use crate::types::field::FieldKind as Kind;
+    let typed = match of.fields.get(name).map(|field| field.kind) {
+        Some(Kind::Integer) => cell.parse::<i64>().ok().map(Value::from),
+        Some(Kind::Flag) => cell.parse::<bool>().ok().map(Value::from),
+        Some(Kind::Choices) => Some(cell.split(';').map(str::trim).collect()),
+        Some(Kind::Json) => json::read(cell.as_bytes()).ok(),
+        _ => None,
+    };
+    // What does not fit is sent as it is: the answer says what it must be.
+    typed.unwrap_or_else(|| cell.into())
+}
+
+/// Propose to create, change or retire a collection
+///
+/// Example: `ok schema propose invoices --ops ops.yaml --reason "We keep invoices"`
+#[derive(clap::Args)]
+struct Proposing {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    collection: String,
+    /// What is to change, step by step: a YAML or JSON file with a list
+    #[arg(long, value_name = "FILE")]
+    ops: PathBuf,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+impl Run for Proposing {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let text = text_of(&self.ops, MAX_BYTES)?;
+        let named = |what: String| Failure::new(format!("`{}`: {what}", self.ops.display()));
+        let read =
+            yaml::read::<Value>(&text).map_err(|error| named(format!("line {}: {}", error.line, error.message)))?;
+        let ops: Vec<Operation> = serde_json::from_value(read).map_err(|error| named(error.to_string()))?;
+        let new = NewProposal { collection: self.collection, ops, reason: self.reason };
+        let answer = change::<Propose>().ask(context, &new).await?;
+        let shown: ShownProposal = answer.read()?;
+        context.show(&answer.value, || {
+            show::one(columns!(ShownProposal; id, collection, status), &shown)?;
+            show::note(&format!("A steward applies it: `ok schema apply {}`.", shown.id));
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! Collections and their records, as an operation may read them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::Reader;
+use crate::gate::resource::Directory as _;
+use crate::gate::rule::Asker;
+use crate::gate::target::{Fact, Target, Thing};
+use crate::policy::brain;
+use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
+use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
+use crate::types::collection::Collection;
+use crate::types::condition::Condition;
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+
+impl Reader<'_> {
+    /// The collection of this name in force.
+    pub fn collection(&self, name: &str) -> Option<Arc<Collection>> {
+        self.collections().get(name).cloned()
+    }
+
+    /// Every collection, by name.
+    pub fn all_collections(&self) -> impl Iterator<Item = &Arc<Collection>> {
+        self.collections().values()
+    }
+
+    /// How often a collection has changed; 0 where there is none.
+    pub fn collection_version(&self, name: &str) -> Result<i64, Fault> {
+        Ok(store::collection(self.conn()?, name)?.map_or(0, |(_, version)| version))
+    }
+
+    pub fn record(&self, of: &Collection, id: &str) -> Result<Option<Record>, Fault> {
+        Ok(store::get(self.conn()?, of, id)?)
+    }
+
+    /// The record with this key.
+    pub fn record_by_key(&self, of: &Collection, fields: &Map<String, Value>) -> Result<Option<Record>, Fault> {
+        Ok(store::by_key(self.conn()?, of, fields)?)
+    }
+
+    /// Whether another record has this value.
+    pub fn is_taken(&self, of: &Collection, field: &str, value: &Value, id: &str) -> Result<bool, Fault> {
+        Ok(store::taken(self.conn()?, of, field, value, id)?)
+    }
+
+    pub fn count_records(&self, of: &Collection) -> Result<i64, Fault> {
+        Ok(store::count(self.conn()?, of)?)
+    }
+
+    /// What a record was, newest first.
+    pub fn versions(&self, of: &str, id: &str, before: i64, limit: usize) -> Result<Vec<Version>, Fault> {
+        Ok(store::versions(self.conn()?, of, id, before, limit)?)
+    }
+
+    /// What a record was at a time.
+    pub fn version_at(&self, of: &str, id: &str, at: Time) -> Result<Option<Version>, Fault> {
+        Ok(store::as_of(self.conn()?, of, id, at)?)
+    }
+
+    /// Ids of records, of those too that are gone, after an id.
+    pub fn record_ids(&self, of: &str, after: &str, limit: usize) -> Result<Vec<String>, Fault> {
+        Ok(store::ids_after(self.conn()?, of, after, limit)?)
+    }
+
+    /// Who made a record, and when.
+    pub fn origin(&self, of: &str, id: &str) -> Result<Option<Version>, Fault> {
+        Ok(store::origin(self.conn()?, of, id)?)
+    }
+
+    pub fn flags_of(&self, of: &str, id: &str) -> Result<Vec<Flag>, Fault> {
+        Ok(store::flags_of(self.conn()?, of, id)?)
+    }
+
+    pub fn proposal(&self, id: &str) -> Result<Option<Proposal>, Fault> {
+        Ok(store::proposal(self.conn()?, id)?)
+    }
+
+    pub fn open_proposals_of(&self, proposer: &ActorId) -> Result<usize, Fault> {
+        Ok(store::open_proposals_of(self.conn()?, proposer)?)
+    }
+
+    /// The records of a collection that an operation may be done to, as a condition on their columns; none where each has to
+    /// be asked about.
+    pub fn rows(&self, operation: &str, of: &Collection) -> Option<Condition> {
+        let any = Record { fields: Map::new(), ..blank(&self.caller.actor()) };
+        let target = record_thing(of, &any).into();
+        Asker::new(self.world, self.caller, &target, self.now).rows(operation, of)
+    }
+
+    /// Records that fit, in order, after a position.
+    pub fn records(
+        &self,
+        of: &Collection,
+        condition: &Condition,
+        sorted: &[Sorted],
+        after: Option<&After>,
+        limit: usize,
+    ) -> Result<Vec<Record>, Fault> {
+        Ok(query::page(self.conn()?, of, condition, sorted, after, limit)?)
+    }
+
+    /// Figures about the records that fit.
+    pub fn figures(
+        &self,
+        of: &Collection,
+        condition: &Condition,
+        what: (&[Group], &[Measure]),
+        bounds: (u32, usize),
+    ) -> Result<Vec<Figures>, Fault> {
+        Ok(query::figures(self.conn()?, of, condition, what, bounds)?)
+    }
+
+    /// A collection as the gate sees it.
+    pub fn collection_target(&self, name: &str) -> Target {
+        Thing::new("Collection", name).into()
+    }
+
+    /// A record as the gate sees it.
+    pub fn record_target(&self, of: &Collection, record: &Record) -> Target {
+        record_thing(of, record).into()
+    }
+
+    /// A proposal as the gate sees it.
+    pub fn proposal_target(&self, proposal: &Proposal) -> Target {
+        let thing = Thing::new("SchemaProposal", &proposal.id).actor("proposer", &proposal.proposer);
+        thing.text("collection", &proposal.collection).text("status", proposal.status.name()).into()
+    }
+
+    /// What somebody keeps sealed from one page of a list to the next.
+    pub fn sealed(&self, what: String, position: &str) -> Option<String> {
+        self.sealer(what).seal(position)
+    }
+
+    /// What was sealed.
+    pub fn opened(&self, what: String, cursor: &str) -> Result<String, crate::types::refusal::Refusal> {
+        self.sealer(what).open(cursor)
+    }
+}
+
+fn blank(by: &ActorId) -> Record {
+    Record {
+        id: "absent".into(),
+        version: 0,
+        fields: Map::new(),
+        created_by: by.clone(),
+        created_at: Time(0),
+        updated_by: by.clone(),
+        updated_at: Time(0),
+    }
+}
+
+fn record_thing(of: &Collection, record: &Record) -> Thing {
+    let thing = Thing::new(brain::kind_of(of.name()), &record.id)
+        .text("collection", of.name())
+        .actor("created_by", &record.created_by)
+        .actor("updated_by", &record.updated_by)
+        .with("version", Fact::Number(record.version));
+    let facts = record.fields.iter().filter_map(|(name, value)| Some((name.clone(), of.field(name)?.fact(value)?)));
+    facts.fold(thing, |thing, (name, fact)| thing.with(name, fact))
+}

@@ -1,0 +1,185 @@
+//! What a record was, and becoming that again.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::query::record_of;
+use super::shown::{Shape, ShownRecord, personal};
+use super::values::{Parted, WRITE, check_against_others, keep, may, may_change, would_be};
+use super::{RECORD, at_version, known};
+use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
+use crate::store::brain::events::RecordRolledBack;
+use crate::store::brain::{Record, Version};
+use crate::store::content::events::ContentKept;
+use crate::types::brain::Written;
+use crate::types::collection::Collection;
+use crate::types::id::{ActorId, Id};
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+/// A record as it was.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ShownVersion {
+    pub version: i64,
+    pub what: Written,
+    #[schemars(extend("x-names" = "json"))]
+    pub fields: Map<String, Value>,
+    pub by: ActorId,
+    /// The run that wrote it.
+    pub run: Option<String>,
+    pub at: Time,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct WhichVersions {
+    /// The collection.
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// The record.
+    #[arg(value_name = "RECORD")]
+    pub id: String,
+    #[serde(flatten)]
+    #[arg(skip)]
+    pub page: PageQuery,
+}
+
+/// Show what a record was.
+pub enum History {}
+
+impl Query for History {
+    const SPEC: Spec = Spec {
+        name: "record.history",
+        doc: "Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.",
+        scope: Reach::READ,
+        route: get("/brain/collections/{collection}/records/{id}/history").listed(),
+        about: &[&RECORD],
+        events: &[],
+    };
+    type Input = WhichVersions;
+    type Output = Page<ShownVersion>;
+
+    fn target(input: &WhichVersions, read: &Reader<'_>) -> Result<Target, Stop> {
+        let of = known(&input.collection, read)?;
+        Ok(read.record_target(&of, &last(&of, &input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: WhichVersions, read: &Reader<'_>) -> Result<Page<ShownVersion>, Stop> {
+        let of = known(&input.collection, read)?;
+        let shape = Shape::whole(&of, read);
+        let what = format!("record.history {} {}", of.name(), input.id);
+        let limit = input.page.limit()?;
+        let opened = input.page.cursor.as_deref().map(|cursor| read.opened(what.clone(), cursor)).transpose()?;
+        let before = opened.and_then(|text| text.parse().ok()).unwrap_or(i64::MAX);
+        let mut versions = read.versions(of.name(), &input.id, before, limit + 1)?;
+        let more = versions.len() > limit;
+        versions.truncate(limit);
+        let next = versions.last().filter(|_| more).and_then(|last| read.sealed(what, &last.version.to_string()));
+        let rows =
+            versions.into_iter().map(|version| shown(&input.id, version, &shape, read)).collect::<Result<_, Stop>>()?;
+        Ok(Page { rows, next })
+    }
+
+    fn next(output: &Page<ShownVersion>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+fn shown(id: &str, version: Version, shape: &Shape<'_>, read: &Reader<'_>) -> Result<ShownVersion, Stop> {
+    let Version { version, what, mut fields, by, run, at } = version;
+    fields.extend(personal(id, version, read)?);
+    Ok(ShownVersion { version, what, fields: shape.fields(fields, read), by, run, at })
+}
+
+/// A record as it is, or as it was before it was deleted.
+fn last(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
+    if let Some(record) = read.record(of, id)? {
+        return Ok(record);
+    }
+    let versions = read.versions(of.name(), id, i64::MAX, 2)?;
+    let version = versions.into_iter().find(|version| version.what != Written::Deleted);
+    let first = read.origin(of.name(), id)?;
+    Ok(version.zip(first).map(|(version, first)| record_of(of, id, version, &first)).ok_or_else(Refusal::not_found)?)
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct RolledBack {
+    /// The collection.
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// The record.
+    #[arg(value_name = "RECORD")]
+    pub id: String,
+    /// The version that it becomes again.
+    #[arg(long = "to", value_name = "VERSION")]
+    pub to_version: i64,
+    /// Why; 1 to 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+    /// The version of the record that the change was made from; another one by now is a conflict.
+    #[arg(skip)]
+    pub version: Option<i64>,
+}
+
+/// Make a record again what it was.
+pub enum Rollback {}
+
+impl Change for Rollback {
+    const SPEC: Spec = Spec {
+        name: "record.rollback",
+        doc: "Make a record again what it was at a version, as a new version; one that was deleted is there again. The policies are \
+              asked about `record.change` and `record.write` too.",
+        scope: Reach::Full,
+        route: post("/brain/collections/{collection}/records/{id}/rollback").made_from("version"),
+        about: &[&RECORD],
+        events: &[RecordRolledBack::KIND, ContentKept::KIND],
+    };
+    const SAYS: &'static str = "rolls the record {id} of {collection} back to version {to_version}";
+    type Input = RolledBack;
+    type Output = ShownRecord;
+
+    fn target(input: &RolledBack, read: &Reader<'_>) -> Result<Target, Stop> {
+        let of = known(&input.collection, read)?;
+        Ok(read.record_target(&of, &last(&of, &input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: RolledBack, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
+        if input.reason.trim().is_empty() || input.reason.chars().count() > 1_000 {
+            return Err(Refusal::field("reason", "must have 1 to 1000 characters").into());
+        }
+        let read = draft.read();
+        let of = known(&input.collection, read)?;
+        let before = last(&of, &input.id, read)?;
+        at_version(&before, input.version)?;
+        let newest = read.versions(of.name(), &input.id, i64::MAX, 1)?.first().map_or(0, |version| version.version);
+        let wanted = read.versions(of.name(), &input.id, input.to_version.saturating_add(1), 1)?.into_iter().next();
+        let wanted = wanted.filter(|wanted| wanted.version == input.to_version && wanted.what != Written::Deleted);
+        let Some(wanted) = wanted else {
+            return Err(Refusal::field("to_version", "must be a version at which the record was there").into());
+        };
+        let mut fields: Map<String, Value> =
+            wanted.fields.into_iter().filter(|(name, _)| of.field(name).is_some()).collect();
+        fields.extend(personal(&input.id, wanted.version, read)?);
+        let Parted { open, personal } = Parted::of(&of, of.checked(&fields).map_err(Refusal::invalid)?);
+        let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };
+        may_change(&read.record_target(&of, &before), read)?;
+        may(WRITE, &read.record_target(&of, &record), read)?;
+        // What it named then was there then.
+        check_against_others(&of, &record, &record.fields, read)?;
+        let (id, run) = (Id::stored(&record.id), read.caller().run.as_ref().map(|run| run.run.clone()));
+        draft.record(RecordRolledBack {
+            collection: of.name().to_owned(),
+            id: id.clone(),
+            version: record.version,
+            to_version: input.to_version,
+            fields: record.fields.clone(),
+            run,
+            reason: input.reason,
+        })?;
+        keep(&id, record.version, personal, draft)?;
+        Shape::whole(&of, draft.read()).record(record, draft.read())
+    }
+}

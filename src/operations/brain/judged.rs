@@ -1,0 +1,91 @@
+//! What policies let a caller read of a collection: which records, and which fields.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{COLLECTION, known};
+use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
+use crate::operations::Nothing;
+use crate::store::brain::{Record, table};
+use crate::types::collection::Collection;
+use crate::types::condition::{Scalar, Values};
+use crate::types::field::Label;
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// The labels whose fields a caller may not read.
+pub struct Withheld(BTreeSet<Label>);
+
+impl Withheld {
+    /// Asked once for each label that a collection has.
+    pub fn of(of: &Collection, read: &Reader<'_>) -> Withheld {
+        let labels: BTreeSet<Label> = of.spec.fields.values().filter_map(|field| field.label).collect();
+        let target = read.collection_target(of.name());
+        let may = |label: &Label| {
+            let input = json!({ "collection": of.name(), "label": label });
+            read.ruling_on(read.caller(), ReadField::SPEC.name, &target, &input).is_allowed()
+        };
+        Withheld(labels.into_iter().filter(|label| !may(label)).collect())
+    }
+
+    /// Whether a field is withheld.
+    pub fn is(&self, of: &Collection, name: &str) -> bool {
+        of.field(name).and_then(|field| field.label).is_some_and(|label| self.0.contains(&label))
+    }
+
+    pub fn names<'a>(&'a self, of: &'a Collection) -> impl Iterator<Item = &'a str> {
+        of.spec.fields.keys().map(String::as_str).filter(|name| self.is(of, name))
+    }
+}
+
+/// A record's values as its columns hold them.
+pub fn values_of(of: &Collection, record: &Record) -> Values {
+    let text = |text: &str| Scalar::Text(text.to_owned());
+    let own = [
+        ("id", text(&record.id)),
+        ("version", Scalar::Number(record.version)),
+        ("created_by", text(record.created_by.as_str())),
+        ("created_at", Scalar::Number(record.created_at.0)),
+        ("updated_by", text(record.updated_by.as_str())),
+        ("updated_at", Scalar::Number(record.updated_at.0)),
+    ];
+    let fields = record
+        .fields
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), table::scalar(of.field(name)?.kind, value)?)));
+    own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(fields).collect()
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct Labelled {
+    pub collection: String,
+    pub label: Label,
+}
+
+/// Read the fields with a label.
+pub enum ReadField {}
+
+impl Query for ReadField {
+    const SPEC: Spec = Spec {
+        name: "field.read",
+        doc: "Read the fields of a collection that have a label. Asked once a query and label; what is refused is left out of the \
+              answer, and named.",
+        scope: Reach::READ,
+        route: Route::LOCAL,
+        about: &[&COLLECTION],
+        events: &[],
+    };
+    type Input = Labelled;
+    type Output = Nothing;
+
+    fn target(input: &Labelled, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.collection_target(known(&input.collection, read)?.name()))
+    }
+
+    fn run(_: Permit<Self>, _: Labelled, _: &Reader<'_>) -> Result<Nothing, Stop> {
+        Ok(Nothing {})
+    }
+}

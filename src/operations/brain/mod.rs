@@ -1,0 +1,99 @@
+//! The company's own data: collections, their records, questions about them, and changes of what they are made of.
+
+mod aggregate;
+mod collection;
+mod filter;
+mod flag;
+mod history;
+mod import;
+mod judged;
+mod plan;
+mod query;
+mod resource;
+mod schema;
+mod shown;
+mod values;
+mod write;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Entry, Reader};
+use crate::store::brain::Record;
+use crate::types::collection::Collection;
+use crate::types::refusal::{Refusal, Stop};
+
+pub use aggregate::{Aggregate, Figure, Wanted};
+pub use collection::{Catalog, Hit, List, Phrase, Show, ShownCollection};
+pub use flag::{Flag, Flags, NewFlag, ShownFlag};
+pub use history::{History, Rollback, RolledBack, ShownVersion, WhichVersions};
+pub use import::{Import, Imported, NewRecords};
+pub use query::{Ask, Query, Records, WhichRecords};
+pub use resource::{COLLECTION, PROPOSAL, RECORD};
+pub use schema::{
+    Applied, Apply, NewProposal, OneProposal, Proposals, Propose, Reject, Rejection, ShowProposal, ShownProposal,
+};
+pub use shown::ShownRecord;
+pub use write::{Delete, Deletion, Fields, NewRecord, Patch, Put, ShowRecord, Upsert};
+
+pub const ALL: &[Entry] = &[
+    Entry::query::<collection::List>(),
+    Entry::query::<collection::Show>(),
+    Entry::query::<collection::Catalog>(),
+    Entry::query::<query::Query>(),
+    Entry::query::<aggregate::Aggregate>(),
+    Entry::query::<query::Records>(),
+    Entry::query::<write::ShowRecord>(),
+    Entry::change::<write::Upsert>(),
+    Entry::change::<write::Put>(),
+    Entry::change::<write::Patch>(),
+    Entry::change::<write::Delete>(),
+    Entry::change::<import::Import>(),
+    Entry::query::<history::History>(),
+    Entry::change::<history::Rollback>(),
+    Entry::change::<flag::Flag>(),
+    Entry::query::<flag::Flags>(),
+    Entry::query::<judged::ReadField>(),
+    Entry::change::<schema::Propose>(),
+    Entry::query::<schema::Proposals>(),
+    Entry::query::<schema::ShowProposal>(),
+    Entry::change::<schema::Apply>(),
+    Entry::change::<schema::Reject>(),
+];
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct OneCollection {
+    /// The collection.
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct OneRecord {
+    /// The collection.
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// The record.
+    #[arg(value_name = "RECORD")]
+    pub id: String,
+}
+
+/// A collection that is there.
+fn known(name: &str, read: &Reader<'_>) -> Result<Arc<Collection>, Stop> {
+    Ok(read.collection(name).ok_or_else(Refusal::not_found)?)
+}
+
+/// A record that is there.
+fn found(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
+    Ok(read.record(of, id)?.ok_or_else(Refusal::not_found)?)
+}
+
+/// A record at the version that a change was made from, if that says one.
+fn at_version(record: &Record, made_from: Option<i64>) -> Result<(), Refusal> {
+    if made_from.is_some_and(|version| version != record.version) {
+        return Err(Refusal::conflict(format!("version: {} is at version {} by now", record.id, record.version)));
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! What comes of a proposal: the collection as it would be, and the policies about it.
+
+use std::collections::BTreeMap;
+
+use crate::gate::Reader;
+use crate::policy::Bundle;
+use crate::policy::brain::path_of;
+use crate::store::brain::Proposal;
+use crate::types::brain::{Operation, converts};
+use crate::types::collection::{Collection, CollectionKind};
+use crate::types::definition::{ApiVersion, Metadata, Problems};
+use crate::types::refusal::{Refusal, Stop};
+
+/// What comes of a proposal.
+pub struct Plan {
+    /// None: the collection goes.
+    pub definition: Option<Collection>,
+    /// What fields were called before.
+    pub renamed: BTreeMap<String, String>,
+    /// The policies with the collections as they would be.
+    pub bundle: Bundle,
+}
+
+pub fn planned(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
+    let version = read.collection_version(&proposal.collection)?;
+    if version != proposal.base {
+        let message = format!("{} has changed since: propose it again", proposal.collection);
+        return Err(Refusal::conflict(message).into());
+    }
+    let before = read.collection(&proposal.collection);
+    let rows = before.as_ref().map_or(Ok(0), |of| read.count_records(of))?;
+    let mut altered =
+        Altered { definition: before.as_deref().cloned(), renamed: BTreeMap::new(), rows, name: &proposal.collection };
+    let problems: Vec<String> = proposal
+        .ops
+        .iter()
+        .enumerate()
+        .filter_map(|(number, op)| altered.apply(op).err().map(|what| format!("ops[{number}]: {what}")))
+        .collect();
+    if !problems.is_empty() {
+        return Err(Refusal::invalid(problems).into());
+    }
+    let Altered { definition, renamed, .. } = altered;
+    let mut found = Problems::default();
+    definition.iter().for_each(|of| of.problems(&mut found));
+    if !found.0.is_empty() {
+        return Err(Refusal::invalid(found.0.into_iter().map(|what| format!("ops: {what}")).collect()).into());
+    }
+    let kept =
+        |name: &str| definition.as_ref().is_some_and(|of| of.field(name).is_some() && !renamed.contains_key(name));
+    let gone = before.iter().flat_map(|of| of.spec.fields.keys()).filter(|name| !kept(name));
+    let problems: Vec<String> = gone.filter_map(|name| looked_at(&proposal.collection, name, read)).collect();
+    if !problems.is_empty() {
+        return Err(Refusal::invalid(problems).into());
+    }
+    let mut bundle = read.bundle()?;
+    match &definition {
+        Some(of) => drop(bundle.files.insert(path_of(of.name()), written(of)?)),
+        None => drop(bundle.files.remove(&path_of(&proposal.collection))),
+    }
+    Ok(Plan { definition, renamed, bundle })
+}
+
+/// Why a field cannot go, if policies look at it.
+fn looked_at(collection: &str, field: &str, read: &Reader<'_>) -> Option<String> {
+    let policies = read.serving().looking_at(collection, field);
+    let named: Vec<String> =
+        policies.iter().map(|policy| format!("`{}` ({}:{})", policy.id, policy.file, policy.line)).collect();
+    let what = format!("ops: `{field}` is looked at by the policies {}; change them first", named.join(", "));
+    (!named.is_empty()).then_some(what)
+}
+
+/// A collection as a file of the policies.
+fn written(of: &Collection) -> Result<String, Refusal> {
+    serde_yaml::to_string(of).map_err(|error| Refusal::field("ops", error))
+}
+
+/// A collection on its way from what it is to what it would be.
+struct Altered<'a> {
+    definition: Option<Collection>,
+    renamed: BTreeMap<String, String>,
+    rows: i64,
+    name: &'a str,
+}
+
+impl Altered<'_> {
+    fn apply(&mut self, op: &Operation) -> Result<(), String> {
+        match (op, &mut self.definition) {
+            (Operation::Create { .. }, Some(_)) => Err(format!("there is a collection `{}` already", self.name)),
+            (Operation::Create { title, spec }, None) => {
+                let metadata = Metadata { name: self.name.to_owned(), title: title.clone(), labels: BTreeMap::new() };
+                let kind = CollectionKind::Collection;
+                self.definition = Some(Collection { api_version: ApiVersion::V1, kind, metadata, spec: spec.clone() });
+                Ok(())
+            }
+            (_, None) => Err(format!("there is no collection `{}`; `create` makes one", self.name)),
+            (Operation::Retire {}, Some(_)) if self.rows > 0 => {
+                Err(format!("it has {} records; delete them first", self.rows))
+            }
+            (Operation::Retire {}, definition) => {
+                *definition = None;
+                Ok(())
+            }
+            (op, Some(of)) => alter(of, op, self.rows, &mut self.renamed),
+        }
+    }
+}
+
+fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<String, String>) -> Result<(), String> {
+    let missing =
+        |name: &str| format!("there is no field `{}`", name.chars().take(63).collect::<String>().escape_debug());
+    let fields = &mut of.spec.fields;
+    match op {
+        Operation::Create { .. } | Operation::Retire {} => {}
+        Operation::AddField { name, .. } if fields.contains_key(name) => {
+            return Err(format!("there is a field `{name}` already"));
+        }
+        Operation::AddField { field, .. } if field.required && field.default.is_none() && rows > 0 => {
+            return Err(format!("{rows} records have no such field yet: give it a default, or do not require it"));
+        }
+        Operation::AddField { field, .. } if field.unique && field.default.is_some() && rows > 1 => {
+            return Err("no two records may have the same value, so there is no default".into());
+        }
+        Operation::AddField { name, field } => drop(fields.insert(name.clone(), (**field).clone())),
+        Operation::RenameField { name, to } => {
+            if fields.contains_key(to) {
+                return Err(format!("there is a field `{to}` already"));
+            }
+            let field = fields.remove(name).ok_or_else(|| missing(name))?;
+            fields.insert(to.clone(), field);
+            let was = renamed.remove(name).unwrap_or_else(|| name.clone());
+            renamed.insert(to.clone(), was);
+            of.spec.key.iter_mut().filter(|key| *key == name).for_each(|key| key.clone_from(to));
+        }
+        Operation::RetypeField { name, r#type } => {
+            let field = fields.get_mut(name).ok_or_else(|| missing(name))?;
+            if !converts(field.kind, *r#type) {
+                return Err(format!("a {} cannot become a {}", field.kind, r#type));
+            }
+            field.kind = *r#type;
+            field.options.clear();
+            field.to = None;
+            (field.min, field.max, field.default) = (None, None, None);
+        }
+        Operation::RetireField { name } => {
+            if of.spec.key.contains(name) {
+                return Err(format!("`{name}` is a part of the key"));
+            }
+            fields.remove(name).ok_or_else(|| missing(name))?;
+        }
+        Operation::Index { name, on } => fields.get_mut(name).ok_or_else(|| missing(name))?.index = *on,
+    }
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Questions about records: those that fit and that the caller may read, page by page.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::filter::Filters;
+use super::judged::{Withheld, values_of};
+use super::shown::{Shape, ShownRecord};
+use super::{COLLECTION, known};
+use crate::gate::{Permit, Query as Asked, Reader, Spec, Target, get, post};
+use crate::store::brain::query::{After, Sorted};
+use crate::store::brain::{Record, Version, table};
+use crate::types::brain::Written;
+use crate::types::collection::Collection;
+use crate::types::condition::Condition;
+use crate::types::json;
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+/// The most fields that a page is sorted by.
+const MOST_SORTED: usize = 4;
+/// How many records are asked about one by one for one page, where the policies cannot be asked of the database.
+const PATIENCE: usize = 20_000;
+const CHUNK: usize = 500;
+
+/// What is looked for.
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Ask {
+    /// The collection.
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// What must hold of a record: `{"total": {"gt": "100"}}`, with and, or, not.
+    #[serde(default)]
+    #[arg(long, value_name = "JSON", value_parser = super::values::json)]
+    pub filter: Option<Value>,
+    /// The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given.
+    #[serde(default)]
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', allow_hyphen_values = true)]
+    pub sort: Vec<String>,
+    /// The fields to show; all, unless given.
+    #[serde(default)]
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    pub fields: Vec<String>,
+    /// The records as they were at that time; then they come in the order of their ids.
+    #[serde(default)]
+    #[arg(long, value_name = "TIME")]
+    pub as_of: Option<Time>,
+    #[serde(flatten)]
+    #[arg(skip)]
+    pub page: PageQuery,
+}
+
+/// Ask for records.
+pub enum Query {}
+
+impl Asked for Query {
+    const SPEC: Spec = Spec {
+        name: "collection.query",
+        doc: "Find records of a collection. Each record that the policies let the caller read is there (`record.read`), and of each \
+              the fields that they may read (`field.read`).",
+        scope: Reach::Full,
+        route: post("/brain/collections/{collection}/query").listed(),
+        about: &[&COLLECTION],
+        events: &[],
+    };
+    type Input = Ask;
+    type Output = Page<ShownRecord>;
+
+    fn target(input: &Ask, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.collection_target(known(&input.collection, read)?.name()))
+    }
+
+    fn run(_: Permit<Self>, input: Ask, read: &Reader<'_>) -> Result<Page<ShownRecord>, Stop> {
+        answer(input, read)
+    }
+
+    fn next(output: &Page<ShownRecord>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct WhichRecords {
+    /// The collection.
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    #[serde(flatten)]
+    #[arg(skip)]
+    pub page: PageQuery,
+}
+
+/// List the records of a collection.
+pub enum Records {}
+
+impl Asked for Records {
+    const SPEC: Spec = Spec {
+        name: "record.list",
+        doc: "List the records of a collection that the caller may read, newest first.",
+        scope: Reach::READ,
+        route: get("/brain/collections/{collection}/records").listed(),
+        about: &[&COLLECTION],
+        events: &[],
+    };
+    type Input = WhichRecords;
+    type Output = Page<ShownRecord>;
+
+    fn target(input: &WhichRecords, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.collection_target(known(&input.collection, read)?.name()))
+    }
+
+    fn run(_: Permit<Self>, input: WhichRecords, read: &Reader<'_>) -> Result<Page<ShownRecord>, Stop> {
+        let WhichRecords { collection, page } = input;
+        answer(Ask { collection, filter: None, sort: Vec::new(), fields: Vec::new(), as_of: None, page }, read)
+    }
+
+    fn next(output: &Page<ShownRecord>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+fn answer(input: Ask, read: &Reader<'_>) -> Result<Page<ShownRecord>, Stop> {
+    let of = &*known(&input.collection, read)?;
+    let withheld = Withheld::of(of, read);
+    let filters = Filters { of, withheld: &withheld, read };
+    let search = Search {
+        of,
+        filter: filters.read(input.filter.as_ref())?,
+        sorted: sorted(&input, &filters)?,
+        limit: input.page.limit()?,
+        read,
+    };
+    let only = shown_fields(&input, of)?;
+    let what = format!("collection.query {} for {}", digest(&input), read.caller().actor());
+    let cursor = input.page.cursor.as_deref();
+    let (records, next) = match input.as_of {
+        Some(at) => search.as_of(at, cursor.map(|cursor| read.opened(what.clone(), cursor)).transpose()?)?,
+        None => {
+            let opened = cursor.map(|cursor| read.opened(what.clone(), cursor)).transpose()?;
+            let after = opened.map(|text| json::read::<After>(text.as_bytes())).transpose()?;
+            let (records, next) = search.page(after)?;
+            (records, next.map(|after| serde_json::to_string(&after)).transpose()?)
+        }
+    };
+    let shape = Shape { of, withheld, only };
+    let rows = records.into_iter().map(|record| shape.record(record, read)).collect::<Result<_, Stop>>()?;
+    Ok(Page { rows, next: next.and_then(|position| read.sealed(what, &position)) })
+}
+
+/// What tells one question from another: a cursor is good for one of them.
+fn digest(input: &Ask) -> String {
+    let Ask { collection, filter, sort, as_of, .. } = input;
+    let text = serde_json::json!([collection, filter, sort, as_of]).to_string();
+    hex::encode(Sha256::digest(text))
+}
+
+fn shown_fields(input: &Ask, of: &Collection) -> Result<Option<Vec<String>>, Refusal> {
+    match input.fields.iter().find(|name| of.field(name).is_none()) {
+        Some(unknown) => {
+            let short: String = unknown.chars().take(64).collect();
+            Err(Refusal::field("fields", format!("there is no field `{}`", short.escape_debug())))
+        }
+        None => Ok((!input.fields.is_empty()).then(|| input.fields.clone())),
+    }
+}
+
+fn sorted(input: &Ask, filters: &Filters<'_>) -> Result<Vec<Sorted>, Refusal> {
+    if input.as_of.is_some() && !input.sort.is_empty() {
+        return Err(Refusal::field("sort", "records as they were come in the order of their ids"));
+    }
+    if input.sort.len() > MOST_SORTED {
+        return Err(Refusal::field("sort", format!("must be at most {MOST_SORTED} fields")));
+    }
+    let by = input.sort.iter().map(|text| {
+        let (descending, name) = text.strip_prefix('-').map_or((false, text.as_str()), |name| (true, name));
+        let field = filters.field(name).map_err(|what| Refusal::field("sort", what))?;
+        if !field.kind.is_comparable() {
+            return Err(Refusal::field("sort", format!("`{name}` has no order")));
+        }
+        Ok(Sorted { column: name.to_owned(), descending })
+    });
+    let sorted = by.collect::<Result<Vec<_>, _>>()?;
+    Ok(if sorted.is_empty() { vec![Sorted { column: "created_at".into(), descending: true }] } else { sorted })
+}
+
+/// One question, as one caller asks it.
+struct Search<'a> {
+    of: &'a Collection,
+    filter: Condition,
+    sorted: Vec<Sorted>,
+    limit: usize,
+    read: &'a Reader<'a>,
+}
+
+impl Search<'_> {
+    fn page(&self, after: Option<After>) -> Result<(Vec<Record>, Option<After>), Stop> {
+        match self.read.rows("record.read", self.of) {
+            Some(rows) => self.found(&Condition::all([rows, self.filter.clone()]), after.as_ref()),
+            None => self.judged(after),
+        }
+    }
+
+    /// The policies are a part of what the database is asked.
+    fn found(&self, condition: &Condition, after: Option<&After>) -> Result<(Vec<Record>, Option<After>), Stop> {
+        let mut records = self.read.records(self.of, condition, &self.sorted, after, self.limit + 1)?;
+        let more = records.len() > self.limit;
+        records.truncate(self.limit);
+        let next = if more { records.last().map(|last| self.after(last)) } else { None };
+        Ok((records, next))
+    }
+
+    /// The policies are asked about each record. After so many in vain, the page ends.
+    fn judged(&self, mut after: Option<After>) -> Result<(Vec<Record>, Option<After>), Stop> {
+        let (mut records, mut left) = (Vec::new(), PATIENCE);
+        loop {
+            let chunk = self.read.records(self.of, &self.filter, &self.sorted, after.as_ref(), CHUNK)?;
+            let last = chunk.len() < CHUNK;
+            for record in chunk {
+                let is_seen = self.read.may("record.read", &self.read.record_target(self.of, &record));
+                if is_seen && records.len() == self.limit {
+                    return Ok((records, after));
+                }
+                after = Some(self.after(&record));
+                left -= 1;
+                if is_seen {
+                    records.push(record);
+                }
+                if left == 0 {
+                    return Ok((records, after));
+                }
+            }
+            if last {
+                return Ok((records, None));
+            }
+        }
+    }
+
+    fn after(&self, record: &Record) -> After {
+        let values = values_of(self.of, record);
+        After { values: self.sorted.iter().map(|by| values.get(&by.column).cloned()).collect(), id: record.id.clone() }
+    }
+
+    /// Records as they were, each asked about as it was.
+    fn as_of(&self, at: Time, after: Option<String>) -> Result<(Vec<Record>, Option<String>), Stop> {
+        let (mut records, mut after, mut left) = (Vec::new(), after.unwrap_or_default(), PATIENCE);
+        loop {
+            let ids = self.read.record_ids(self.of.name(), &after, CHUNK)?;
+            let last = ids.len() < CHUNK;
+            for id in ids {
+                let record = record_at(self.of, &id, at, self.read)?;
+                let is_seen = |record: &Record| {
+                    self.filter.holds(&values_of(self.of, record))
+                        && self.read.may("record.read", &self.read.record_target(self.of, record))
+                };
+                let seen = record.filter(is_seen);
+                if seen.is_some() && records.len() == self.limit {
+                    return Ok((records, Some(after)));
+                }
+                after = id;
+                left -= 1;
+                records.extend(seen);
+                if left == 0 {
+                    return Ok((records, Some(after)));
+                }
+            }
+            if last {
+                return Ok((records, None));
+            }
+        }
+    }
+}
+
+/// A record as it was at a time, if it was there.
+pub fn record_at(of: &Collection, id: &str, at: Time, read: &Reader<'_>) -> Result<Option<Record>, Stop> {
+    let Some(version) = read.version_at(of.name(), id, at)?.filter(|version| version.what != Written::Deleted) else {
+        return Ok(None);
+    };
+    let Some(first) = read.origin(of.name(), id)? else { return Ok(None) };
+    Ok(Some(record_of(of, id, version, &first)))
+}
+
+/// A version as a record: of what its collection has by now.
+pub fn record_of(of: &Collection, id: &str, version: Version, first: &Version) -> Record {
+    let fits = |(name, value): &(String, Value)| {
+        of.field(name).is_some_and(|field| table::scalar(field.kind, value).is_some())
+    };
+    let fields: Map<String, Value> = version.fields.into_iter().filter(fits).collect();
+    Record {
+        id: id.to_owned(),
+        version: version.version,
+        fields,
+        created_by: first.by.clone(),
+        created_at: first.at,
+        updated_by: version.by,
+        updated_at: version.at,
+    }
+}

@@ -1,0 +1,338 @@
+//! Changing what the records of a collection are made of: proposed, looked at, applied by stewards in one transaction. The
+//! policies that look at records must still fit, and so must the records.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::PROPOSAL;
+use super::plan::{Plan, planned};
+use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
+use crate::operations::change::compiled;
+use crate::operations::company::COMPANY;
+use crate::store::brain::events::{SchemaApplied, SchemaProposed, SchemaRejected};
+use crate::store::brain::{self, Proposal};
+use crate::store::policies::events::PolicyApplied;
+use crate::types::brain::{Operation, ProposalStatus};
+use crate::types::collection::is_name;
+use crate::types::definition::Problems;
+use crate::types::id::{ActorId, Id, Kind};
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+/// The most steps of one proposal, and open proposals of one person.
+const MOST_OPS: usize = 50;
+const MOST_OPEN: usize = 20;
+
+/// A change of a collection on its way.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ShownProposal {
+    pub id: String,
+    pub collection: String,
+    pub ops: Vec<Operation>,
+    #[schemars(extend("x-names" = "text"))]
+    pub reason: String,
+    pub proposer: ActorId,
+    pub status: ProposalStatus,
+    /// What it would do; none once it is decided.
+    pub impact: Option<Impact>,
+    pub created_at: Time,
+}
+
+/// What a proposal would do.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Impact {
+    /// How many records there are.
+    pub rows: i64,
+    /// Why it could not be applied now; empty where nothing stands in the way.
+    #[schemars(extend("x-names" = "text"))]
+    pub problems: Vec<String>,
+}
+
+fn shown(proposal: Proposal, impact: Option<Impact>) -> ShownProposal {
+    let Proposal { id, collection, ops, reason, proposer, status, created_at, .. } = proposal;
+    ShownProposal { id, collection, ops, reason, proposer, status, impact, created_at }
+}
+
+fn impact(proposal: &Proposal, read: &Reader<'_>) -> Result<Option<Impact>, Stop> {
+    if proposal.status != ProposalStatus::Proposed {
+        return Ok(None);
+    }
+    let rows = read.collection(&proposal.collection).map_or(Ok(0), |of| read.count_records(&of))?;
+    let problems = match planned(proposal, read).and_then(|plan| compiled(&plan.bundle, read)) {
+        Ok(_) => Vec::new(),
+        Err(Stop::Refused(refusal)) if refusal.problems.is_empty() => vec![refusal.message],
+        Err(Stop::Refused(refusal)) => refusal.problems,
+        Err(stop) => return Err(stop),
+    };
+    Ok(Some(Impact { rows, problems }))
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct NewProposal {
+    /// The collection; its name, if it is to be created.
+    pub collection: String,
+    /// What is to change, step by step; 1 to 50.
+    pub ops: Vec<Operation>,
+    /// Why; 1 to 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
+    pub reason: String,
+}
+
+/// Propose to change a collection.
+pub enum Propose {}
+
+impl Change for Propose {
+    const SPEC: Spec = Spec {
+        name: "schema.propose",
+        doc: "Propose to create, change or retire a collection. Nothing changes by it.",
+        scope: Reach::Full,
+        route: post("/schema/proposals").created(),
+        about: &[&COMPANY],
+        events: &[SchemaProposed::KIND],
+    };
+    const SAYS: &'static str = "proposes to change the collection {collection}";
+    type Input = NewProposal;
+    type Output = ShownProposal;
+
+    fn target(_: &NewProposal, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(permit: Permit<Self>, input: NewProposal, draft: &mut Draft<'_>) -> Result<ShownProposal, Stop> {
+        let NewProposal { collection, ops, reason } = input;
+        let mut problems = Problems::default();
+        problems.check(is_name(&collection), format!("collection: {}", crate::types::collection::NAME));
+        problems.check((1..=MOST_OPS).contains(&ops.len()), format!("ops: must be 1 to {MOST_OPS} steps"));
+        let length = reason.trim().chars().count();
+        problems.check((1..=1_000).contains(&length), "reason: must have 1 to 1000 characters");
+        if !problems.0.is_empty() {
+            return Err(Refusal::invalid(problems.0).into());
+        }
+        if draft.read().open_proposals_of(&permit.actor())? >= MOST_OPEN {
+            let message = format!("{} has {MOST_OPEN} open proposals, the most there may be", permit.actor());
+            return Err(Refusal::conflict(message).into());
+        }
+        let base = draft.read().collection_version(&collection)?;
+        let id = draft.new_id(Kind::Proposal);
+        let proposal = Proposal {
+            id: id.to_string(),
+            collection: collection.clone(),
+            ops: ops.clone(),
+            base,
+            reason: reason.clone(),
+            proposer: permit.actor(),
+            status: ProposalStatus::Proposed,
+            created_at: permit.now(),
+        };
+        planned(&proposal, draft.read())?;
+        draft.record(SchemaProposed { id, collection, ops, base, reason, proposer: permit.actor() })?;
+        Ok(shown(proposal, None))
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct WhichProposals {
+    /// Only those that stand so.
+    #[arg(long)]
+    pub status: Option<ProposalStatus>,
+    #[serde(flatten)]
+    #[arg(skip)]
+    pub page: PageQuery,
+}
+
+/// List proposals.
+pub enum Proposals {}
+
+impl Query for Proposals {
+    const SPEC: Spec = Spec {
+        name: "schema.list",
+        doc: "List the proposals to change collections that the caller may see, newest first.",
+        scope: Reach::READ,
+        route: get("/schema/proposals").listed(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = WhichProposals;
+    type Output = Page<ShownProposal>;
+
+    fn target(_: &WhichProposals, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: WhichProposals, read: &Reader<'_>) -> Result<Page<ShownProposal>, Stop> {
+        let WhichProposals { status, page } = input;
+        let what = format!("schema.list {}", status.map(ProposalStatus::name).unwrap_or_default());
+        let fits = |proposal: &Proposal| status.is_none_or(|status| proposal.status == status);
+        let seen = |proposal: &Proposal| fits(proposal) && read.may("schema.read", &read.proposal_target(proposal));
+        let page = read.list(&brain::PROPOSALS, &page, what, seen)?;
+        Ok(Page { rows: page.rows.into_iter().map(|proposal| shown(proposal, None)).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<ShownProposal>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct OneProposal {
+    /// The proposal.
+    #[arg(value_name = "PROPOSAL")]
+    pub id: String,
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Proposal, Stop> {
+    Ok(read.proposal(id)?.ok_or_else(Refusal::not_found)?)
+}
+
+fn open(id: &str, read: &Reader<'_>) -> Result<Proposal, Stop> {
+    let proposal = find(id, read)?;
+    if proposal.status == ProposalStatus::Proposed {
+        return Ok(proposal);
+    }
+    Err(Refusal::conflict(format!("{id} is {} already", proposal.status)).into())
+}
+
+/// Show a proposal.
+pub enum ShowProposal {}
+
+impl Query for ShowProposal {
+    const SPEC: Spec = Spec {
+        name: "schema.read",
+        doc: "Show a proposal to change a collection, with what it would do.",
+        scope: Reach::READ,
+        route: get("/schema/proposals/{id}").slow(),
+        about: &[&PROPOSAL],
+        events: &[],
+    };
+    type Input = OneProposal;
+    type Output = ShownProposal;
+
+    fn target(input: &OneProposal, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.proposal_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneProposal, read: &Reader<'_>) -> Result<ShownProposal, Stop> {
+        let proposal = find(&input.id, read)?;
+        let impact = impact(&proposal, read)?;
+        Ok(shown(proposal, impact))
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Applying {
+    /// The proposal.
+    #[arg(value_name = "PROPOSAL")]
+    pub id: String,
+    /// Only say what would come of it.
+    #[serde(default)]
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What came of applying.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Applied {
+    pub id: String,
+    pub collection: String,
+    /// How many records it has.
+    pub rows: i64,
+    /// Whether it is so now.
+    pub applied: bool,
+}
+
+/// Apply a proposal.
+pub enum Apply {}
+
+impl Change for Apply {
+    const SPEC: Spec = Spec {
+        name: "schema.apply",
+        doc: "Change a collection as was proposed, with all its records, in one transaction. Refused where a policy in force would no \
+              longer fit.",
+        scope: Reach::Full,
+        route: post("/schema/proposals/{id}/apply").slow(),
+        about: &[&PROPOSAL],
+        events: &[SchemaApplied::KIND, PolicyApplied::KIND],
+    };
+    const SAYS: &'static str = "applies {id}";
+    type Input = Applying;
+    type Output = Applied;
+
+    fn target(input: &Applying, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.proposal_target(&find(&input.id, read)?))
+    }
+
+    fn prepare(input: &Applying, read: &Reader<'_>) -> Result<(), Stop> {
+        compiled(&planned(&open(&input.id, read)?, read)?.bundle, read).map(drop)
+    }
+
+    fn run(_: Permit<Self>, input: Applying, draft: &mut Draft<'_>) -> Result<Applied, Stop> {
+        let proposal = open(&input.id, draft.read())?;
+        let Plan { definition, renamed, bundle } = planned(&proposal, draft.read())?;
+        compiled(&bundle, draft.read())?;
+        let rows = draft.read().collection(&proposal.collection).map_or(Ok(0), |of| draft.read().count_records(&of))?;
+        if !input.dry_run {
+            let in_force = draft.read().applied()?;
+            draft.record(SchemaApplied {
+                id: Id::stored(&proposal.id),
+                collection: proposal.collection.clone(),
+                proposer: proposal.proposer.clone(),
+                version: proposal.base + 1,
+                renamed,
+                definition,
+            })?;
+            draft.record(PolicyApplied {
+                version: in_force.version + 1,
+                hash: bundle.hash().to_string(),
+                source: in_force.source,
+                change: None,
+                files: bundle.files,
+            })?;
+        }
+        Ok(Applied { id: proposal.id, collection: proposal.collection, rows, applied: !input.dry_run })
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Rejection {
+    /// The proposal.
+    #[arg(value_name = "PROPOSAL")]
+    pub id: String,
+    /// Why; 1 to 1000 characters.
+    #[schemars(extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+}
+
+/// Reject a proposal.
+pub enum Reject {}
+
+impl Change for Reject {
+    const SPEC: Spec = Spec {
+        name: "schema.reject",
+        doc: "Reject a proposal to change a collection, or take back one's own.",
+        scope: Reach::Full,
+        route: post("/schema/proposals/{id}/reject"),
+        about: &[&PROPOSAL],
+        events: &[SchemaRejected::KIND],
+    };
+    const SAYS: &'static str = "rejects {id}";
+    type Input = Rejection;
+    type Output = ShownProposal;
+
+    fn target(input: &Rejection, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.proposal_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: Rejection, draft: &mut Draft<'_>) -> Result<ShownProposal, Stop> {
+        let proposal = open(&input.id, draft.read())?;
+        if input.reason.trim().is_empty() || input.reason.chars().count() > 1_000 {
+            return Err(Refusal::field("reason", "must have 1 to 1000 characters").into());
+        }
+        let (id, collection, proposer) =
+            (Id::stored(&proposal.id), proposal.collection.clone(), proposal.proposer.clone());
+        draft.record(SchemaRejected { id, collection, proposer, reason: input.reason })?;
+        Ok(shown(Proposal { status: ProposalStatus::Rejected, ..proposal }, None))
+    }
+}

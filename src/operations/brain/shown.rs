@@ -1,0 +1,98 @@
+//! A record as one caller sees it: what policies withhold is left out, and named.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::judged::Withheld;
+use crate::gate::Reader;
+use crate::gate::veil::HIDDEN;
+use crate::store::brain::Record;
+use crate::types::collection::Collection;
+use crate::types::field::{FieldKind, Label};
+use crate::types::id::ActorId;
+use crate::types::refusal::Stop;
+use crate::types::time::Time;
+
+/// A record of a collection.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ShownRecord {
+    pub id: String,
+    pub collection: String,
+    /// 1 for a new one; more with each change.
+    pub version: i64,
+    /// Its values by field.
+    #[schemars(extend("x-names" = "json"))]
+    pub fields: Map<String, Value>,
+    /// The fields that the caller may not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
+    pub created_by: ActorId,
+    pub created_at: Time,
+    pub updated_by: ActorId,
+    pub updated_at: Time,
+}
+
+/// Which fields an answer has: all that the caller may read, or some of them.
+pub struct Shape<'a> {
+    pub of: &'a Collection,
+    pub withheld: Withheld,
+    /// None: all.
+    pub only: Option<Vec<String>>,
+}
+
+impl<'a> Shape<'a> {
+    pub fn whole(of: &'a Collection, read: &Reader<'_>) -> Shape<'a> {
+        Shape { of, withheld: Withheld::of(of, read), only: None }
+    }
+
+    /// The record with what is kept apart of it, as the caller sees it.
+    pub fn record(&self, record: Record, read: &Reader<'_>) -> Result<ShownRecord, Stop> {
+        let Record { id, version, mut fields, created_by, created_at, updated_by, updated_at } = record;
+        if self.wants_personal() {
+            fields.extend(personal(&id, version, read)?);
+        }
+        let fields = self.fields(fields, read);
+        let withheld = self.withheld.names(self.of).filter(|name| self.wants(name)).map(str::to_owned).collect();
+        let collection = self.of.name().to_owned();
+        Ok(ShownRecord { id, collection, version, fields, withheld, created_by, created_at, updated_by, updated_at })
+    }
+
+    /// The values that the caller may read.
+    pub fn fields(&self, fields: Map<String, Value>, read: &Reader<'_>) -> Map<String, Value> {
+        let seen = |name: &str| self.wants(name) && !self.withheld.is(self.of, name);
+        let kind = |name: &str| self.of.field(name).map(|field| field.kind);
+        let fields = fields.into_iter().filter(|(name, _)| seen(name));
+        let mut fields: Map<String, Value> =
+            fields.map(|(name, value)| (name.clone(), veiled(kind(&name), value, read))).collect();
+        fields.sort_keys();
+        fields
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.iter().any(|one| one == name))
+    }
+
+    fn wants_personal(&self) -> bool {
+        let personal = |(name, field): (&String, &crate::types::field::Field)| {
+            field.label == Some(Label::Personal) && self.wants(name) && !self.withheld.is(self.of, name)
+        };
+        self.of.spec.fields.iter().any(personal)
+    }
+}
+
+/// A value without whom the reader may not see.
+pub fn veiled(kind: Option<FieldKind>, value: Value, read: &Reader<'_>) -> Value {
+    let names = matches!(kind, Some(FieldKind::Actor | FieldKind::Team));
+    if names && value.as_str().is_some_and(|id| read.hides(id)) { HIDDEN.into() } else { value }
+}
+
+/// What of a version of a record is personal, unless it is erased.
+pub fn personal(id: &str, version: i64, read: &Reader<'_>) -> Result<Map<String, Value>, Stop> {
+    Ok(read.kept(id, &part(version))?.unwrap_or_default())
+}
+
+/// Under which name it is kept.
+pub fn part(version: i64) -> String {
+    format!("personal/{version}")
+}

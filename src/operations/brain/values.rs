@@ -1,0 +1,120 @@
+//! What is to be written: checked against the collection, and against what else there is.
+
+use serde_json::{Map, Value};
+
+use super::shown::part;
+use crate::gate::{Draft, NEW, Reader, Target};
+use crate::policy::Ruling;
+use crate::store::brain::Record;
+use crate::store::brain::events::Row;
+use crate::store::content::events::ContentKept;
+use crate::types::collection::Collection;
+use crate::types::field::{FieldKind, Label};
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Code, Refusal, Stop};
+
+/// Reads an argument that is JSON.
+pub fn json(text: &str) -> Result<Value, String> {
+    crate::types::json::read(text.as_bytes()).map_err(|error| format!("must be JSON: {error}"))
+}
+
+/// The values of a record in two parts: what its table holds, and what is personal.
+#[derive(Clone, Debug, Default)]
+pub struct Parted {
+    pub open: Map<String, Value>,
+    pub personal: Map<String, Value>,
+}
+
+impl Parted {
+    pub fn of(of: &Collection, fields: Map<String, Value>) -> Parted {
+        let is_open = |name: &str| of.field(name).is_some_and(|field| field.label != Some(Label::Personal));
+        let (open, personal) = fields.into_iter().partition(|(name, _)| is_open(name));
+        Parted { open, personal }
+    }
+}
+
+/// A record as it would be.
+pub fn would_be(before: Option<&Record>, open: &Map<String, Value>, read: &Reader<'_>) -> Record {
+    let (me, now) = (read.caller().actor(), read.now());
+    let before = before.cloned();
+    let (id, version) = before.as_ref().map_or((NEW.to_owned(), 1), |record| (record.id.clone(), record.version + 1));
+    let (created_by, created_at) = before.map_or((me.clone(), now), |record| (record.created_by, record.created_at));
+    Record { id, version, fields: open.clone(), created_by, created_at, updated_by: me, updated_at: now }
+}
+
+/// What must be so besides: whom and what it newly names is there, and what nobody else may have nobody has.
+pub fn check_against_others(
+    of: &Collection,
+    record: &Record,
+    before: &Map<String, Value>,
+    read: &Reader<'_>,
+) -> Result<(), Stop> {
+    let mut problems = Vec::new();
+    for (name, value) in record.fields.iter().filter(|(name, value)| before.get(*name) != Some(*value)) {
+        let Some(field) = of.field(name) else { continue };
+        let text = value.as_str().unwrap_or_default();
+        let is_there = match field.kind {
+            FieldKind::Actor | FieldKind::Team => text.parse::<ActorId>().is_ok_and(|id| read.knows(&id)),
+            FieldKind::Ref => refers(field.to.as_deref().unwrap_or_default(), text, read)?,
+            _ => true,
+        };
+        if !is_there {
+            problems.push(format!("fields.{name}: there is no {text}"));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Refusal::invalid(problems).into());
+    }
+    for (name, field) in &of.spec.fields {
+        let Some(value) = record.fields.get(name).filter(|_| field.unique) else { continue };
+        if read.is_taken(of, name, value, &record.id)? {
+            return Err(Refusal::conflict(format!("fields.{name}: another record has {value}")).into());
+        }
+    }
+    let same = read.record_by_key(of, &record.fields)?.filter(|same| same.id != record.id);
+    same.map_or(Ok(()), |_| {
+        Err(Refusal::conflict(format!("another record has the same {}", of.spec.key.join(", "))).into())
+    })
+}
+
+/// Whether there is a record that the caller may read.
+fn refers(collection: &str, id: &str, read: &Reader<'_>) -> Result<bool, Stop> {
+    let Some(of) = read.collection(collection) else { return Ok(false) };
+    let record = read.record(&of, id)?;
+    Ok(record.is_some_and(|record| read.may("record.read", &read.record_target(&of, &record))))
+}
+
+/// Whether one more thing may be done to a record: besides what the gate has asked, each way of writing asks the same.
+pub fn may(operation: &str, target: &Target, read: &Reader<'_>) -> Result<(), Refusal> {
+    let ruling = read.ruling(read.caller(), operation, target);
+    let told = match &ruling {
+        Ruling::Allow { .. } => return Ok(()),
+        Ruling::NeedsApproval { .. } => format!("this needs approval: ask for it by the operation {operation}"),
+        Ruling::Deny { .. } => ruling.reason().to_owned(),
+    };
+    Err(Refusal::new(Code::Denied, format!("policy denied {operation}: {told}")))
+}
+
+/// Whether a record that is there may be changed, as it is: by `record.write` as well as by `record.change`.
+pub fn may_change(target: &Target, read: &Reader<'_>) -> Result<(), Refusal> {
+    may(CHANGE, target, read)?;
+    may(WRITE, target, read)
+}
+
+/// Asked about a record as it is and as it would be.
+pub const WRITE: &str = "record.write";
+/// Asked about a record that is there, as it is.
+pub const CHANGE: &str = "record.change";
+
+/// A version as it is recorded, and what is personal of it apart.
+pub fn keep(id: &Id, version: i64, personal: Map<String, Value>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    if !personal.is_empty() {
+        draft.record(ContentKept { id: id.clone(), part: part(version), kept: personal })?;
+    }
+    Ok(())
+}
+
+/// The row of an event.
+pub fn row(record: &Record) -> Row {
+    Row { id: Id::stored(&record.id), version: record.version, fields: record.fields.clone() }
+}

@@ -1,0 +1,153 @@
+//! The company's own data as policies see it: each collection of a bundle is a type in the namespace `Brain`, with its fields
+//! as attributes.
+//!
+//! Always true: what policies may name of a collection follows from its file alone, so whoever checks a bundle without a
+//! server sees what the server sees. Fields that are personal, long or free JSON are no attributes: what policies look at
+//! stands in the log for good, or has no type in Cedar.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::finding::code;
+use super::{Bundle, Finding, yaml};
+use crate::types::collection::{Collection, MOST_COLLECTIONS};
+use crate::types::definition::Problems;
+
+/// The folder of a bundle that holds its collections.
+pub const FOLDER: &str = "collections/";
+/// The namespace of their types.
+pub const NAMESPACE: &str = "Brain";
+/// What stands for all of them in the product's schema.
+const ANY: &str = "resource: [Record";
+/// Attributes that every record has.
+const OWN: &str =
+    "    collection: String,\n    created_by: Ok::Actor,\n    updated_by: Ok::Actor,\n    version: Long,\n";
+
+/// Collections by name.
+pub type Collections = BTreeMap<String, Arc<Collection>>;
+
+/// Whether a file of a bundle is a collection.
+pub fn is_collection(path: &str) -> bool {
+    name_of(path).is_some()
+}
+
+fn name_of(path: &str) -> Option<&str> {
+    path.strip_prefix(FOLDER)?.strip_suffix(".yaml").filter(|name| !name.contains('/'))
+}
+
+/// The file of a collection.
+pub fn path_of(name: &str) -> String {
+    format!("{FOLDER}{name}.yaml")
+}
+
+/// The type of a collection's records, as a target names its kind.
+pub fn kind_of(collection: &str) -> String {
+    format!("{NAMESPACE}::{collection}")
+}
+
+/// The collection whose records are of this kind.
+pub fn collection_of(kind: &str) -> Option<&str> {
+    kind.strip_prefix(NAMESPACE)?.strip_prefix("::")
+}
+
+/// The collections of a bundle, and what is wrong with the others.
+pub fn read(bundle: &Bundle) -> (Collections, Vec<Finding>) {
+    let (mut collections, mut findings) = (Collections::new(), Vec::new());
+    for (path, text) in bundle.files.iter().filter(|(path, _)| is_collection(path)) {
+        match one(path, text) {
+            Ok(collection) => drop(collections.insert(collection.name().to_owned(), Arc::new(collection))),
+            Err(mut found) => findings.append(&mut found),
+        }
+    }
+    for (name, collection) in &collections {
+        let lost = collection.spec.fields.iter().filter_map(|(field, spec)| Some((field, spec.to.as_ref()?)));
+        for (field, to) in lost.filter(|(_, to)| !collections.contains_key(*to)) {
+            let (path, at) = (path_of(name), ["spec", "fields", field, "to"]);
+            let line = bundle.files.get(&path).map_or(1, |text| yaml::line_of(text, &at));
+            let message = format!("spec.fields.{field}.to: there is no collection `{to}`");
+            findings.push(Finding::new(code::COLLECTION, path, line, (0, 0), message));
+        }
+    }
+    if collections.len() > MOST_COLLECTIONS {
+        let message = format!("more than {MOST_COLLECTIONS} collections");
+        findings.push(Finding::new(code::COLLECTION, FOLDER, 1, (0, 0), message));
+    }
+    (collections, findings)
+}
+
+fn one(path: &str, text: &str) -> Result<Collection, Vec<Finding>> {
+    let finding = |line, message: String| Finding::new(code::COLLECTION, path, line, (0, 0), message);
+    let read = yaml::read::<Collection>(text).map_err(|error| vec![finding(error.line, error.message)])?;
+    let mut problems = Problems::default();
+    read.problems(&mut problems);
+    problems.check(
+        name_of(path) == Some(read.name()),
+        format!("metadata.name: the file of `{}` is `{}`", read.name(), path_of(read.name())),
+    );
+    let told = |problem: String| {
+        let key: Vec<&str> = problem.split(':').next().unwrap_or_default().split('.').collect();
+        finding(yaml::line_of(text, &key), problem)
+    };
+    if problems.0.is_empty() { Ok(read) } else { Err(problems.0.into_iter().map(told).collect()) }
+}
+
+/// The product's schema with the types of the collections: what stands in it stays on its lines.
+pub fn schema_for(product: &str, bundle: &Bundle) -> String {
+    let (collections, _) = read(bundle);
+    if collections.is_empty() {
+        return product.to_owned();
+    }
+    let types: String = collections.keys().map(|name| format!(", {}", kind_of(name))).collect();
+    let mut schema = product.replace(ANY, &format!("{ANY}{types}"));
+    let _ = writeln!(schema, "\nnamespace {NAMESPACE} {{");
+    collections.values().for_each(|collection| schema.push_str(&entity(collection)));
+    schema + "}\n"
+}
+
+fn entity(collection: &Collection) -> String {
+    let seen = collection.spec.fields.iter().filter(|(_, field)| field.is_seen());
+    let fields: String = seen
+        .map(|(name, field)| format!("    {name}{}: {},\n", if field.required { "" } else { "?" }, field.kind.cedar()))
+        .collect();
+    format!("  entity {} = {{\n{OWN}{fields}  }};\n", collection.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INVOICES: &str = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  key: [number]\n  fields:\n    number: {type: text, required: true}\n    total: {type: money}\n    iban: {type: text, label: personal}\n";
+
+    #[test]
+    fn a_collection_is_a_type_with_its_fields() {
+        let product = "namespace Ok {\n  entity Record;\n  action \"record.read\" appliesTo {\n    resource: [Record],\n  };\n}\n";
+        let schema = schema_for(product, &Bundle::new([("collections/invoices.yaml", INVOICES)]));
+        assert!(schema.contains("resource: [Record, Brain::invoices],"), "{schema}");
+        assert!(schema.contains("    number: String,\n    total?: decimal,\n  };"), "{schema}");
+        assert!(!schema.contains("iban"), "what is personal is no attribute");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_collection_is_told_with_its_line() {
+        let told = |text: &str| {
+            let (_, findings) = read(&Bundle::new([("collections/invoices.yaml", text)]));
+            findings
+                .iter()
+                .map(|finding| format!("{}: {}", finding.line, finding.message))
+                .collect::<Vec<_>>()
+                .join("; ")
+        };
+        assert_eq!(told(INVOICES), "");
+        assert!(
+            told(&INVOICES.replace("number:", "if:")).starts_with("7: spec.fields.if: a field's name must have"),
+            "{}",
+            told(&INVOICES.replace("number:", "if:"))
+        );
+        assert!(told(&INVOICES.replace("name: invoices", "name: bills")).contains("the file of `bills` is"));
+        assert!(
+            told(&INVOICES.replace("{type: money}", "{type: ref, to: vendors}")).starts_with("8: spec.fields.total.to")
+        );
+        assert!(told(&INVOICES.replace("kind: Collection", "kind: Table")).starts_with("2: "));
+    }
+}

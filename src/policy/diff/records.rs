@@ -1,0 +1,81 @@
+//! Made-up records: of whoever asks and of others, and with each value that a policy could tell from another.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::policy::brain::Collections;
+use crate::policy::engine::Named;
+use crate::policy::testing::{Fixture, Row};
+use crate::types::field::{Field, FieldKind};
+
+/// Values of one field, and whoever made records.
+const MOST: usize = 8;
+const MAKERS: [&str; 4] = ["max", "mia", "ana", "bot"];
+
+/// Adds records of every collection, and the collections; one that no collection declares stands for what is only to be made.
+pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &Named) {
+    let names = collections.keys().map(String::as_str).chain(["notes"]);
+    fixture.rows.extend(names.map(|name| Row::new("collections", name)));
+    let proposals = MAKERS.map(|maker| {
+        Row::new("schema_proposals", format!("scp_{maker}")).with("proposer", maker).with("collection", "notes")
+    });
+    fixture.rows.extend(proposals);
+    let plain = |name: &str, maker: &str, what: String| {
+        let row = Row::new("brain", format!("rec_{name}_{what}.{maker}")).with("collection", name);
+        row.with("created_by", maker).with("updated_by", maker).with("version", 1)
+    };
+    fixture.rows.extend(MAKERS.map(|maker| plain("notes", maker, "any".into())));
+    for (name, of) in collections {
+        let seen: Vec<(&String, &Field)> = of.spec.fields.iter().filter(|(_, field)| field.is_seen()).collect();
+        let values: Vec<Vec<Value>> = seen.iter().map(|(_, field)| samples(field, named)).collect();
+        let first = |row: Row, with: bool| {
+            seen.iter()
+                .zip(&values)
+                .filter(|((_, field), _)| with || field.required)
+                .fold(row, |row, ((name, _), values)| values.first().map_or(row.clone(), |value| row.with(name, value)))
+        };
+        for maker in MAKERS {
+            fixture.rows.push(first(plain(name, maker, "bare".into()), false));
+            for ((field, _), values) in seen.iter().zip(&values) {
+                let each = values.iter().enumerate().map(|(number, value)| {
+                    first(plain(name, maker, format!("{field}{number}")), true).with(field, value)
+                });
+                fixture.rows.extend(each);
+            }
+        }
+    }
+}
+
+/// Values of a field: those that policies name, and just beside them.
+fn samples(field: &Field, named: &Named) -> Vec<Value> {
+    let texts = named.texts.iter().filter(|text| !text.is_empty());
+    let numbers = |step: i64| -> Vec<Value> {
+        let named: Vec<i64> = match field.kind {
+            FieldKind::Integer => named.numbers.iter().copied().collect(),
+            kind => named.texts.iter().filter_map(|text| kind.number(&json!(text))).collect(),
+        };
+        let beside =
+            named.into_iter().flat_map(|number| [number, number.saturating_sub(step), number.saturating_add(step)]);
+        let all: BTreeSet<i64> = [0, 1_000_000 * step].into_iter().chain(beside).collect();
+        all.into_iter().map(|number| field.kind.of_number(number)).collect()
+    };
+    let day = crate::types::time::DAY;
+    let all: Vec<Value> = match field.kind {
+        FieldKind::Choice => field.options.iter().map(|one| json!(one)).collect(),
+        FieldKind::Choices => {
+            field.options.iter().map(|one| json!([one])).chain([json!([]), json!(field.options)]).collect()
+        }
+        FieldKind::Flag => vec![json!(true), json!(false)],
+        FieldKind::Integer => numbers(1),
+        FieldKind::Decimal | FieldKind::Money => numbers(1),
+        FieldKind::Date | FieldKind::Time => numbers(day),
+        FieldKind::Actor => ["max", "mia", "ana", "bot", "pia"].map(|id| json!(id)).into(),
+        FieldKind::Team => ["team:ops", "team:dev", "team:far"].map(|id| json!(id)).into(),
+        FieldKind::Link => vec![json!("https://example.com/")],
+        FieldKind::Text | FieldKind::LongText | FieldKind::Ref | FieldKind::Json => {
+            texts.map(|text| json!(text)).chain([json!("x")]).collect()
+        }
+    };
+    all.into_iter().filter(|value| field.value(value).is_ok()).take(MOST * 2).collect()
+}

@@ -1,0 +1,237 @@
+//! The company's own data: collections, their records with all that they were, flags, and proposals to change what records are
+//! made of. Each collection is a table of its own, made by the fold; its records are found by the columns that its definition
+//! says.
+
+pub mod events;
+mod fold;
+pub mod query;
+pub mod table;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use serde_json::{Map, Value};
+
+use super::list::{self, List};
+use super::{Position, json, parsed};
+use crate::types::brain::{FlagKind, Operation, ProposalStatus, Written};
+use crate::types::collection::Collection;
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// A record as it is now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub id: String,
+    pub version: i64,
+    /// Without what is personal.
+    pub fields: Map<String, Value>,
+    pub created_by: ActorId,
+    pub created_at: Time,
+    pub updated_by: ActorId,
+    pub updated_at: Time,
+}
+
+/// A record as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    pub version: i64,
+    pub what: Written,
+    pub fields: Map<String, Value>,
+    pub by: ActorId,
+    /// The run that wrote it.
+    pub run: Option<String>,
+    pub at: Time,
+}
+
+/// What somebody noticed about a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    pub id: String,
+    pub collection: String,
+    pub record: String,
+    pub kind: FlagKind,
+    pub note: String,
+    pub by: ActorId,
+    pub created_at: Time,
+}
+
+/// A change of what the records of a collection are made of, on its way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    pub id: String,
+    pub collection: String,
+    pub ops: Vec<Operation>,
+    /// The collection's version that it was made from; 0 where there was none.
+    pub base: i64,
+    pub reason: String,
+    pub proposer: ActorId,
+    pub status: ProposalStatus,
+    pub created_at: Time,
+}
+
+/// The collection of this name, with its version.
+pub fn collection(conn: &Connection, name: &str) -> rusqlite::Result<Option<(Collection, i64)>> {
+    conn.prepare_cached("SELECT definition, version FROM collection WHERE name = ?")?
+        .query_row([name], |row| Ok((json(row, 0)?, row.get(1)?)))
+        .optional()
+}
+
+/// Every collection.
+pub fn collections(conn: &Connection) -> rusqlite::Result<Vec<Collection>> {
+    conn.prepare_cached("SELECT definition FROM collection ORDER BY name")?.query_map([], |row| json(row, 0))?.collect()
+}
+
+/// A record, if it is there now.
+pub fn get(conn: &Connection, of: &Collection, id: &str) -> rusqlite::Result<Option<Record>> {
+    conn.prepare_cached(&format!("{} WHERE id = ?", table::select(of)))?
+        .query_row([id], |row| table::read(row, of))
+        .optional()
+}
+
+/// The record with this key.
+pub fn by_key(conn: &Connection, of: &Collection, fields: &Map<String, Value>) -> rusqlite::Result<Option<Record>> {
+    let key = &of.spec.key;
+    if key.is_empty() {
+        return Ok(None);
+    }
+    let wanted: Vec<String> = key.iter().map(|field| format!("{} = ?", table::column(field))).collect();
+    let values: Vec<_> = key.iter().map(|field| table::stored(of, field, fields.get(field))).collect();
+    conn.prepare_cached(&format!("{} WHERE {}", table::select(of), wanted.join(" AND ")))?
+        .query_row(rusqlite::params_from_iter(values), |row| table::read(row, of))
+        .optional()
+}
+
+/// Another record that has this value in a field that no two have the same.
+pub fn taken(conn: &Connection, of: &Collection, field: &str, value: &Value, id: &str) -> rusqlite::Result<bool> {
+    let sql = format!(
+        "SELECT EXISTS (SELECT 1 FROM {} WHERE {} = ? AND id <> ?)",
+        table::name(of.name()),
+        table::column(field)
+    );
+    conn.prepare_cached(&sql)?.query_row(params![table::stored(of, field, Some(value)), id], |row| row.get(0))
+}
+
+/// How many records there are.
+pub fn count(conn: &Connection, of: &Collection) -> rusqlite::Result<i64> {
+    conn.prepare_cached(&format!("SELECT count(*) FROM {}", table::name(of.name())))?.query_row([], |row| row.get(0))
+}
+
+const VERSION: &str = "SELECT version, what, fields, by, run, at FROM record_version";
+
+fn read_version(row: &Row<'_>) -> rusqlite::Result<Version> {
+    Ok(Version {
+        version: row.get(0)?,
+        what: parsed(row, 1)?,
+        fields: json(row, 2)?,
+        by: parsed(row, 3)?,
+        run: row.get(4)?,
+        at: Time(row.get(5)?),
+    })
+}
+
+/// What a record was, newest first, from before a version.
+pub fn versions(
+    conn: &Connection,
+    collection: &str,
+    id: &str,
+    before: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<Version>> {
+    conn.prepare_cached(&format!(
+        "{VERSION} WHERE collection = ? AND id = ? AND version < ? ORDER BY version DESC LIMIT ?"
+    ))?
+    .query_map(params![collection, id, before, limit as i64], read_version)?
+    .collect()
+}
+
+/// What a record was at a time.
+pub fn as_of(conn: &Connection, collection: &str, id: &str, at: Time) -> rusqlite::Result<Option<Version>> {
+    conn.prepare_cached(&format!(
+        "{VERSION} WHERE collection = ? AND id = ? AND at <= ? ORDER BY version DESC LIMIT 1"
+    ))?
+    .query_row(params![collection, id, at.0], read_version)
+    .optional()
+}
+
+/// The first version of a record: who made it, and when.
+pub fn origin(conn: &Connection, collection: &str, id: &str) -> rusqlite::Result<Option<Version>> {
+    conn.prepare_cached(&format!("{VERSION} WHERE collection = ? AND id = ? ORDER BY version LIMIT 1"))?
+        .query_row(params![collection, id], read_version)
+        .optional()
+}
+
+/// Ids of a collection's records, of those too that are gone, after an id.
+pub fn ids_after(conn: &Connection, collection: &str, after: &str, limit: usize) -> rusqlite::Result<Vec<String>> {
+    conn.prepare_cached("SELECT DISTINCT id FROM record_version WHERE collection = ? AND id > ? ORDER BY id LIMIT ?")?
+        .query_map(params![collection, after, limit as i64], |row| row.get(0))?
+        .collect()
+}
+
+/// What is noted of a record.
+pub fn flags_of(conn: &Connection, collection: &str, record: &str) -> rusqlite::Result<Vec<Flag>> {
+    let sql =
+        format!("SELECT {FLAG} FROM record_flag WHERE collection = ? AND record = ? ORDER BY created_at DESC, id");
+    conn.prepare_cached(&sql)?.query_map(params![collection, record], read_flag)?.collect()
+}
+
+const FLAG: &str = "id, collection, record, kind, note, by, created_at";
+
+fn read_flag(row: &Row<'_>) -> rusqlite::Result<Flag> {
+    Ok(Flag {
+        id: row.get(0)?,
+        collection: row.get(1)?,
+        record: row.get(2)?,
+        kind: parsed(row, 3)?,
+        note: row.get(4)?,
+        by: parsed(row, 5)?,
+        created_at: Time(row.get(6)?),
+    })
+}
+
+/// How flags are listed.
+pub const FLAGS: List<Flag> = List {
+    table: "record_flag",
+    columns: FLAG,
+    there: "TRUE",
+    own: &["by = ?4"],
+    read: read_flag,
+    complete: list::whole,
+    position: |flag| Position { at: flag.created_at.0, id: flag.id.clone() },
+};
+
+const PROPOSAL: &str = "id, collection, ops, base, reason, proposer, status, created_at";
+
+fn read_proposal(row: &Row<'_>) -> rusqlite::Result<Proposal> {
+    Ok(Proposal {
+        id: row.get(0)?,
+        collection: row.get(1)?,
+        ops: json(row, 2)?,
+        base: row.get(3)?,
+        reason: row.get(4)?,
+        proposer: parsed(row, 5)?,
+        status: parsed(row, 6)?,
+        created_at: Time(row.get(7)?),
+    })
+}
+
+pub fn proposal(conn: &Connection, id: &str) -> rusqlite::Result<Option<Proposal>> {
+    conn.prepare_cached(&format!("SELECT {PROPOSAL} FROM schema_proposal WHERE id = ?"))?
+        .query_row([id], read_proposal)
+        .optional()
+}
+
+/// How many proposals of somebody are open.
+pub fn open_proposals_of(conn: &Connection, proposer: &ActorId) -> rusqlite::Result<usize> {
+    conn.prepare_cached("SELECT count(*) FROM schema_proposal WHERE proposer = ? AND status = 'proposed'")?
+        .query_row([proposer.as_str()], |row| Ok(usize::try_from(row.get::<_, i64>(0)?).unwrap_or(usize::MAX)))
+}
+
+/// How proposals are listed.
+pub const PROPOSALS: List<Proposal> = List {
+    table: "schema_proposal",
+    columns: PROPOSAL,
+    there: "TRUE",
+    own: &["proposer = ?4"],
+    read: read_proposal,
+    complete: list::whole,
+    position: |proposal| Position { at: proposal.created_at.0, id: proposal.id.clone() },
+};

@@ -1,0 +1,130 @@
+//! What happens to the company's own data.
+
+use std::collections::BTreeMap;
+
+use rusqlite::params;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::fold;
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::to_json;
+use crate::types::brain::{FlagKind, Operation, ProposalStatus};
+use crate::types::collection::Collection;
+use crate::types::id::{ActorId, Id};
+
+const COLLECTION: Table = Table { name: "collection", key: "name" };
+/// Stands for the tables of the collections too: they are made of it.
+pub const VERSION: Table = Table { name: "record_version", key: "collection || ' ' || id || ' ' || version" };
+const FLAG: Table = Table { name: "record_flag", key: "id" };
+const PROPOSAL: Table = Table { name: "schema_proposal", key: "id" };
+
+/// A record as it was written, without what is personal.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    pub id: Id,
+    pub version: i64,
+    pub fields: Map<String, Value>,
+}
+
+events! {
+    /// Somebody proposed to change what the records of a collection are made of.
+    SchemaProposed = "schema_proposed" {
+        id: Id, collection: String, ops: Vec<Operation>, base: i64,
+        #[schemars(extend("x-names" = "text"))] reason: String, proposer: ActorId,
+    } about [id, proposer] => {
+        content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
+        fold: Some(proposed), notify: Notify::Nobody, news: None,
+    }
+    /// A collection came to be, changed or went. Without a definition it went.
+    SchemaApplied = "schema_applied" {
+        id: Id, collection: String, proposer: ActorId, version: i64, renamed: BTreeMap<String, String>,
+        definition: Option<Collection>,
+    } about [id, proposer] => {
+        content: Content::SHOWN, tables: &[COLLECTION, PROPOSAL, VERSION], memory: Memory::Nothing,
+        fold: Some(applied), notify: Notify::Nobody, news: None,
+    }
+    /// A proposal to change a collection was rejected.
+    SchemaRejected = "schema_rejected" {
+        id: Id, collection: String, proposer: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
+    } about [id, proposer] => {
+        content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
+        fold: Some(|event, moment| decided(moment, &event.id, ProposalStatus::Rejected)),
+        notify: Notify::Nobody, news: None,
+    }
+    /// Records were written: new ones, or new versions.
+    RecordWritten = "record_written" {
+        collection: String, rows: Vec<Row>, run: Option<Id>,
+    } about [run] => {
+        content: Content::SHOWN.hiding("rows"), tables: &[VERSION], memory: Memory::Nothing,
+        fold: Some(fold::written), notify: Notify::Nobody, news: None,
+    }
+    /// A record was deleted. What it was stays in its history.
+    RecordDeleted = "record_deleted" {
+        collection: String, id: Id, version: i64, run: Option<Id>,
+    } about [id, run] => {
+        content: Content::SHOWN, tables: &[VERSION], memory: Memory::Nothing,
+        fold: Some(fold::deleted), notify: Notify::Nobody, news: None,
+    }
+    /// A record became again what it was, as a new version.
+    RecordRolledBack = "record_rolled_back" {
+        collection: String, id: Id, version: i64, to_version: i64, fields: Map<String, Value>, run: Option<Id>,
+        #[schemars(extend("x-names" = "text"))] reason: String,
+    } about [id, run] => {
+        content: Content::SHOWN.hiding("fields"), tables: &[VERSION], memory: Memory::Nothing,
+        fold: Some(fold::rolled_back), notify: Notify::Nobody, news: None,
+    }
+    /// Somebody noticed something about a record.
+    RecordFlagged = "record_flagged" {
+        id: Id, collection: String, record: Id, kind: FlagKind,
+        #[schemars(extend("x-names" = "text"))] note: String,
+    } about [id, record] => {
+        content: Content::SHOWN, tables: &[FLAG], memory: Memory::Nothing,
+        fold: Some(flagged), notify: Notify::Nobody, news: None,
+    }
+}
+
+fn proposed(event: &SchemaProposed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let SchemaProposed { id, collection, ops, base, reason, proposer } = event;
+    let sql = "INSERT INTO schema_proposal (id, collection, ops, base, reason, proposer, status, created_at) \
+               VALUES (?, ?, ?, ?, ?, ?, 'proposed', ?)";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        id.as_str(),
+        collection,
+        to_json(ops)?,
+        base,
+        reason,
+        proposer.as_str(),
+        moment.at.0
+    ])?;
+    Ok(Touched::Nothing)
+}
+
+fn decided(moment: &Moment<'_>, id: &Id, status: ProposalStatus) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE schema_proposal SET status = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![status.name(), id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+fn applied(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    fold::remade(event, moment)?;
+    decided(moment, &event.id, ProposalStatus::Applied)
+}
+
+fn flagged(event: &RecordFlagged, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let RecordFlagged { id, collection, record, kind, note } = event;
+    let sql =
+        "INSERT INTO record_flag (id, collection, record, kind, note, by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        id.as_str(),
+        collection,
+        record.as_str(),
+        kind.name(),
+        note,
+        moment.by.as_str(),
+        moment.at.0
+    ])?;
+    Ok(Touched::Nothing)
+}

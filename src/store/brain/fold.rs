@@ -1,0 +1,178 @@
+//! What events make of collections and their records.
+
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde_json::{Map, Value};
+
+use super::events::{RecordDeleted, RecordRolledBack, RecordWritten, SchemaApplied};
+use super::{collection, origin, table};
+use crate::store::event::Moment;
+use crate::store::memory::Touched;
+use crate::store::{json, to_json};
+use crate::types::brain::Written;
+use crate::types::collection::Collection;
+use crate::types::field::{Field, FieldKind};
+use crate::types::id::Id;
+
+/// Makes a table of a collection, with the rows of the one that it takes the place of.
+pub fn remade(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let (conn, name) = (moment.conn, event.collection.as_str());
+    let old = collection(conn, name)?.map(|(old, _)| old);
+    let Some(new) = &event.definition else {
+        conn.execute_batch(&format!("DROP TABLE IF EXISTS {}", table::name(name)))?;
+        conn.execute("DELETE FROM collection WHERE name = ?", [name])?;
+        return Ok(());
+    };
+    if old.is_some() {
+        conn.execute_batch(&format!("ALTER TABLE {} RENAME TO {}", table::name(name), table::name(OLD)))?;
+        // Indexes keep their names, which the new table's need.
+        for index in indexes(conn, OLD)? {
+            conn.execute_batch(&format!("DROP INDEX \"{index}\""))?;
+        }
+    }
+    let made = table::made_by(new);
+    let (first, indexes) = made.split_first().map_or(("", made.as_slice()), |(first, rest)| (first.as_str(), rest));
+    conn.execute_batch(first)?;
+    if let Some(old) = &old {
+        copy(conn, old, new, event)?;
+        conn.execute_batch(&format!("DROP TABLE {}", table::name(OLD)))?;
+    }
+    indexes.iter().try_for_each(|index| conn.execute_batch(index))?;
+    let sql = "INSERT OR REPLACE INTO collection (name, definition, version, changed_at) VALUES (?, ?, ?, ?)";
+    conn.execute(sql, params![name, to_json(new)?, event.version, moment.at.0])?;
+    Ok(())
+}
+
+/// What a table is called while another takes its place; no collection can have this name.
+const OLD: &str = "-old";
+
+fn indexes(conn: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
+    conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL")?
+        .query_map([format!("{}{name}", table::PREFIX)], |row| row.get(0))?
+        .collect()
+}
+
+/// Takes over the rows: each field from what it was called, and as what it is now.
+fn copy(conn: &Connection, old: &Collection, new: &Collection, event: &SchemaApplied) -> rusqlite::Result<()> {
+    let was = |name: &String| event.renamed.get(name).unwrap_or(name).clone();
+    let kept =
+        |name: &String| old.field(&was(name)).filter(|field| new.field(name).is_some_and(|new| new.kind == field.kind));
+    let own = "id, version, created_by, created_at, updated_by, updated_at";
+    let (mut into, mut from, mut values) = (own.to_owned(), own.to_owned(), Vec::new());
+    for (name, field) in table::columns(new) {
+        into.push_str(&format!(", {}", table::column(name)));
+        let old_field = old.field(&was(name));
+        match (kept(name), old_field, &field.default) {
+            (Some(_), ..) => from.push_str(&format!(", {}", table::column(&was(name)))),
+            (None, Some(_), _) => from.push_str(&format!(", {}", converted(old, &was(name), new, name))),
+            (None, None, Some(default)) => {
+                from.push_str(", ?");
+                values.push(table::stored(new, name, Some(default)));
+            }
+            (None, None, None) => from.push_str(", NULL"),
+        }
+    }
+    let sql = format!("INSERT INTO {} ({into}) SELECT {from} FROM {}", table::name(new.name()), table::name(OLD));
+    conn.execute(&sql, rusqlite::params_from_iter(values))?;
+    Ok(())
+}
+
+/// A value of one type as one of another: only those come here whose columns hold the same, but for whole numbers.
+fn converted(old: &Collection, was: &str, new: &Collection, name: &str) -> String {
+    let is_whole = |field: Option<&Field>| field.is_some_and(|field| field.kind == FieldKind::Integer);
+    let column = table::column(was);
+    if is_whole(old.field(was)) && !is_whole(new.field(name)) { format!("{column} * 10000") } else { column }
+}
+
+/// Writes a version of a record, and the record itself.
+fn put(
+    moment: &Moment<'_>,
+    of: &Collection,
+    id: &Id,
+    version: i64,
+    fields: &Map<String, Value>,
+) -> rusqlite::Result<()> {
+    let values: Vec<Sql> = table::columns(of).map(|(name, _)| table::stored(of, name, fields.get(name))).collect();
+    let stamp = [Sql::Integer(version), Sql::Text(moment.by.to_string()), Sql::Integer(moment.at.0)];
+    if version > 1 {
+        let set: String = table::columns(of).map(|(name, _)| format!(", {} = ?", table::column(name))).collect();
+        let sql = format!(
+            "UPDATE {} SET version = ?, updated_by = ?, updated_at = ?{set} WHERE id = ?",
+            table::name(of.name())
+        );
+        let given = stamp.iter().cloned().chain(values.iter().cloned()).chain([Sql::Text(id.to_string())]);
+        if moment.conn.prepare_cached(&sql)?.execute(rusqlite::params_from_iter(given))? > 0 {
+            return Ok(());
+        }
+    }
+    // It is new, or was deleted.
+    let first = if version > 1 { origin(moment.conn, of.name(), id.as_str())? } else { None };
+    let (by, at) = first.map_or((moment.by.to_string(), moment.at.0), |first| (first.by.to_string(), first.at.0));
+    let columns: String = table::columns(of).map(|(name, _)| format!(", {}", table::column(name))).collect();
+    let sql = format!(
+        "INSERT INTO {} (id, created_by, created_at, version, updated_by, updated_at{columns}) VALUES (?, ?, ?, ?, ?, ?{})",
+        table::name(of.name()),
+        ", ?".repeat(values.len())
+    );
+    let given = [Sql::Text(id.to_string()), Sql::Text(by), Sql::Integer(at)].into_iter().chain(stamp).chain(values);
+    moment.conn.prepare_cached(&sql)?.execute(rusqlite::params_from_iter(given))?;
+    Ok(())
+}
+
+/// Adds to the history of a record.
+fn note(
+    moment: &Moment<'_>,
+    (collection, id, version): (&str, &Id, i64),
+    what: Written,
+    fields: &Map<String, Value>,
+    run: Option<&Id>,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO record_version (collection, id, version, what, fields, by, run, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        collection,
+        id.as_str(),
+        version,
+        what.name(),
+        to_json(fields)?,
+        moment.by.as_str(),
+        run.map(Id::as_str),
+        moment.at.0
+    ])?;
+    Ok(())
+}
+
+fn known(moment: &Moment<'_>, name: &str) -> rusqlite::Result<Collection> {
+    let read = |row: &rusqlite::Row<'_>| json(row, 0);
+    let found = moment
+        .conn
+        .prepare_cached("SELECT definition FROM collection WHERE name = ?")?
+        .query_row([name], read)
+        .optional()?;
+    found.ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+pub fn written(event: &RecordWritten, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let of = known(moment, &event.collection)?;
+    for row in &event.rows {
+        put(moment, &of, &row.id, row.version, &row.fields)?;
+        let at = (event.collection.as_str(), &row.id, row.version);
+        note(moment, at, Written::Written, &row.fields, event.run.as_ref())?;
+    }
+    Ok(Touched::Nothing)
+}
+
+pub fn rolled_back(event: &RecordRolledBack, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let of = known(moment, &event.collection)?;
+    put(moment, &of, &event.id, event.version, &event.fields)?;
+    let at = (event.collection.as_str(), &event.id, event.version);
+    note(moment, at, Written::RolledBack, &event.fields, event.run.as_ref())?;
+    Ok(Touched::Nothing)
+}
+
+pub fn deleted(event: &RecordDeleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = format!("DELETE FROM {} WHERE id = ?", table::name(&event.collection));
+    moment.conn.prepare_cached(&sql)?.execute([event.id.as_str()])?;
+    let at = (event.collection.as_str(), &event.id, event.version);
+    note(moment, at, Written::Deleted, &Map::new(), event.run.as_ref())?;
+    Ok(Touched::Nothing)
+}

@@ -1,0 +1,290 @@
+//! Records that fit a condition: one page of them, or figures about them. A condition that comes to few rows by an index is
+//! found by it; of several ways to a row each is gone alone, because one `OR` over two indexes is walked row by row.
+
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, params_from_iter};
+
+use super::{Record, table};
+use crate::types::collection::Collection;
+use crate::types::condition::{Condition, Piece, Scalar};
+
+/// The order of a page: by a column, then by the id. Rows without a value come last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sorted {
+    pub column: String,
+    pub descending: bool,
+}
+
+/// Where a page begins: after the row with these values of the sorted columns, and this id.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct After {
+    pub values: Vec<Option<Scalar>>,
+    pub id: String,
+}
+
+/// A part of a statement with what is bound to its `?`.
+#[derive(Default)]
+struct Text {
+    sql: String,
+    given: Vec<Sql>,
+}
+
+impl Text {
+    fn push(&mut self, sql: &str) {
+        self.sql.push_str(sql);
+    }
+
+    fn bind(&mut self, value: Sql) {
+        self.sql.push('?');
+        self.given.push(value);
+    }
+
+    fn condition(&mut self, condition: &Condition) {
+        match condition {
+            Condition::Always => self.push("TRUE"),
+            Condition::Never => self.push("FALSE"),
+            Condition::All(inner) => self.joined(inner, " AND "),
+            Condition::Any(inner) => self.joined(inner, " OR "),
+            Condition::Not(inner) => {
+                self.push("NOT (");
+                self.condition(inner);
+                self.push(")");
+            }
+            Condition::Has(column) => self.push(&format!("{} IS NOT NULL", table::column(column))),
+            Condition::Is(column, order, with) => {
+                self.there(column);
+                self.push(&format!("{} {} ", table::column(column), order.sign()));
+                self.bind(table::to_sql(with));
+                self.push(")");
+            }
+            Condition::In(column, all) => {
+                self.there(column);
+                self.push(&format!("{} IN (", table::column(column)));
+                for (number, one) in all.iter().enumerate() {
+                    self.push(if number == 0 { "" } else { ", " });
+                    self.bind(table::to_sql(one));
+                }
+                self.push("))");
+            }
+            Condition::Holds(column, one) => {
+                self.there(column);
+                self.push(&format!(
+                    "EXISTS (SELECT 1 FROM json_each({}) AS item WHERE item.value = ",
+                    table::column(column)
+                ));
+                self.bind(Sql::Text(one.clone()));
+                self.push("))");
+            }
+            Condition::Like(column, pattern) => {
+                self.there(column);
+                self.push(&format!("{} GLOB ", table::column(column)));
+                self.bind(Sql::Text(glob(pattern)));
+                self.push(")");
+            }
+        }
+    }
+
+    /// What is not there fits nothing, and neither does it fit the contrary.
+    fn there(&mut self, column: &str) {
+        self.push(&format!("({0} IS NOT NULL AND ", table::column(column)));
+    }
+
+    fn joined(&mut self, inner: &[Condition], word: &str) {
+        self.push("(");
+        for (number, one) in inner.iter().enumerate() {
+            self.push(if number == 0 { "" } else { word });
+            self.condition(one);
+        }
+        self.push(")");
+    }
+}
+
+/// A pattern as `GLOB` reads it.
+fn glob(pattern: &[Piece]) -> String {
+    let sign = |piece: &Piece| match piece {
+        Piece::Any => "*".to_owned(),
+        Piece::One(c @ ('*' | '?' | '[')) => format!("[{c}]"),
+        Piece::One(c) => c.to_string(),
+    };
+    pattern.iter().map(sign).collect()
+}
+
+/// The order as SQL says it.
+fn order(sorted: &[Sorted]) -> String {
+    let by = sorted.iter().map(|by| {
+        let column = table::column(&by.column);
+        let (way, nulls) = if by.descending { (" DESC", "") } else { ("", " NULLS LAST") };
+        format!("{column}{way}{nulls}, ")
+    });
+    format!("ORDER BY {}id", by.collect::<String>())
+}
+
+/// Rows after a position: for each column, those that are equal in all before it and come later in it.
+fn later(text: &mut Text, sorted: &[Sorted], after: &After) {
+    text.push("(");
+    for place in 0..=sorted.len() {
+        text.push(if place == 0 { "(" } else { " OR (" });
+        for (by, value) in sorted.iter().zip(&after.values).take(place) {
+            text.push(&format!("{} IS ", table::column(&by.column)));
+            text.bind(value.as_ref().map_or(Sql::Null, table::to_sql));
+            text.push(" AND ");
+        }
+        match (sorted.get(place), after.values.get(place)) {
+            (Some(_), Some(None)) => text.push("FALSE"),
+            (Some(by), Some(Some(value))) => {
+                let column = table::column(&by.column);
+                text.push(&format!("({column} {} ", if by.descending { "<" } else { ">" }));
+                text.bind(table::to_sql(value));
+                text.push(&format!(" OR {column} IS NULL)"));
+            }
+            _ => {
+                text.push("id > ");
+                text.bind(Sql::Text(after.id.clone()));
+            }
+        }
+        text.push(")");
+    }
+    text.push(")");
+}
+
+/// The ways to the rows of a condition: each of which an index may find alone.
+fn ways(condition: &Condition) -> Vec<Condition> {
+    match condition {
+        Condition::Any(ways) if ways.len() <= MOST_WAYS => ways.clone(),
+        Condition::All(parts) => {
+            let split = parts.iter().position(|part| matches!(part, Condition::Any(ways) if ways.len() <= MOST_WAYS));
+            let Some(place) = split else { return vec![condition.clone()] };
+            let rest: Vec<&Condition> =
+                parts.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, part)| part).collect();
+            match parts.get(place) {
+                Some(Condition::Any(ways)) => {
+                    let with = |way: &Condition| Condition::all(rest.iter().copied().cloned().chain([way.clone()]));
+                    ways.iter().map(with).collect()
+                }
+                _ => vec![condition.clone()],
+            }
+        }
+        other => vec![other.clone()],
+    }
+}
+
+/// More ways than these are walked as one.
+const MOST_WAYS: usize = 8;
+
+/// Records that fit, in order, after a position.
+pub fn page(
+    conn: &Connection,
+    of: &Collection,
+    condition: &Condition,
+    sorted: &[Sorted],
+    after: Option<&After>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Record>> {
+    let (mut text, order) = (Text::default(), order(sorted));
+    let ways = ways(condition);
+    for (number, way) in ways.iter().enumerate() {
+        text.push(if number == 0 { "SELECT * FROM (" } else { " UNION SELECT * FROM (" });
+        text.push(&table::select(of));
+        text.push(" WHERE ");
+        text.condition(way);
+        if let Some(after) = after {
+            text.push(" AND ");
+            later(&mut text, sorted, after);
+        }
+        text.push(&format!(" {order} LIMIT {limit})"));
+    }
+    text.push(&format!(" {order} LIMIT {limit}"));
+    conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
+}
+
+/// A figure about the records of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Measure {
+    Count,
+    Sum(String),
+    Average(String),
+    Least(String),
+    Most(String),
+    /// How many different values there are.
+    Different(String),
+}
+
+impl Measure {
+    fn sql(&self) -> String {
+        let of = |function: &str, column: &str| format!("{function}({})", table::column(column));
+        match self {
+            Measure::Count => "count(*)".into(),
+            Measure::Sum(column) => of("sum", column),
+            Measure::Average(column) => format!("CAST(round(avg({})) AS INTEGER)", table::column(column)),
+            Measure::Least(column) => of("min", column),
+            Measure::Most(column) => of("max", column),
+            Measure::Different(column) => format!("count(DISTINCT {})", table::column(column)),
+        }
+    }
+}
+
+/// What records are grouped by: a column, or the period that a time in it falls into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub column: String,
+    pub grain: Option<Grain>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    Day,
+    Month,
+    Year,
+}
+
+impl Group {
+    fn sql(&self) -> String {
+        let column = table::column(&self.column);
+        let format = match self.grain {
+            None => return column,
+            Some(Grain::Day) => "%Y-%m-%d",
+            Some(Grain::Month) => "%Y-%m",
+            Some(Grain::Year) => "%Y",
+        };
+        format!("strftime('{format}', {column} / 1000, 'unixepoch')")
+    }
+}
+
+/// A row of figures: the groups' values, the figures, and how many records they are of.
+pub type Figures = (Vec<Option<Scalar>>, Vec<Option<Scalar>>, i64);
+
+/// Figures about the records that fit, of groups of at least `least` records.
+pub fn figures(
+    conn: &Connection,
+    of: &Collection,
+    condition: &Condition,
+    (groups, measures): (&[Group], &[Measure]),
+    (least, limit): (u32, usize),
+) -> rusqlite::Result<Vec<Figures>> {
+    let mut text = Text::default();
+    let columns: Vec<String> = groups.iter().map(Group::sql).chain(measures.iter().map(Measure::sql)).collect();
+    text.push(&format!("SELECT {}, count(*) FROM {} WHERE ", columns.join(", "), table::name(of.name())));
+    text.condition(condition);
+    let grouped: Vec<String> = (1..=groups.len()).map(|number| number.to_string()).collect();
+    if !grouped.is_empty() {
+        text.push(&format!(" GROUP BY {}", grouped.join(", ")));
+    }
+    text.push(&format!(" HAVING count(*) >= {least}"));
+    if !grouped.is_empty() {
+        text.push(&format!(" ORDER BY {}", grouped.join(", ")));
+    }
+    text.push(&format!(" LIMIT {limit}"));
+    let (first, all) = (groups.len(), groups.len() + measures.len());
+    let read = |row: &rusqlite::Row<'_>| {
+        let value = |place: usize| -> rusqlite::Result<Option<Scalar>> {
+            Ok(match row.get::<_, Sql>(place)? {
+                Sql::Integer(number) => Some(Scalar::Number(number)),
+                Sql::Text(text) => Some(Scalar::Text(text)),
+                Sql::Null | Sql::Real(_) | Sql::Blob(_) => None,
+            })
+        };
+        let part = |places: std::ops::Range<usize>| places.map(value).collect::<rusqlite::Result<Vec<_>>>();
+        Ok((part(0..first)?, part(first..all)?, row.get(all)?))
+    };
+    conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), read)?.collect()
+}

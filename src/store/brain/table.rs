@@ -1,0 +1,141 @@
+//! The table of a collection: what it is made by, and how a record becomes a row of it.
+//!
+//! Always true: names of tables and columns come from checked names alone; what a table is made by follows from its definition
+//! alone, whatever it was before.
+
+use rusqlite::Row;
+use rusqlite::types::{Value as Sql, ValueRef};
+use serde_json::{Map, Value};
+
+use super::Record;
+use crate::store::parsed;
+use crate::types::collection::Collection;
+use crate::types::condition::Scalar;
+use crate::types::field::{Field, FieldKind, Label};
+use crate::types::time::Time;
+
+/// How the names of such tables begin.
+pub const PREFIX: &str = "brain_";
+
+pub fn name(collection: &str) -> String {
+    format!("\"{PREFIX}{collection}\"")
+}
+
+/// The column of a field, or of what every record has.
+pub fn column(field: &str) -> String {
+    match field {
+        "id" | "version" | "created_by" | "created_at" | "updated_by" | "updated_at" => field.to_owned(),
+        field => format!("\"f_{field}\""),
+    }
+}
+
+/// The fields that are columns: what is personal is kept apart, where it can be erased.
+pub fn columns(of: &Collection) -> impl Iterator<Item = (&String, &Field)> {
+    of.spec.fields.iter().filter(|(_, field)| field.label != Some(Label::Personal))
+}
+
+const fn affinity(kind: FieldKind) -> &'static str {
+    match kind {
+        FieldKind::Integer | FieldKind::Decimal | FieldKind::Money => "INTEGER",
+        FieldKind::Date | FieldKind::Time | FieldKind::Flag => "INTEGER",
+        _ => "TEXT",
+    }
+}
+
+/// What the table is made by: the table itself first, then its indexes.
+pub fn made_by(of: &Collection) -> Vec<String> {
+    let table = name(of.name());
+    let fields: String = columns(of)
+        .map(|(name, field)| {
+            let null = if field.required { " NOT NULL" } else { "" };
+            format!(", {} {}{null}", column(name), affinity(field.kind))
+        })
+        .collect();
+    let mut made = vec![format!(
+        "CREATE TABLE {table} (id TEXT PRIMARY KEY, version INTEGER NOT NULL, created_by TEXT NOT NULL, created_at INTEGER \
+         NOT NULL, updated_by TEXT NOT NULL, updated_at INTEGER NOT NULL{fields}) STRICT"
+    )];
+    let mut index = |what: &str, unique: bool, columns: String| {
+        let unique = if unique { "UNIQUE " } else { "" };
+        made.push(format!("CREATE {unique}INDEX \"{PREFIX}{}.{what}\" ON {table} ({columns})", of.name()));
+    };
+    index("age", false, "created_at DESC, id".into());
+    index("maker", false, "created_by, created_at DESC, id".into());
+    if !of.spec.key.is_empty() {
+        index("key", true, of.spec.key.iter().map(|field| column(field)).collect::<Vec<_>>().join(", "));
+    }
+    for (name, field) in columns(of) {
+        if field.unique {
+            index(&format!("unique.{name}"), true, column(name));
+        }
+        if field.index || matches!(field.kind, FieldKind::Actor | FieldKind::Team) {
+            index(name, false, format!("{}, created_at DESC, id", column(name)));
+        }
+    }
+    made
+}
+
+/// A query's beginning; `read` reads its rows.
+pub fn select(of: &Collection) -> String {
+    let fields: String = columns(of).map(|(name, _)| format!(", {}", column(name))).collect();
+    format!("SELECT id, version, created_by, created_at, updated_by, updated_at{fields} FROM {}", name(of.name()))
+}
+
+pub fn read(row: &Row<'_>, of: &Collection) -> rusqlite::Result<Record> {
+    let mut fields = Map::new();
+    for (place, (name, field)) in (6..).zip(columns(of)) {
+        if let Some(value) = shown(field.kind, row.get_ref(place)?) {
+            fields.insert(name.clone(), value);
+        }
+    }
+    Ok(Record {
+        id: row.get(0)?,
+        version: row.get(1)?,
+        created_by: parsed(row, 2)?,
+        created_at: Time(row.get(3)?),
+        updated_by: parsed(row, 4)?,
+        updated_at: Time(row.get(5)?),
+        fields,
+    })
+}
+
+/// A kept value from its column.
+fn shown(kind: FieldKind, stored: ValueRef<'_>) -> Option<Value> {
+    match stored {
+        ValueRef::Integer(number) => Some(kind.of_number(number)),
+        ValueRef::Text(text) => {
+            let text = std::str::from_utf8(text).ok()?;
+            match kind {
+                FieldKind::Choices | FieldKind::Json => serde_json::from_str(text).ok(),
+                _ => Some(text.into()),
+            }
+        }
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => None,
+    }
+}
+
+/// A kept value as its column holds it.
+pub fn scalar(kind: FieldKind, value: &Value) -> Option<Scalar> {
+    if affinity(kind) == "INTEGER" {
+        return kind.number(value).map(Scalar::Number);
+    }
+    match (kind, value) {
+        (FieldKind::Choices | FieldKind::Json, value) => Some(Scalar::Text(value.to_string())),
+        (_, Value::String(text)) => Some(Scalar::Text(text.clone())),
+        _ => None,
+    }
+}
+
+pub fn to_sql(scalar: &Scalar) -> Sql {
+    match scalar {
+        Scalar::Number(number) => Sql::Integer(*number),
+        Scalar::Text(text) => Sql::Text(text.clone()),
+    }
+}
+
+/// The value of a field as its column holds it; nothing where there is none.
+pub fn stored(of: &Collection, field: &str, value: Option<&Value>) -> Sql {
+    let kind = of.field(field).map(|field| field.kind);
+    let scalar = kind.zip(value).and_then(|(kind, value)| scalar(kind, value));
+    scalar.as_ref().map_or(Sql::Null, to_sql)
+}

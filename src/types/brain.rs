@@ -1,0 +1,91 @@
+//! The vocabulary of the company's own data.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::actor::named;
+use super::collection::CollectionSpec;
+use super::field::{Field, FieldKind};
+
+named! {
+    /// How a version of a record came about.
+    Written, "way of writing", {
+        Written = "written",
+        Deleted = "deleted",
+        RolledBack = "rolled_back",
+    }
+}
+
+named! {
+    /// What is the matter with a record.
+    FlagKind, "kind of flag", {
+        Wrong = "wrong",
+        Stale = "stale",
+        Duplicate = "duplicate",
+        Sensitive = "sensitive",
+        Question = "question",
+    }
+}
+
+named! {
+    /// How a proposal stands.
+    ProposalStatus, "status of a proposal", {
+        Proposed = "proposed",
+        Applied = "applied",
+        Rejected = "rejected",
+    }
+}
+
+/// One step of a change of a collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Operation {
+    /// A new collection.
+    Create {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        spec: CollectionSpec,
+    },
+    AddField {
+        name: String,
+        field: Box<Field>,
+    },
+    RenameField {
+        name: String,
+        to: String,
+    },
+    /// Another type; values that do not fit it keep it from being applied.
+    RetypeField {
+        name: String,
+        r#type: FieldKind,
+    },
+    /// A field goes, with its values; they stay in the history of the records.
+    RetireField {
+        name: String,
+    },
+    /// Records are found by it quickly, or no longer.
+    Index {
+        name: String,
+        on: bool,
+    },
+    /// The collection goes, once it is empty.
+    Retire {},
+}
+
+/// Whether every value of one type is one of another, in the same form or in one that follows from it.
+pub const fn converts(from: FieldKind, to: FieldKind) -> bool {
+    use FieldKind as Kind;
+    matches!(
+        (from, to),
+        (Kind::Integer, Kind::Decimal | Kind::Money)
+            | (Kind::Decimal, Kind::Money)
+            | (Kind::Money, Kind::Decimal)
+            | (Kind::Choice | Kind::Ref, Kind::Text)
+            | (Kind::Text | Kind::Choice | Kind::Ref | Kind::Link | Kind::Actor | Kind::Team, Kind::LongText)
+            | (Kind::Actor | Kind::Team, Kind::Text)
+            | (Kind::Date, Kind::Time)
+    )
+}

@@ -1,0 +1,153 @@
+//! Collections: what a company's own data is made of. A definition names the fields with their types; a value is JSON, checked
+//! against its field and brought into one form, so that equal values are equal texts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::definition::{ApiVersion, Metadata, Problems};
+use super::field::Field;
+
+/// The most fields of a collection.
+pub const MOST_FIELDS: usize = 300;
+/// The most collections of a company.
+pub const MOST_COLLECTIONS: usize = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum CollectionKind {
+    Collection,
+}
+
+/// A collection of records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Collection {
+    #[serde(rename = "apiVersion")]
+    pub api_version: ApiVersion,
+    pub kind: CollectionKind,
+    pub metadata: Metadata,
+    pub spec: CollectionSpec,
+}
+
+/// What its records are made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CollectionSpec {
+    /// The fields that tell one record from another: writing one whose key is there writes that one. At most 4.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key: Vec<String>,
+    /// The fields by name; 1 to 300.
+    pub fields: BTreeMap<String, Field>,
+    /// Aggregates leave out groups of fewer records than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_group: Option<u32>,
+}
+
+/// The names that every record has.
+pub const OWN: &[&str] =
+    &["id", "collection", "version", "created_by", "created_at", "updated_by", "updated_at", "deleted_at", "flags"];
+/// Words of Cedar that are no names.
+const WORDS: &[&str] = &["true", "false", "if", "then", "else", "in", "is", "like", "has"];
+
+/// Whether a collection or a field can have this name.
+pub fn is_name(name: &str) -> bool {
+    let known = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
+    (1..=63).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(known)
+        && !WORDS.contains(&name)
+}
+
+/// What a name must be.
+pub const NAME: &str = "must have 1 to 63 small letters, digits and underscores, and begin with a letter";
+
+impl Collection {
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    /// Aggregates leave out groups of fewer records than this.
+    pub fn smallest_group(&self) -> u32 {
+        self.spec.smallest_group.unwrap_or(1)
+    }
+
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.spec.fields.get(name)
+    }
+
+    /// What cannot be, whatever other collections there are.
+    pub fn problems(&self, problems: &mut Problems) {
+        self.metadata.problems(problems);
+        problems.check(is_name(self.name()), format!("metadata.name: {NAME}"));
+        let fields = &self.spec.fields;
+        problems.check(
+            (1..=MOST_FIELDS).contains(&fields.len()),
+            format!("spec.fields: must be 1 to {MOST_FIELDS} fields, not {}", fields.len()),
+        );
+        for (name, field) in fields.iter().take(MOST_FIELDS) {
+            let short: String = name.chars().take(63).collect();
+            let at = format!("spec.fields.{}", short.escape_debug());
+            problems.check(is_name(name), format!("{at}: a field's name {NAME}"));
+            problems.check(!OWN.contains(&name.as_str()), format!("{at}: every record has a `{short}` of its own"));
+            field.problems(&at, problems);
+        }
+        problems.check(self.spec.key.len() <= 4, "spec.key: must be at most 4 fields");
+        let mut seen = BTreeSet::new();
+        for name in &self.spec.key {
+            let keys = |field: &Field| field.required && field.kind.is_comparable() && field.label.is_none();
+            let fits = self.field(name).is_some_and(keys) && seen.insert(name);
+            let short: String = name.chars().take(63).collect();
+            let what = "must name required fields without a label, each once, and neither long texts nor lists";
+            problems.check(fits, format!("spec.key: `{}`: {what}", short.escape_debug()));
+        }
+        problems.check(
+            self.spec.smallest_group.is_none_or(|least| (1..=1_000).contains(&least)),
+            "spec.smallest_group: must be 1 to 1000",
+        );
+    }
+
+    /// The fields of a new record: what is given, and what is so unless it is. All that is wrong is told at once.
+    pub fn filled(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<String>> {
+        let defaults = self.spec.fields.iter().filter(|(name, _)| !given.contains_key(*name));
+        let defaults = defaults.filter_map(|(name, field)| Some((name.clone(), field.default.clone()?)));
+        let all: Map<String, Value> = defaults.chain(given.clone()).collect();
+        self.checked(&all)
+    }
+
+    /// The fields of a whole record, in the form in which they are kept.
+    pub fn checked(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<String>> {
+        let mut problems = Vec::new();
+        let mut fields = Map::new();
+        for (name, value) in given {
+            match self.field(name) {
+                None => problems.push(format!("fields.{}: there is no such field", short(name))),
+                Some(_) if value.is_null() => {}
+                Some(field) => match field.value(value) {
+                    Ok(value) => drop(fields.insert(name.clone(), value)),
+                    Err(what) => problems.push(format!("fields.{name}: {what}")),
+                },
+            }
+        }
+        let missing = self
+            .spec
+            .fields
+            .iter()
+            .filter(|(name, field)| field.required && given.get(*name).is_none_or(Value::is_null));
+        problems.extend(missing.map(|(name, _)| format!("fields.{name}: is required")));
+        fields.sort_keys();
+        if problems.is_empty() { Ok(fields) } else { Err(problems) }
+    }
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(80).collect::<String>().escape_debug().to_string()
+}
+
+impl fmt::Display for Collection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,400 @@
+//! Fields of collections: their types, and the form in which a value of each is kept.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::actor::named;
+use super::definition::Problems;
+use super::id::ActorId;
+use super::target::Fact;
+use super::time::{DAY, Time};
+use super::visible;
+
+/// The most characters of a text, and the most bytes of a long one or of JSON.
+const LONGEST_TEXT: usize = 1_000;
+const LONGEST_LONG: usize = 64 << 10;
+/// The most choices of a field, and characters of one.
+const MOST_CHOICES: usize = 200;
+const LONGEST_CHOICE: usize = 100;
+/// A decimal number has four places, as Cedar's.
+const SCALE: i64 = 10_000;
+const MOST_INTEGER: i64 = (1 << 53) - 1; // what canonical JSON holds exactly (RFC 8785)
+
+/// A field of a collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    #[serde(rename = "type")]
+    pub kind: FieldKind,
+    /// What it is called; its name unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Every record has it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub required: bool,
+    /// No two records have the same value.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unique: bool,
+    /// Records are found by it quickly.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub index: bool,
+    /// What it is where a new record does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// What a choice can be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// The collection that a reference leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The least and the most that a number can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Value>,
+    /// What amounts are in, such as `EUR`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Who reads it is asked of the policies by this word (`field.read`). What is `personal` can be erased, and policies about
+    /// records do not see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+named! {
+    /// The type of a field.
+    FieldKind, "type of field", {
+        /// A text of at most 1,000 characters.
+        Text = "text",
+        /// A text of at most 64 KiB. Policies do not see it.
+        LongText = "long_text",
+        /// A whole number, exact up to 2^53.
+        Integer = "integer",
+        /// A number with at most four decimal places, as a text: `"12.5"`.
+        Decimal = "decimal",
+        /// An amount, as a text: `"12.50"`.
+        Money = "money",
+        /// A day: `"2026-01-31"`.
+        Date = "date",
+        /// An instant (RFC 3339): `"2026-01-31T12:00:00Z"`.
+        Time = "time",
+        /// true or false.
+        Flag = "flag",
+        /// One of its options.
+        Choice = "choice",
+        /// Some of its options.
+        Choices = "choices",
+        /// The id of a record of another collection.
+        Ref = "ref",
+        /// The id of a person or an agent.
+        Actor = "actor",
+        /// The id of a team.
+        Team = "team",
+        /// Anything, at most 64 KiB. Policies do not see it.
+        Json = "json",
+        /// The address of a file (https).
+        Link = "link",
+    }
+}
+
+named! {
+    /// How sensitive a field is.
+    Label, "label", {
+        Confidential = "confidential",
+        Personal = "personal",
+        Untrusted = "untrusted",
+    }
+}
+
+impl Field {
+    /// A field of this type, of which nothing else is said.
+    pub const fn of(kind: FieldKind) -> Field {
+        Field {
+            kind,
+            title: None,
+            required: false,
+            unique: false,
+            index: false,
+            default: None,
+            options: Vec::new(),
+            to: None,
+            min: None,
+            max: None,
+            unit: None,
+            label: None,
+        }
+    }
+
+    pub(super) fn problems(&self, at: &str, problems: &mut Problems) {
+        let title = self.title.as_ref().is_none_or(|title| visible::is_name(title));
+        problems.check(title, visible::NO_NAME.replacen("name", &format!("{at}.title"), 1));
+        let chooses = matches!(self.kind, FieldKind::Choice | FieldKind::Choices);
+        let option =
+            |one: &String| (1..=LONGEST_CHOICE).contains(&one.chars().count()) && !one.contains(char::is_control);
+        let once: BTreeSet<&String> = self.options.iter().collect();
+        problems.check(
+            if chooses { (1..=MOST_CHOICES).contains(&self.options.len()) } else { self.options.is_empty() },
+            format!("{at}.options: choices have 1 to {MOST_CHOICES}, other fields none"),
+        );
+        problems.check(
+            self.options.iter().all(option) && once.len() == self.options.len(),
+            format!("{at}.options: each once, of 1 to {LONGEST_CHOICE} characters"),
+        );
+        problems.check(
+            (self.kind == FieldKind::Ref) == self.to.is_some(),
+            format!("{at}.to: a reference names its collection, other fields none"),
+        );
+        let indexed = !(self.unique || self.index) || self.kind.is_comparable();
+        problems.check(indexed, format!("{at}: long texts, lists and JSON have no index"));
+        let apart = self.label == Some(Label::Personal) && (self.unique || self.index);
+        problems.check(!apart, format!("{at}: what is personal is kept apart, and records are not found by it"));
+        let number = matches!(self.kind, FieldKind::Integer | FieldKind::Decimal | FieldKind::Money);
+        for (name, bound) in [("min", &self.min), ("max", &self.max)] {
+            if let Some(bound) = bound {
+                let fits = number && Field { min: None, max: None, ..self.clone() }.value(bound).is_ok();
+                problems.check(fits, format!("{at}.{name}: only numbers have bounds, which are of the field's type"));
+            }
+        }
+        problems.check(self.unit.is_none() || number, format!("{at}.unit: only numbers have a unit"));
+        if let Some(default) = &self.default {
+            let value = self.value(default);
+            problems.check(value.is_ok(), format!("{at}.default: {}", value.err().unwrap_or_default()));
+        }
+    }
+
+    /// A value of it in the form in which it is kept, or what it must be.
+    pub fn value(&self, value: &Value) -> Result<Value, String> {
+        let text = || value.as_str().ok_or_else(|| "must be a text".to_owned());
+        let value = match self.kind {
+            FieldKind::Text => bounded(text()?, text()?.chars().count() <= LONGEST_TEXT, "1000 characters")?,
+            FieldKind::LongText => bounded(text()?, text()?.len() <= LONGEST_LONG, "64 KiB")?,
+            FieldKind::Integer => {
+                let number = value.as_i64().filter(|number| number.abs() <= MOST_INTEGER);
+                Value::from(number.ok_or("must be a whole number of at most 2^53")?)
+            }
+            FieldKind::Decimal => Value::from(shown_decimal(decimal(value)?, 1)),
+            FieldKind::Money => Value::from(shown_decimal(decimal(value)?, 2)),
+            FieldKind::Date => Value::from(shown_date(date(text()?).ok_or("must be a day such as 2026-01-31")?)),
+            FieldKind::Time => {
+                let time = Time::from_str(text()?).map_err(|_| "must be a time such as 2026-01-31T12:00:00Z")?;
+                Value::from(time.to_string())
+            }
+            FieldKind::Flag => Value::from(value.as_bool().ok_or("must be true or false")?),
+            FieldKind::Choice => Value::from(self.option(value)?),
+            FieldKind::Choices => {
+                let chosen = value.as_array().ok_or("must be a list")?;
+                let chosen = chosen.iter().map(|one| self.option(one)).collect::<Result<BTreeSet<_>, _>>()?;
+                Value::from_iter(chosen)
+            }
+            FieldKind::Ref => {
+                let fits = |id: &&str| (1..=200).contains(&id.len()) && !id.contains(char::is_control);
+                Value::from(text().ok().filter(fits).ok_or("must be the id of a record")?)
+            }
+            FieldKind::Actor => {
+                Value::from(actor(value).filter(|id| !id.is_team()).ok_or("must be an actor's id")?.as_str())
+            }
+            FieldKind::Team => Value::from(
+                actor(value).filter(ActorId::is_team).ok_or("must be a team's id, such as team:ops")?.as_str(),
+            ),
+            FieldKind::Json => {
+                let fits = value.to_string().len() <= LONGEST_LONG;
+                if fits { value.clone() } else { return Err("must be at most 64 KiB".into()) }
+            }
+            FieldKind::Link => {
+                let address = text()?;
+                let fits =
+                    address.starts_with("https://") && address.len() <= 2_000 && !address.contains(char::is_control);
+                if fits { Value::from(address) } else { return Err("must be an https address".into()) }
+            }
+        };
+        self.within(&value)?;
+        Ok(value)
+    }
+
+    fn option(&self, value: &Value) -> Result<&str, String> {
+        let chosen = value.as_str().and_then(|one| self.options.iter().find(|option| *option == one));
+        chosen.map(String::as_str).ok_or_else(|| format!("must be one of {}", self.options.join(", ")))
+    }
+
+    /// Whether a number is within its bounds.
+    fn within(&self, value: &Value) -> Result<(), String> {
+        let (kind, number) = (self.kind, self.kind.number(value));
+        let is_beyond = |bound: &Option<Value>, order: Ordering| {
+            let limit = bound.as_ref().and_then(|bound| kind.number(bound));
+            number.zip(limit).is_some_and(|(number, limit)| number.cmp(&limit) == order)
+        };
+        let told = |word: &str, bound: &Option<Value>| {
+            Err(format!("must be at {word} {}", bound.as_ref().unwrap_or(&Value::Null)))
+        };
+        if is_beyond(&self.min, Ordering::Less) {
+            return told("least", &self.min);
+        }
+        if is_beyond(&self.max, Ordering::Greater) { told("most", &self.max) } else { Ok(()) }
+    }
+
+    /// A kept value as policies see it.
+    pub fn fact(&self, value: &Value) -> Option<Fact> {
+        if !self.is_seen() {
+            return None;
+        }
+        let number = || self.kind.number(value);
+        Some(match self.kind {
+            FieldKind::Integer => Fact::Number(number()?),
+            FieldKind::Decimal | FieldKind::Money => Fact::Decimal(number()?),
+            FieldKind::Date | FieldKind::Time => Fact::Time(Time(number()?)),
+            FieldKind::Flag => Fact::Flag(value.as_bool()?),
+            FieldKind::Actor | FieldKind::Team => Fact::Actor(actor(value)?),
+            FieldKind::Choices => {
+                Fact::Texts(value.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+            }
+            _ => Fact::Text(value.as_str()?.to_owned()),
+        })
+    }
+
+    /// Whether policies about records see it: what they look at stands in the log for good.
+    pub fn is_seen(&self) -> bool {
+        self.label != Some(Label::Personal) && !matches!(self.kind, FieldKind::LongText | FieldKind::Json)
+    }
+}
+
+impl FieldKind {
+    /// Whether its values are ordered, and found by an index.
+    pub const fn is_comparable(self) -> bool {
+        !matches!(self, FieldKind::LongText | FieldKind::Json | FieldKind::Choices)
+    }
+
+    /// Whether its values are numbers that can be added up.
+    pub const fn is_number(self) -> bool {
+        matches!(self, FieldKind::Integer | FieldKind::Decimal | FieldKind::Money)
+    }
+
+    /// A kept value as a number that orders it: whole, scaled by 10,000, or milliseconds since 1970.
+    pub fn number(self, value: &Value) -> Option<i64> {
+        match self {
+            FieldKind::Integer => value.as_i64().or_else(|| value.as_str()?.parse().ok()),
+            FieldKind::Decimal | FieldKind::Money => decimal(value).ok(),
+            FieldKind::Date => date(value.as_str()?),
+            FieldKind::Time => Time::from_str(value.as_str()?).ok().map(|time| time.0),
+            FieldKind::Flag => value.as_bool().map(i64::from),
+            _ => None,
+        }
+    }
+
+    /// The kept value of such a number.
+    pub fn of_number(self, number: i64) -> Value {
+        match self {
+            FieldKind::Decimal => shown_decimal(number, 1).into(),
+            FieldKind::Money => shown_decimal(number, 2).into(),
+            FieldKind::Date => shown_date(number).into(),
+            FieldKind::Time => Time(number).to_string().into(),
+            FieldKind::Flag => (number != 0).into(),
+            _ => number.into(),
+        }
+    }
+
+    /// Its type in Cedar's schema language.
+    pub const fn cedar(self) -> &'static str {
+        match self {
+            FieldKind::Text | FieldKind::LongText | FieldKind::Choice | FieldKind::Ref => "String",
+            FieldKind::Link | FieldKind::Json => "String",
+            FieldKind::Integer => "Long",
+            FieldKind::Decimal | FieldKind::Money => "decimal",
+            FieldKind::Date | FieldKind::Time => "datetime",
+            FieldKind::Flag => "Bool",
+            FieldKind::Choices => "Set<String>",
+            FieldKind::Actor => "Ok::Actor",
+            FieldKind::Team => "Ok::Team",
+        }
+    }
+}
+
+fn bounded(text: &str, fits: bool, most: &str) -> Result<Value, String> {
+    let plain = !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
+    match (fits, plain) {
+        (false, _) => Err(format!("must have at most {most}")),
+        (true, false) => Err("must not hold control characters".into()),
+        (true, true) => Ok(text.into()),
+    }
+}
+
+fn actor(value: &Value) -> Option<ActorId> {
+    value.as_str()?.parse().ok()
+}
+
+/// A decimal number, in ten-thousandths.
+pub fn decimal(value: &Value) -> Result<i64, String> {
+    let wrong = || "must be a number with at most four decimal places, such as \"12.50\"".to_owned();
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return Err(wrong()),
+    };
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text.as_str()), |rest| (-1, rest));
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(part) || part.len() > 4 {
+        return Err(wrong());
+    }
+    let number = format!("{whole}{part:0<4}").parse::<i64>().map_err(|_| wrong())?;
+    Ok(sign * number)
+}
+
+/// A number of ten-thousandths as a text with at least so many places.
+pub fn shown_decimal(number: i64, places: usize) -> String {
+    let (whole, part) = (number.unsigned_abs() / SCALE.unsigned_abs(), number.unsigned_abs() % SCALE.unsigned_abs());
+    let part = format!("{part:04}");
+    let kept = part.trim_end_matches('0').len().max(places);
+    format!("{}{whole}.{}", if number < 0 { "-" } else { "" }, part.get(..kept).unwrap_or(&part))
+}
+
+/// The first millisecond of a day, in UTC.
+fn date(text: &str) -> Option<i64> {
+    let plain = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    Time::from_str(&format!("{text}T00:00:00Z")).ok().filter(|_| plain).map(|time| time.0)
+}
+
+fn shown_date(number: i64) -> String {
+    Time(number - number.rem_euclid(DAY)).to_string().chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn decimals_have_one_form() {
+        for (given, kept) in [
+            (json!("12.50"), "12.5"),
+            (json!(12), "12.0"),
+            (json!("-0.0001"), "-0.0001"),
+            (json!("0.10"), "0.1"),
+            (json!("922337203685477.5807"), "922337203685477.5807"),
+        ] {
+            assert_eq!(shown_decimal(decimal(&given).unwrap(), 1), kept);
+        }
+        for wrong in [json!("1.23456"), json!(""), json!("."), json!("1e3"), json!("922337203685477.5808"), json!("+1")]
+        {
+            assert!(decimal(&wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn dates_are_days() {
+        assert_eq!(shown_date(date("2026-02-28").unwrap()), "2026-02-28");
+        assert_eq!(shown_date(date("1969-12-31").unwrap()), "1969-12-31");
+        let wrong = ["2026-02-30", "2026-2-1", "2026-02-01T", "20260201xx"];
+        assert_eq!(wrong.map(date), [None; 4]);
+    }
+}

@@ -1,0 +1,157 @@
+//! What is asked of the company's own data amiss is told with its field, and nothing is half done.
+
+use serde_json::{Value, json};
+
+use super::{INVOICES, change, company, write};
+
+#[tokio::test]
+async fn what_is_amiss_with_a_record_is_told_with_its_field() {
+    let (test, cast) = company().await;
+    let path = format!("{INVOICES}/records");
+    for (fields, told) in [
+        (json!({}), "422 invalid fields.number: is required"),
+        (json!({ "number": "1", "no\"; DROP": 1 }), "422 invalid fields.no\\\"; DROP: there is no such field"),
+        (
+            json!({ "number": "1", "total": "1.23456" }),
+            "422 invalid fields.total: must be a number with at most four decimal places, such as \"12.50\"",
+        ),
+        (json!({ "number": "1", "total": "-1" }), "422 invalid fields.total: must be at least \"0\""),
+        (json!({ "number": "1", "due": "2026-02-30" }), "422 invalid fields.due: must be a day such as 2026-01-31"),
+        (json!({ "number": "1", "status": "odd" }), "422 invalid fields.status: must be one of new, paid"),
+        (json!({ "number": "1", "tags": ["rush", "x"] }), "422 invalid fields.tags: must be one of rush, old"),
+        (json!({ "number": "1", "owner": "nobody" }), "422 invalid fields.owner: there is no nobody"),
+        (json!({ "number": "1", "team": "mia" }), "422 invalid fields.team: must be a team's id, such as team:ops"),
+        (json!({ "number": "1", "vendor": "rec_x" }), "422 invalid fields.vendor: there is no rec_x"),
+        (json!({ "number": "a\u{0}b" }), "422 invalid fields.number: must not hold control characters"),
+        (json!({ "number": "x".repeat(1_001) }), "422 invalid fields.number: must have at most 1000 characters"),
+    ] {
+        assert_eq!(test.post(&path, &cast.mia, json!({ "fields": fields })).await.error(), told);
+    }
+    // Names with markup, quotes and SQL are values like others.
+    let odd = "'; DROP TABLE record_version; -- <b>\u{202e}🙂";
+    write(&test, &cast.mia, json!({ "number": odd })).await;
+    let found = test.post(&format!("{INVOICES}/query"), &cast.mia, json!({ "filter": { "number": odd } })).await.json();
+    assert_eq!(found[0]["fields"]["number"], odd);
+    for (method, path) in [("GET", "/brain/collections/none"), ("GET", "/brain/collections/invoices/records/rec_x")] {
+        assert_eq!(test.call(method, path, &cast.mia, None).await.error(), "404 not_found not found");
+    }
+}
+
+#[tokio::test]
+async fn what_is_amiss_with_a_query_is_told_with_its_place() {
+    let (test, cast) = company().await;
+    let deep = (0..30).fold(json!({ "number": "1" }), |inner, _| json!({ "not": inner }));
+    let wide: Vec<Value> = (0..600).map(|number| json!({ "number": number.to_string() })).collect();
+    let many: Vec<String> = (0..1_001).map(|number| number.to_string()).collect();
+    for (query, told) in [
+        (json!({ "filter": { "none": 1 } }), "422 invalid filter.none: there is no field `none`"),
+        (
+            json!({ "filter": { "number": { "like": "x" } } }),
+            "422 invalid filter.number.like: a text is compared with eq, ne, in, nin, has, lt, lte, gt, gte, contains, starts_with",
+        ),
+        (
+            json!({ "filter": { "due": { "gt": "soon" } } }),
+            "422 invalid filter.due.gt: must be a day such as 2026-01-31",
+        ),
+        (json!({ "filter": { "or": 1 } }), "422 invalid filter.or: must be a list"),
+        (json!({ "filter": [] }), "422 invalid filter: must be an object"),
+        (json!({ "filter": { "or": wide } }), "422 invalid filter: has more than 500 parts"),
+        (
+            json!({ "filter": { "number": { "in": many } } }),
+            "422 invalid filter.number.in: must be a list of at most 1000 values",
+        ),
+        (
+            json!({ "filter": { "iban": "DE" } }),
+            "422 invalid filter.iban: `iban` is personal: it is kept apart, and records are not found by it",
+        ),
+        (json!({ "sort": ["none"] }), "422 invalid sort: there is no field `none`"),
+        (json!({ "sort": ["tags"] }), "422 invalid sort: `tags` has no order"),
+        (json!({ "fields": ["none"] }), "422 invalid fields: there is no field `none`"),
+        (json!({ "limit": 0 }), "400 bad_request limit: must be 1 to 1000, not 0"),
+        (json!({ "cursor": "x" }), "400 bad_request invalid cursor"),
+    ] {
+        assert_eq!(test.post(&format!("{INVOICES}/query"), &cast.mia, query).await.error(), told);
+    }
+    let refused = test.post(&format!("{INVOICES}/query"), &cast.mia, json!({ "filter": deep })).await.error();
+    assert!(refused.ends_with("nests deeper than 20"), "{refused}");
+    for (ask, told) in [
+        (json!({ "measures": [] }), "422 invalid measures: must be 1 to 20"),
+        (
+            json!({ "measures": ["sum"] }),
+            "422 invalid measures: `sum`: must be count, or sum, avg, min, max, distinct and a field, such as sum:total",
+        ),
+        (
+            json!({ "measures": ["sum:number"] }),
+            "422 invalid measures: `number` is a text, and only numbers are added up",
+        ),
+        (
+            json!({ "measures": ["count"], "group_by": ["status:month"] }),
+            "422 invalid group_by: `status` is no time: it has neither day, month nor year",
+        ),
+    ] {
+        assert_eq!(test.post(&format!("{INVOICES}/aggregate"), &cast.mia, ask).await.error(), told);
+    }
+}
+
+#[tokio::test]
+async fn a_collection_that_cannot_be_is_not_proposed() {
+    let (test, _) = company().await;
+    let fields: Value = (0..301).map(|number| (format!("f{number}"), json!({ "type": "text" }))).collect();
+    for (spec, told) in [
+        (json!({ "fields": {} }), "ops: spec.fields: must be 1 to 300 fields, not 0"),
+        (json!({ "fields": fields }), "ops: spec.fields: must be 1 to 300 fields, not 301"),
+        (
+            json!({ "fields": { "version": { "type": "text" } } }),
+            "ops: spec.fields.version: every record has a `version` of its own",
+        ),
+        (
+            json!({ "fields": { "in": { "type": "text" } } }),
+            "ops: spec.fields.in: a field's name must have 1 to 63 small letters",
+        ),
+        (
+            json!({ "fields": { "a": { "type": "choice" } } }),
+            "ops: spec.fields.a.options: choices have 1 to 200, other fields none",
+        ),
+        (json!({ "fields": { "a": { "type": "ref" } } }), "ops: spec.fields.a.to: a reference names its collection"),
+        (
+            json!({ "key": ["a"], "fields": { "a": { "type": "text" } } }),
+            "ops: spec.key: `a`: must name required fields",
+        ),
+        (
+            json!({ "fields": { "a": { "type": "text", "unique": true, "label": "personal" } } }),
+            "ops: spec.fields.a: what is personal is kept apart",
+        ),
+        (
+            json!({ "fields": { "a": { "type": "integer", "default": "x" } } }),
+            "ops: spec.fields.a.default: must be a whole number",
+        ),
+    ] {
+        let refused = change(&test, "things", json!([{ "create": { "spec": spec } }])).await;
+        assert_eq!(refused.status, 422);
+        assert!(refused.error().contains(told), "{} is not {told}", refused.error());
+    }
+    let lost = json!([{ "create": { "spec": { "fields": { "a": { "type": "ref", "to": "nowhere" } } } } }]);
+    let refused = change(&test, "things", lost).await.error();
+    assert!(refused.contains("there is no collection `nowhere`"), "{refused}");
+    let odd = change(&test, "Things; DROP", json!([{ "retire": {} }])).await.error();
+    assert!(odd.starts_with("422 invalid collection: must have 1 to 63 small letters"), "{odd}");
+    let unknown = json!({ "collection": "things", "ops": [{ "explode": {} }], "reason": "r" });
+    assert_eq!(test.post("/schema/proposals", &test.admin, unknown).await.status, 422);
+}
+
+#[tokio::test]
+async fn what_nobody_else_may_have_nobody_gets_twice() {
+    let (test, cast) = company().await;
+    let spec = json!({ "fields": { "code": { "type": "text", "unique": true } } });
+    super::create(&test, "codes", spec).await;
+    let path = "/brain/collections/codes/records";
+    let first = test.post(path, &cast.mia, json!({ "fields": { "code": "a" } })).await.json();
+    let twice = test.post(path, &cast.max, json!({ "fields": { "code": "a" } })).await;
+    assert_eq!(twice.error(), "409 conflict fields.code: another record has \"a\"");
+    // One that goes makes room, and then does not come back.
+    let one = format!("{path}/{}", first["id"].as_str().unwrap());
+    assert_eq!(test.call("DELETE", &one, &cast.mia, None).await.status, 200);
+    assert_eq!(test.post(path, &cast.max, json!({ "fields": { "code": "a" } })).await.status, 200);
+    let back = test.post(&format!("{one}/rollback"), &cast.mia, json!({ "to_version": 1, "reason": "r" })).await;
+    assert_eq!(back.error(), "409 conflict fields.code: another record has \"a\"");
+}
