@@ -195,7 +195,7 @@ fn no_command_passes_on_what_steers_a_terminal() {
         r#"{{"steps": [{{"say": "{escaped}"}}, {{"ask": {{"text": "which{escaped}"}}}}, {{"fail": "{escaped}"}}]}}"#
     );
     put(&place, "plan.json", &plan);
-    let title = format!(r#"{{"type": "text", "title": "T\u202e"}}"#);
+    let title = r#"{"type": "text", "title": "T\u202e"}"#;
     put(&place, "ops.json", &format!(r#"[{{"create": {{"spec": {{"fields": {{"text": {title}}}}}}}}}]"#));
     put(&place, "rows.jsonl", "{\"text\": \"c\\u202ed\"}\n");
     let mut walk = Walk { place, ids: Vec::new() };
