@@ -5,6 +5,10 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use zeroize::Zeroizing;
+
+use crate::types::models::ProviderKind;
+
 /// One setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
@@ -112,8 +116,18 @@ pub const DISK_LOW_WATER: Setting = Setting {
     default: "256, or 5 % of a small disk",
     doc: "MiB free on the state file's disk below which only what stops or revokes is accepted; 0 for no such mark, and no reserve",
 };
-pub const LLM_CONFIG: Setting =
-    Setting { variable: "OK_LLM_CONFIG", flag: None, default: "none", doc: "A file that configures model providers" };
+pub const LLM_CONFIG: Setting = Setting {
+    variable: "OK_LLM_CONFIG",
+    flag: None,
+    default: "none",
+    doc: "A YAML file that says which models there are; the variables below are then only where keys are",
+};
+pub const LLM_CHECK: Setting = Setting {
+    variable: "OK_LLM_CHECK",
+    flag: None,
+    default: "on",
+    doc: "`0`: `ok serve` does not ask the model providers at its start whether they take their keys",
+};
 pub const ANTHROPIC: Setting = provider("ANTHROPIC_API_KEY", "The key of the model provider Anthropic");
 pub const OPENAI: Setting = provider("OPENAI_API_KEY", "The key of the model provider OpenAI");
 pub const GEMINI: Setting = provider("GEMINI_API_KEY", "The key of the model provider Gemini");
@@ -122,7 +136,7 @@ pub const OLLAMA: Setting = provider("OLLAMA_HOST", "The address of a local Olla
 pub const LOG: Setting = Setting {
     variable: "OK_LOG",
     flag: None,
-    default: "warn,ok=info",
+    default: "warn,ok=info,genai=off",
     doc: "What the program tells about itself on stderr, such as `debug` or `warn,ok::gate=trace`",
 };
 pub const NO_COLOR: Setting = Setting {
@@ -158,6 +172,7 @@ pub const ALL: &[Setting] = &[
     EGRESS_PORTS,
     DISK_LOW_WATER,
     LLM_CONFIG,
+    LLM_CHECK,
     ANTHROPIC,
     OPENAI,
     GEMINI,
@@ -168,17 +183,12 @@ pub const ALL: &[Setting] = &[
     COLUMNS,
 ];
 
-/// A model provider, and the settings of which any one is enough.
-pub struct Provider {
-    pub name: &'static str,
-    pub settings: &'static [Setting],
-}
-
-pub const PROVIDERS: &[Provider] = &[
-    Provider { name: "anthropic", settings: &[ANTHROPIC] },
-    Provider { name: "openai", settings: &[OPENAI] },
-    Provider { name: "gemini", settings: &[GEMINI, GOOGLE] },
-    Provider { name: "ollama", settings: &[OLLAMA] },
+/// The settings that hold the keys of model providers; the first that is set counts.
+pub const KEYS: &[(ProviderKind, Setting)] = &[
+    (ProviderKind::Anthropic, ANTHROPIC),
+    (ProviderKind::OpenAi, OPENAI),
+    (ProviderKind::Gemini, GEMINI),
+    (ProviderKind::Gemini, GOOGLE),
 ];
 
 const fn provider(variable: &'static str, doc: &'static str) -> Setting {
@@ -196,6 +206,11 @@ impl Setting {
         variable(self.variable).map(PathBuf::from)
     }
 
+    /// Whether it is switched off, where it is on unless set.
+    pub fn is_off(&self) -> bool {
+        self.value().is_some() && !self.is_on()
+    }
+
     /// Whether it is switched on.
     pub fn is_on(&self) -> bool {
         self.value().is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "0" | "false" | "no" | "off"))
@@ -206,6 +221,11 @@ impl Setting {
 #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A secret in a variable that a file names.
+pub fn secret(name: &str) -> Option<Zeroizing<String>> {
+    variable(name)?.into_string().ok().map(Zeroizing::new)
 }
 
 /// The computer's name for whoever runs this.

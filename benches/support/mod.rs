@@ -42,6 +42,7 @@ pub fn options(dir: &Path) -> Options {
         dev_auth: false,
         secrets: None,
         ports: vec![443],
+        models: Arc::default(),
         low_water: None,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),

@@ -78,6 +78,7 @@ fn options(context: &Context) -> Options {
         dev_auth: context.dev_auth,
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),
+        models: Arc::clone(&context.models().catalog),
         low_water: context.low_water,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),

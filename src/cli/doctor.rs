@@ -1,11 +1,11 @@
-//! `ok doctor`: whether a model can be reached, as far as the settings tell. It shows no key.
+//! `ok doctor`: whether each model provider can be asked. It asks each for its models, which costs nothing, and shows no key.
 
 use serde_json::{Value, json};
 
 use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
-use super::{Context, show};
-use crate::config::{self, PROVIDERS};
+use super::{Context, models, show};
+use crate::engine::models::Checked;
 
 pub const COMMANDS: Commands = &[&own::<Doctor>("doctor")];
 
@@ -17,10 +17,10 @@ impl Run for Doctor {
     const NEEDS: Needs = Needs::Nothing;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut found: Vec<Value> = PROVIDERS.iter().flat_map(configured).collect();
-        found.extend(config::LLM_CONFIG.value().map(|path| file(&path)));
+        let setup = context.models();
+        let mut found: Vec<Value> = models::client(setup)?.check().await.iter().map(shown).collect();
         if found.is_empty() {
-            found.push(json!({ "ok": false, "message": "no model provider is configured" }));
+            found.push(json!({ "ok": false, "message": setup.catalog.nothing() }));
         }
         let well = found.iter().all(|check| check.get("ok") == Some(&Value::Bool(true)));
         context.show(&found.clone().into(), || found.iter().try_for_each(told))?;
@@ -28,24 +28,21 @@ impl Run for Doctor {
     }
 }
 
-fn configured(provider: &config::Provider) -> Option<Value> {
-    let setting = provider.settings.iter().find(|setting| setting.value().is_some())?;
-    let message = format!("{} is set", setting.variable);
-    Some(json!({ "ok": true, "provider": provider.name, "message": message }))
-}
-
-fn file(path: &str) -> Value {
-    let variable = config::LLM_CONFIG.variable;
-    match std::fs::read(path) {
-        Ok(_) => json!({ "ok": true, "provider": "config", "message": format!("{variable} names {path}") }),
-        Err(error) => json!({ "ok": false, "message": format!("{variable}: cannot read {path}: {error}") }),
-    }
+fn shown(checked: &Checked) -> Value {
+    let message = match &checked.outcome {
+        Ok(1) => "offers 1 model".to_owned(),
+        Ok(count) => format!("offers {count} models"),
+        Err(why) => why.clone(),
+    };
+    json!({ "ok": checked.outcome.is_ok(), "provider": checked.provider, "message": message })
 }
 
 fn told(check: &Value) -> Result<(), Failure> {
     let message = show::cell(check.get("message"));
-    match check.get("provider").and_then(Value::as_str) {
-        Some(provider) => show::text(&format!("ok    {provider:<9}  {message}")),
-        None => show::text(&format!("FAIL {message}")),
+    let well = check.get("ok") == Some(&Value::Bool(true));
+    match (well, check.get("provider").and_then(Value::as_str)) {
+        (true, Some(provider)) => show::text(&format!("ok    {provider:<9}  {message}")),
+        (false, Some(provider)) => show::text(&format!("FAIL  {provider:<9}  {message}")),
+        (_, None) => show::text(&format!("FAIL {message}")),
     }
 }

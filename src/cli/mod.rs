@@ -28,6 +28,7 @@ mod inbox;
 mod init;
 mod kill;
 mod log;
+mod models;
 mod operation;
 mod policy;
 pub mod reference;
@@ -47,12 +48,14 @@ mod work;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 use zeroize::Zeroizing;
 
 use crate::config;
+use crate::engine::models::Setup;
 use crate::gate::keys;
 use command::{Command, Commands, Needs};
 use exit::{Exit, Failure};
@@ -178,9 +181,15 @@ pub struct Context {
     secrets: Option<Zeroizing<[u8; 32]>>,
     /// A server on the network to ask instead.
     server: Option<String>,
+    /// The models that agents may ask; read when they are needed.
+    models: OnceLock<Setup>,
 }
 
 impl Context {
+    fn models(&self) -> &Setup {
+        self.models.get_or_init(models::setup)
+    }
+
     /// Shows an answer: as it is, or as people read it.
     fn show(&self, answer: &serde_json::Value, human: impl FnOnce() -> Result<(), Failure>) -> Result<Exit, Failure> {
         match self.format {
@@ -216,6 +225,7 @@ impl Global {
             low_water: low_water()?,
             secrets: secrets()?,
             server: None,
+            models: OnceLock::new(),
         })
     }
 }

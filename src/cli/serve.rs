@@ -1,6 +1,8 @@
 //! `ok serve`: owns the state file, and answers over HTTP and over the admin socket until a signal ends it. A second
 //! signal does not wait.
 
+use std::sync::Arc;
+
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -10,9 +12,10 @@ use super::client::{self, Opened};
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::socket::Socket;
-use super::{Context, file, show, told_of};
+use super::{Context, file, models, show, told_of};
 use crate::config;
 use crate::engine;
+use crate::engine::models::{Checked, Models};
 use crate::gate::keys::open_to_others;
 use crate::gate::open::Company;
 use crate::http;
@@ -55,6 +58,9 @@ impl Run for Serve {
 /// Serves until `stop`; the company is the caller's to close.
 async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &CancellationToken) -> Result<(), Failure> {
     let proxies = proxies()?;
+    if let Some(problem) = &context.models().catalog.problem {
+        return Err(Failure::Usage(problem.clone()));
+    }
     let cannot_listen = |error| Failure::new(format!("cannot listen on {bind}: {error}"));
     let listener = TcpListener::bind(bind).await.map_err(cannot_listen)?;
     let address = listener.local_addr().map_err(cannot_listen)?;
@@ -75,6 +81,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     beside.spawn(engine::tick::run(company.gate.clone(), stop.clone()));
     beside.spawn(engine::courier::run(company.gate.clone(), stop.clone()));
     beside.spawn(engine::runner::run(company.gate.clone(), stop.clone()));
+    beside.spawn(check_models(models::client(context.models())?, stop.clone()));
     beside.close();
     if !address.ip().is_loopback() {
         show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
@@ -87,6 +94,23 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     stop.cancel();
     beside.wait().await;
     served.map_err(|error| Failure::new(format!("the server failed: {error}")))
+}
+
+/// Says which model providers cannot be asked. The server does not wait for them, and runs without.
+async fn check_models(models: Arc<Models>, stop: CancellationToken) {
+    if config::LLM_CHECK.is_off() {
+        return;
+    }
+    let checking = models.check();
+    let checked = tokio::select! {
+        checked = checking => checked,
+        () = stop.cancelled() => return,
+    };
+    for Checked { provider, outcome } in checked {
+        if let Err(why) = outcome {
+            show::remark(&format!("the model provider {provider} cannot be asked: {why}"));
+        }
+    }
 }
 
 /// The proxies that are trusted to say whom they speak for.

@@ -3,5 +3,6 @@
 mod call;
 pub mod courier;
 pub mod egress;
+pub mod models;
 pub mod runner;
 pub mod tick;

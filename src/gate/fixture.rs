@@ -117,6 +117,7 @@ impl<'a> Known<'a> {
             rates: Arc::default(),
             vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
             egress: Arc::default(),
+            models: Arc::default(),
             writes: Arc::default(),
         };
         let mut world = World::empty(ground, head);

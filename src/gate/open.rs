@@ -46,6 +46,7 @@ use crate::types::effort;
 use crate::types::egress::Egress;
 use crate::types::entropy::Entropy;
 use crate::types::id::ActorId;
+use crate::types::models::Catalog;
 use crate::types::refusal::Fault;
 use crate::types::time::{Clock, Monotone, SECOND, Time};
 
@@ -69,6 +70,8 @@ pub struct Options {
     pub secrets: Option<Zeroizing<[u8; 32]>>,
     /// The ports that webhooks may be at.
     pub ports: Vec<u16>,
+    /// The models that agents may ask.
+    pub models: Arc<Catalog>,
     /// MiB on the disk below which only what stops or revokes is accepted; else 256, or 5 % of a small disk.
     pub low_water: Option<u64>,
     pub clock: Arc<dyn Clock>,
@@ -171,6 +174,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         rates: Arc::default(),
         vault: Arc::new(vault),
         egress: Arc::new(Egress { loopback: options.dev_auth, ports: options.ports.clone() }),
+        models: Arc::clone(&options.models),
         writes: Arc::new(AtomicBool::new(true)),
     };
     let world = World::load(&conn, ground, head)?;

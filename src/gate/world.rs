@@ -37,6 +37,7 @@ use crate::types::decision::Recording;
 use crate::types::delegation::Terms;
 use crate::types::egress::Egress;
 use crate::types::id::ActorId;
+use crate::types::models::Catalog;
 use crate::types::refusal::{Fault, Stands};
 use crate::types::time::Time;
 
@@ -86,6 +87,8 @@ pub struct World {
     pub(super) webhooks: Arc<Vec<Webhook>>,
     pub(super) vault: Arc<Vault>,
     pub(super) egress: Arc<Egress>,
+    /// The models that agents may ask.
+    pub(super) models: Arc<Catalog>,
     /// Whether the last transaction went through.
     pub(super) writes: Arc<AtomicBool>,
     /// Answers to queries that this very world has given.
@@ -104,6 +107,7 @@ pub(super) struct Ground {
     pub rates: Arc<Rates>,
     pub vault: Arc<Vault>,
     pub egress: Arc<Egress>,
+    pub models: Arc<Catalog>,
     pub writes: Arc<AtomicBool>,
 }
 
@@ -115,7 +119,8 @@ impl World {
 
     /// Nobody is there yet.
     pub(super) fn empty(ground: Ground, head: Head) -> World {
-        let Ground { policy, version, instance, dev_auth, workshop, resources, rates, vault, egress, writes } = ground;
+        let Ground { policy, version, instance, dev_auth, workshop, resources, rates, vault, egress, models, writes } =
+            ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             people: People::default(),
@@ -137,6 +142,7 @@ impl World {
             webhooks: Arc::default(),
             vault,
             egress,
+            models,
             writes,
             memo: Memo::default(),
         }
@@ -154,6 +160,7 @@ impl World {
             rates: Arc::clone(&self.rates),
             vault: Arc::clone(&self.vault),
             egress: Arc::clone(&self.egress),
+            models: Arc::clone(&self.models),
             writes: Arc::clone(&self.writes),
         }
     }

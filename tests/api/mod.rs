@@ -33,6 +33,7 @@ mod lists;
 mod long_bodies;
 mod matrix;
 mod me;
+mod models;
 mod offboard;
 mod runs;
 mod standing;

@@ -62,7 +62,7 @@ const PAGES: &[Page] = &[
         ..NONE
     },
     Page { name: "why", before: &[(FIRST, &["init --admin ana", "actor add-human bob --role member"])], ..NONE },
-    Page { name: "agents", ..NONE },
+    Page { name: "agents", ends: &[("doctor", 1)], ..NONE },
     Page { name: "data", ..NONE },
     Page { name: "webhooks", before: &[(FIRST, &["init --admin ana"])], ..NONE },
     Page {

@@ -10,6 +10,7 @@ mod damage;
 mod elsewhere;
 mod gitops;
 mod guides;
+mod models;
 mod people;
 mod policy;
 mod reference;

@@ -1,6 +1,7 @@
 //! A company in a folder of its own, with a clock that stands still and seeded randomness, so that what it says can be
 //! compared to the letter.
 
+pub mod fake;
 pub mod prove;
 mod refold;
 
@@ -21,6 +22,7 @@ use ok::policy::{Bundle, Snapshot};
 use ok::store::open::Mode;
 use ok::types::caller::{Channel, Credential, Presented};
 use ok::types::entropy::Entropy;
+use ok::types::models::Catalog;
 use ok::types::time::{Clock, Time};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -65,6 +67,7 @@ pub struct Test {
     app: axum::Router,
     pub admin: String,
     policies: Bundle,
+    models: Arc<Catalog>,
 }
 
 /// The tokens of those whom `Test::cast` adds. `lea` leads `team:ops`, in which `mia` and her agent `bot` are; `liv` leads
@@ -136,6 +139,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         dev_auth: false,
         secrets: None,
         ports: vec![443],
+        models: Arc::default(),
         low_water: None,
         clock,
         entropy: Arc::new(TestEntropy(AtomicU64::new(seed << 32))),
@@ -148,9 +152,17 @@ impl Test {
         Test::with_policies(Bundle::built_in()).await
     }
 
+    /// The same with models that agents may ask.
+    pub async fn with_models(models: Arc<Catalog>) -> Test {
+        Test::begun(Test::founded(Bundle::built_in(), models)).await
+    }
+
     /// The same with other policies.
     pub async fn with_policies(policies: Bundle) -> Test {
-        let mut test = Test::uninitialised(policies);
+        Test::begun(Test::uninitialised(policies)).await
+    }
+
+    async fn begun(mut test: Test) -> Test {
         let first = test.local(Credential::Server, "company.init", json!({ "id": "ana" })).await;
         test.admin = first["token"].as_str().unwrap().to_owned();
         test
@@ -158,21 +170,25 @@ impl Test {
 
     /// A company that nobody is in yet.
     pub fn uninitialised(policies: Bundle) -> Test {
+        Test::founded(policies, Arc::default())
+    }
+
+    fn founded(policies: Bundle, models: Arc<Catalog>) -> Test {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
-        let options = Options { policies: policies.clone(), ..options(dir.path().join("state.db"), clock.clone(), 1) };
-        let company = open(&options).unwrap();
-        Test { app: router(&company), dir, clock, company, admin: String::new(), policies }
+        let made = options(dir.path().join("state.db"), clock.clone(), 1);
+        let company = open(&Options { policies: policies.clone(), models: Arc::clone(&models), ..made }).unwrap();
+        Test { app: router(&company), dir, clock, company, admin: String::new(), policies, models }
     }
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, app, policies } = self;
+        let Test { dir, clock, company, admin, app, policies, models } = self;
         drop(app);
         company.close().await;
-        let options = Options { policies: policies.clone(), ..options(dir.path().join("state.db"), clock.clone(), 2) };
-        let company = open(&options).unwrap();
-        Test { app: router(&company), dir, clock, company, admin, policies }
+        let made = options(dir.path().join("state.db"), clock.clone(), 2);
+        let company = open(&Options { policies: policies.clone(), models: Arc::clone(&models), ..made }).unwrap();
+        Test { app: router(&company), dir, clock, company, admin, policies, models }
     }
 
     /// The same, started again by a version of the program that brings other defaults.

@@ -5,6 +5,7 @@ mod bodies;
 mod bombs;
 mod connections;
 mod failures;
+pub mod models;
 mod stopping;
 mod stream;
 mod webhooks;

@@ -11,6 +11,7 @@ use crate::store::tasks::{self, Task, TaskRef};
 use crate::store::{Position, actors, content, inbox};
 use crate::types::definition::{AgentDefinition, RunLimits};
 use crate::types::id::ActorId;
+use crate::types::models::Catalog;
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
 use crate::types::work::StepStatus;
@@ -125,6 +126,11 @@ impl Reader<'_> {
     fn definition_of(&self, agent: &ActorId) -> Result<Option<AgentDefinition>, Fault> {
         let stored = actors::definition(self.conn()?, agent)?;
         Ok(stored.map(serde_json::from_value).transpose()?)
+    }
+
+    /// The models that agents may ask.
+    pub fn models(&self) -> &Catalog {
+        &self.world.models
     }
 
     /// Whether the policies could let the caller do this, if only with approval, whatever it would be about.

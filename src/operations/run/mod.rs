@@ -6,6 +6,7 @@ mod ask;
 mod begin;
 mod budget;
 mod cancel;
+mod catalog;
 mod dispatch;
 mod list;
 mod model;
@@ -51,6 +52,7 @@ pub const ALL: &[Entry] = &[
     Entry::change::<model::Call>(),
     Entry::query::<trace::List>(),
     Entry::query::<tools::List>(),
+    Entry::query::<catalog::Read>(),
     Entry::query::<dispatch::Dispatch>(),
     Entry::query::<next::Step>(),
     Entry::change::<settle::Settle>(),

@@ -43,6 +43,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "task.list"
         | "task.create"
         | "tool.list"
+        | "model.read"
         | "trace.read"
         | "policy.check"
         | "policy.diff"

@@ -1,0 +1,31 @@
+//! The models of the settings: from the file that `OK_LLM_CONFIG` names, or from the providers' usual variables.
+
+use std::sync::Arc;
+
+use super::exit::Failure;
+use crate::config;
+use crate::engine::models::{Models, Setup, Usual};
+use crate::types::entropy::SystemEntropy;
+
+/// The models. Where the settings are wrong, there are none, and it is said why.
+pub fn setup() -> Setup {
+    read().unwrap_or_else(Setup::wrong)
+}
+
+fn read() -> Result<Setup, String> {
+    let keys = config::KEYS.iter().rev().filter_map(|(kind, setting)| Some((*kind, config::secret(setting.variable)?)));
+    let usual = Usual { keys: keys.collect(), ollama: config::OLLAMA.value() };
+    let variable = config::LLM_CONFIG.variable;
+    let Some(path) = config::LLM_CONFIG.path() else {
+        return Setup::of_variables(&usual).map_err(|why| format!("{}: {why}", config::OLLAMA.variable));
+    };
+    let shown = path.display();
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{variable}: cannot read {shown}: {error}"))?;
+    Setup::of_file(&text, &usual, &config::secret).map_err(|why| format!("{variable}: {shown}: {why}"))
+}
+
+/// Whoever answers prompts.
+pub fn client(setup: &Setup) -> Result<Arc<Models>, Failure> {
+    let models = Models::new(setup.clone(), Arc::new(SystemEntropy));
+    models.map(Arc::new).map_err(|error| Failure::new(format!("models cannot be asked: {error}")))
+}

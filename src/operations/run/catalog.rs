@@ -1,0 +1,68 @@
+//! The models that agents may work with.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::Nothing;
+use crate::operations::company::COMPANY;
+use crate::types::models::{Capability, Price};
+use crate::types::refusal::Stop;
+use crate::types::scope::Reach;
+
+/// A model that agents may ask for.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownModel {
+    pub id: String,
+    /// Who provides it.
+    pub provider: String,
+    /// The most tokens that it reads and writes together.
+    pub context: u32,
+    pub capabilities: Vec<Capability>,
+    /// Cents for a million tokens that it reads.
+    pub price_in: u32,
+    /// Cents for a million tokens that it writes.
+    pub price_out: u32,
+    /// Whether it can be asked: its provider's key is there, if it needs one.
+    pub available: bool,
+    /// The classes of models, such as `large`, that it is the usual one for; `default` where none is asked for.
+    pub default_for: Vec<String>,
+}
+
+/// List models.
+pub enum Read {}
+
+impl Query for Read {
+    const SPEC: Spec = Spec {
+        name: "model.read",
+        doc: "List the models that agents may ask for: provider, context, capabilities, prices.",
+        scope: Reach::READ,
+        route: get("/llm/models").listed(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = Nothing;
+    type Output = Vec<ShownModel>;
+
+    fn target(_: &Nothing, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Vec<ShownModel>, Stop> {
+        let catalog = read.models();
+        let shown = catalog.models.iter().map(|(id, model)| {
+            let Price { input, output } = model.price;
+            ShownModel {
+                id: id.clone(),
+                provider: model.provider.clone(),
+                context: model.context,
+                capabilities: model.capabilities.clone(),
+                price_in: input,
+                price_out: output,
+                available: catalog.is_available(model),
+                default_for: catalog.default_for(id),
+            }
+        });
+        Ok(shown.collect())
+    }
+}

@@ -1,0 +1,99 @@
+//! A conversation with a model, whoever provides it: what it is told, what it answers, what that took.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Everything that a model is told, and whom to ask.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prompt {
+    /// The model's id, as the company knows it.
+    pub model: String,
+    /// What it is and what it is to do.
+    pub system: String,
+    pub messages: Vec<Message>,
+    pub tools: Vec<Offered>,
+    /// The most tokens that it may answer with.
+    pub most_output: u32,
+    pub temperature: Option<f64>,
+}
+
+/// What was said, oldest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// Whoever asks.
+    Asked(String),
+    /// The model itself.
+    Said { text: String, calls: Vec<Wanted> },
+    /// What came of a call that it wanted.
+    Came { call: String, tool: String, text: String },
+}
+
+/// A tool that a model may call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Offered {
+    /// Its name as providers accept it.
+    pub name: String,
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub schema: Value,
+}
+
+/// A call that a model wants made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Wanted {
+    /// Given by the provider, so that the answer finds its call.
+    pub id: String,
+    /// The tool's name as the model wrote it.
+    pub tool: String,
+    /// A text where it is no JSON.
+    pub arguments: Value,
+    /// What the provider wants back with the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<String>,
+}
+
+/// What a model answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    #[schemars(extend("x-erasable" = true))]
+    pub text: String,
+    #[schemars(extend("x-erasable" = true))]
+    pub calls: Vec<Wanted>,
+    pub input_tokens: u32,
+    pub output_tokens: u32,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Failed {
+    /// The provider did nothing.
+    Refused(String),
+    /// It may have answered, and that may have a price.
+    Unknown(String),
+}
+
+impl Prompt {
+    /// How many tokens it has at most, roughly: providers count each in their own way, and tell only afterwards.
+    pub fn tokens(&self) -> u32 {
+        let said = |message: &Message| match message {
+            Message::Asked(text) => text.len(),
+            Message::Said { text, calls } => {
+                text.len() + calls.iter().map(|call| call.arguments.to_string().len() + 32).sum::<usize>()
+            }
+            Message::Came { text, .. } => text.len(),
+        };
+        let offered = |tool: &Offered| tool.name.len() + tool.description.len() + tool.schema.to_string().len();
+        let bytes = self.system.len()
+            + self.messages.iter().map(|message| said(message) + OVERHEAD).sum::<usize>()
+            + self.tools.iter().map(|tool| offered(tool) + OVERHEAD).sum::<usize>();
+        u32::try_from(bytes.div_ceil(BYTES_OF_TOKEN)).unwrap_or(u32::MAX)
+    }
+}
+
+/// A token has three bytes or more, nearly always.
+const BYTES_OF_TOKEN: usize = 3;
+/// What a message takes besides its text.
+const OVERHEAD: usize = 16;

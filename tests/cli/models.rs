@@ -1,0 +1,90 @@
+//! Which models there are, as the settings say, and whether they can be asked.
+
+use ok::engine::models::{Setup, Usual};
+use ok::types::models::ProviderKind;
+
+use super::{Place, assert_snapshot, session};
+use crate::harness::fake::{Fake, Reply};
+
+#[test]
+fn the_doctor_asks_each_provider_whether_it_takes_its_key() {
+    let place = Place::new();
+    let fakes: Vec<Fake> = ProviderKind::ALL.iter().map(|kind| Fake::new(*kind, vec![Reply::Say("hm")])).collect();
+    let providers: String = ProviderKind::ALL
+        .iter()
+        .zip(&fakes)
+        .map(|(kind, fake)| format!("  {kind}: {{base_url: '{}'}}\n", fake.url))
+        .chain(["  other: {kind: openai, base_url: 'http://localhost:1', key_variable: OTHER_KEY}\n".to_owned()])
+        .collect();
+    std::fs::write(place.path().join("models.yaml"), format!("providers:\n{providers}models: {{}}\n")).unwrap();
+    let keys = [
+        ("OK_LLM_CONFIG", "models.yaml"),
+        ("ANTHROPIC_API_KEY", "sk-right"),
+        ("OPENAI_API_KEY", "sk-wrong"),
+        ("GOOGLE_API_KEY", "sk-right"),
+    ];
+    let ran = place.ok_with("doctor", &keys);
+    assert_eq!(ran.code, 1);
+    assert_eq!(
+        ran.stdout,
+        "ok    anthropic  offers 2 models\n\
+         ok    gemini     offers 1 model\n\
+         ok    ollama     offers 1 model\n\
+         FAIL  openai     it answered 401: invalid key [key]\n\
+         FAIL  other      there is no key for it\n"
+    );
+    assert_eq!(fakes.iter().map(|fake| fake.got().len()).sum::<usize>(), 0, "nothing was asked that costs anything");
+    // By its variable alone, without scheme, as people set it.
+    let host = fakes[3].url.trim_start_matches("http://").trim_end_matches('/');
+    let ran = place.ok_with("doctor --format json", &[("OLLAMA_HOST", host)]);
+    assert_eq!((ran.code, ran.stdout.trim()), (0, r#"[{"ok":true,"provider":"ollama","message":"offers 1 model"}]"#));
+}
+
+#[test]
+fn what_is_wrong_with_the_models_is_told_with_the_file_the_field_and_the_line() {
+    let place = Place::new();
+    let models = "models:\n  m: {provider: openai, context: 100000}\n";
+    let files = [
+        (
+            "providers: {openai: {}}\nmodels:\n  m:\n    provider: openai\n    context: 100000\n    contxt: 1\n",
+            "unknown field",
+        ),
+        ("providers: {gateway: {}}\nmodels: {}\n", "no kind"),
+        ("providers: {openai: {base_url: 'http://llm.example.org'}}\nmodels: {}\n", "in the clear"),
+        ("providers: {openai: {base_url: 'https://u:p@llm.example.org'}}\nmodels: {}\n", "a password"),
+        ("providers: {openai: {key: sk-1}}\nmodels: {}\n", "a key"),
+        (&format!("providers: {{anthropic: {{}}}}\n{models}"), "another provider"),
+        (
+            &format!("providers: {{openai: {{}}}}\n{models}defaults: {{large: n}}\nlimits: {{attempts: 0}}\n"),
+            "a default, limits",
+        ),
+        ("providers: {openai: {}}\nmodels:\n  m: {provider: openai, context: 5, price: {input: -1}}\n", "a price"),
+        ("providers: {openai: {}}\nmodels:\n  a::b: {provider: openai, context: 9, fallbacks: [c]}\n", "a model"),
+        ("providers: {openai: {}, openai: {}}\nmodels: {}\n", "twice"),
+        ("[]", "no map"),
+    ];
+    let ran = files.map(|(text, what)| {
+        std::fs::write(place.path().join("models.yaml"), text).unwrap();
+        let mut ran = place.ok_with("doctor", &[("OK_LLM_CONFIG", "models.yaml"), ("OPENAI_API_KEY", "sk")]);
+        ran.shown = format!("{what}: ok doctor");
+        ran
+    });
+    assert_snapshot("what_is_wrong_with_the_models", session(ran));
+}
+
+#[test]
+fn a_server_with_wrong_models_does_not_start_and_commands_go_on() {
+    let place = Place::with_company();
+    let wrong = [("OK_LLM_CONFIG", "absent.yaml")];
+    let lines = ["serve --bind 127.0.0.1:0", "--as ana kill global", "--as ana kill global --off"];
+    assert_snapshot("a_server_with_wrong_models", session(lines.map(|line| place.ok_with(line, &wrong))));
+}
+
+#[test]
+fn the_example_of_the_guide_is_right() {
+    let guide = include_str!("../../docs/guides/agents.md");
+    let example = guide.split("```yaml\n# models.yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let setup = Setup::of_file(example, &Usual::default(), &|_| None).unwrap();
+    assert_eq!(setup.catalog.models["claude-sonnet-4-5"].price.input, 300);
+    assert_eq!(setup.catalog.providers["gateway"].base_url, "https://llm.example.org/v1/");
+}

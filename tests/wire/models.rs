@@ -1,0 +1,129 @@
+//! Models over real sockets, asked in each provider's own form.
+
+use std::sync::Arc;
+
+use ok::engine::models::{Chat as _, Models, Setup, Usual};
+use ok::types::chat::{Answer, Failed, Message, Offered, Prompt, Wanted};
+use ok::types::entropy::SystemEntropy;
+use ok::types::models::ProviderKind;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use crate::harness::fake::{Fake, Got, Reply};
+
+pub fn models(fake: &Fake) -> Models {
+    let key = |name: &str| (name == "FAKE_KEY").then(|| Zeroizing::new("sk-right".to_owned()));
+    Models::new(Setup::of_file(&fake.config(), &Usual::default(), &key).unwrap(), Arc::new(SystemEntropy)).unwrap()
+}
+
+fn prompt() -> Prompt {
+    let call =
+        Wanted { id: "c1".into(), tool: "look".into(), arguments: json!({ "at": "sky" }), signatures: Vec::new() };
+    Prompt {
+        model: "m".into(),
+        system: "you look".into(),
+        messages: vec![
+            Message::Asked("what is there?".into()),
+            Message::Said { text: "I look".into(), calls: vec![call] },
+            Message::Came { call: "c1".into(), tool: "look".into(), text: "a cloud".into() },
+        ],
+        tools: vec![Offered { name: "look".into(), description: "looks".into(), schema: json!({ "type": "object" }) }],
+        most_output: 500,
+        temperature: Some(0.5),
+    }
+}
+
+async fn ask(kind: ProviderKind, replies: Vec<Reply>) -> (Result<Answer, Failed>, Vec<Got>) {
+    let fake = Fake::new(kind, replies);
+    let answer = models(&fake).ask(&prompt()).await;
+    (answer, fake.got())
+}
+
+#[tokio::test]
+async fn each_provider_is_told_everything_in_its_own_form_and_its_answer_is_heard_whole() {
+    for kind in ProviderKind::ALL {
+        let (answer, got) = ask(*kind, vec![Reply::Say("ein Wölkchen ☁")]).await;
+        let answer = answer.unwrap_or_else(|failed| panic!("{kind}: {failed:?}"));
+        assert_eq!((answer.text.as_str(), answer.calls.len()), ("ein Wölkchen ☁", 0), "{kind}");
+        assert_eq!((answer.input_tokens, answer.output_tokens), (12, 7), "{kind}");
+        let sent = got[0].body.to_string();
+        for part in ["you look", "what is there?", "I look", "sky", "a cloud", "looks", "500", "0.5"] {
+            assert!(sent.contains(part), "{kind} is not told {part}: {sent}");
+        }
+        let (line, header) = match kind {
+            ProviderKind::Anthropic => ("POST /messages HTTP/1.1", "x-api-key"),
+            ProviderKind::OpenAi => ("POST /chat/completions HTTP/1.1", "authorization"),
+            ProviderKind::Gemini => ("POST /models/m:streamGenerateContent?alt=sse HTTP/1.1", "x-goog-api-key"),
+            ProviderKind::Ollama => ("POST /api/chat HTTP/1.1", "host"),
+        };
+        assert_eq!(got[0].line, line);
+        let key = &got[0].headers[header];
+        assert!(key.ends_with("sk-right") || *kind == ProviderKind::Ollama, "{kind}: {key}");
+        assert!(!got[0].line.contains("sk-right"), "a key is in no address");
+    }
+}
+
+#[tokio::test]
+async fn calls_wanted_at_once_are_all_heard() {
+    for kind in ProviderKind::ALL {
+        let calls = Reply::Call(&[("look", r#"{"at":"sky"}"#), ("look", r#"{"at":"sea"}"#), ("rest", "{}")]);
+        let answer = ask(*kind, vec![calls]).await.0.unwrap();
+        let heard: Vec<_> = answer.calls.iter().map(|call| (call.tool.as_str(), call.arguments.clone())).collect();
+        let wanted = [("look", json!({ "at": "sky" })), ("look", json!({ "at": "sea" })), ("rest", json!({}))];
+        assert_eq!(heard, wanted, "{kind}");
+        let ids: std::collections::BTreeSet<_> = answer.calls.iter().map(|call| &call.id).collect();
+        assert_eq!(ids.len(), 3, "{kind}: each answer finds its call");
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_are_kept_as_they_came() {
+    for kind in [ProviderKind::Anthropic, ProviderKind::OpenAi] {
+        let answer = ask(kind, vec![Reply::Call(&[("look", r#"{"at": sky"#)])]).await.0.unwrap();
+        assert_eq!(answer.calls[0].arguments, Value::from(r#"{"at": sky"#), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn who_is_busy_is_asked_again_and_who_refuses_is_not() {
+    for kind in ProviderKind::ALL {
+        let busy = Reply::Status(429, "retry-after: 0\r\n", r#"{"error":{"message":"too many"}}"#);
+        let away = Reply::Status(503, "", "");
+        let (answer, got) = ask(*kind, vec![busy.clone(), away, Reply::Say("now")]).await;
+        assert_eq!((answer.unwrap().text.as_str(), got.len()), ("now", 3), "{kind}");
+        let (answer, got) = ask(*kind, vec![busy]).await;
+        assert_eq!(answer, Err(Failed::Refused("it answered 429: too many (asked 3 times)".into())), "{kind}");
+        assert_eq!(got.len(), 3);
+        let patient = Reply::Status(429, "retry-after: 3600\r\n", "");
+        let (answer, got) = ask(*kind, vec![patient]).await;
+        let long = "it answered 429, and wants to be left alone for 3600 seconds";
+        assert_eq!((answer, got.len()), (Err(Failed::Refused(long.into())), 1), "{kind}");
+        let wrong = Reply::Status(400, "", r#"{"error":{"message":"no such key: sk-right"}}"#);
+        let (answer, got) = ask(*kind, vec![wrong]).await;
+        let reason = "it answered 400: no such key: [key]";
+        assert_eq!((answer, got.len()), (Err(Failed::Refused(reason.into())), 1), "{kind}");
+        let elsewhere = Reply::Status(307, "location: http://127.0.0.1:1/\r\n", "");
+        let (answer, got) = ask(*kind, vec![elsewhere]).await;
+        let reason = "it redirects (307), which is never followed";
+        assert_eq!((answer, got.len()), (Err(Failed::Refused(reason.into())), 1), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_never_counts_and_one_without_end_is_ended() {
+    for kind in ProviderKind::ALL {
+        let (answer, got) = ask(*kind, vec![Reply::Cut("half of what")]).await;
+        assert_eq!(answer, Err(Failed::Unknown("its answer broke off".into())), "{kind}");
+        assert_eq!(got.len(), 1, "it may have cost something, so it is not simply asked again");
+        let (answer, _) = ask(*kind, vec![Reply::Endless]).await;
+        assert_eq!(answer, Err(Failed::Unknown("its answer has more than 65536 bytes".into())), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_there_is_said_to_be_away() {
+    let mut fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Say("hm")]);
+    fake.url = "http://127.0.0.1:1/".into();
+    let Err(Failed::Refused(why)) = models(&fake).ask(&prompt()).await else { panic!("nobody is there") };
+    assert_eq!(why, "it cannot be reached: Connection refused (os error 111) (asked 3 times)");
+}
