@@ -80,8 +80,9 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     beside.spawn(socket.serve(company.gate.clone(), stop.clone()));
     beside.spawn(engine::tick::run(company.gate.clone(), stop.clone()));
     beside.spawn(engine::courier::run(company.gate.clone(), stop.clone()));
-    beside.spawn(engine::runner::run(company.gate.clone(), stop.clone()));
-    beside.spawn(check_models(models::client(context.models())?, stop.clone()));
+    let models = models::client(context.models())?;
+    beside.spawn(engine::runner::run(company.gate.clone(), models.clone(), stop.clone()));
+    beside.spawn(check_models(models, stop.clone()));
     beside.close();
     if !address.ip().is_loopback() {
         show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");

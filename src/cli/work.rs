@@ -13,7 +13,7 @@ use super::command::{Commands, Run, group, own};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::operation::{change, query};
-use super::{Context, show};
+use super::{Context, models, show};
 use crate::engine::runner;
 use crate::operations::Nothing;
 use crate::operations::actor::Me;
@@ -169,8 +169,9 @@ pub async fn go_on(context: &Context) -> Result<(), Failure> {
     if context.server.is_some() || !context.state.exists() {
         return Ok(());
     }
+    let models = models::client(context.models())?;
     if let Opened::Ours(company) = client::open(context).await? {
-        let settled = runner::settle(&company.gate).await;
+        let settled = runner::settle(&company.gate, models).await;
         company.close().await;
         settled.map_err(Failure::new)?;
     }

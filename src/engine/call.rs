@@ -16,7 +16,12 @@ pub(super) async fn perform<T: DeserializeOwned>(gate: &Arc<Gate>, operation: &s
     let caller = gate.admit(&presented, &entry.spec)?;
     let call = entry.prepare(input).map_err(|bad| Refusal::bad_request(bad.to_string()))?;
     let reply = gate.perform(Request { caller, call, idem: None }).await?;
-    Ok(serde_json::from_slice(&reply.body)?)
+    read(&reply.body)
+}
+
+/// What an operation answered.
+pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Stop> {
+    Ok(serde_json::from_slice(answer)?)
 }
 
 pub(super) fn in_words(stop: Stop) -> String {

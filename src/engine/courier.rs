@@ -145,6 +145,7 @@ mod tests {
             dev_auth: false,
             secrets: None,
             ports: vec![443],
+            models: Arc::default(),
             low_water: None,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),

@@ -5,4 +5,5 @@ pub mod courier;
 pub mod egress;
 pub mod models;
 pub mod runner;
+mod thinking;
 pub mod tick;

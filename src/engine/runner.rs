@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{in_words, perform};
+use super::call::{in_words, perform, read};
+use super::models::Chat;
+use super::thinking::think;
 use crate::gate::{Gate, Request};
-use crate::operations::run::{Due, DueRun, Next};
+use crate::operations::run::{Due, DueRun, Next, Settled, Spoken};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -35,9 +36,9 @@ const CALM: u32 = 4;
 const STOPPING: Duration = Duration::from_secs(3);
 
 /// Lets runs go on until `stop`.
-pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
+pub async fn run(gate: Arc<Gate>, models: Arc<dyn Chat>, stop: CancellationToken) {
     let mut grown = gate.grown();
-    let mut under_way = UnderWay::new(gate.clone(), AFTER_FAULT);
+    let mut under_way = UnderWay::new(gate.clone(), models, AFTER_FAULT);
     let mut failing = false;
     loop {
         grown.mark_unchanged();
@@ -78,8 +79,8 @@ pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
 }
 
 /// Lets runs go on until none can by itself at this time.
-pub async fn settle(gate: &Arc<Gate>) -> Result<(), String> {
-    let mut under_way = UnderWay::new(gate.clone(), Duration::ZERO);
+pub async fn settle(gate: &Arc<Gate>, models: Arc<dyn Chat>) -> Result<(), String> {
+    let mut under_way = UnderWay::new(gate.clone(), models, Duration::ZERO);
     loop {
         under_way.start().await.map_err(in_words)?;
         if under_way.is_empty() {
@@ -92,6 +93,7 @@ pub async fn settle(gate: &Arc<Gate>) -> Result<(), String> {
 /// The runs that are under way.
 struct UnderWay {
     gate: Arc<Gate>,
+    models: Arc<dyn Chat>,
     tasks: JoinSet<Result<(), String>>,
     runs: BTreeMap<Id, DueRun>,
     /// How long a run that cannot go on is left alone; the others do not wait for it.
@@ -99,8 +101,8 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    fn new(gate: Arc<Gate>, rest: Duration) -> UnderWay {
-        UnderWay { gate, tasks: JoinSet::new(), runs: BTreeMap::new(), rest }
+    fn new(gate: Arc<Gate>, models: Arc<dyn Chat>, rest: Duration) -> UnderWay {
+        UnderWay { gate, models, tasks: JoinSet::new(), runs: BTreeMap::new(), rest }
     }
 
     fn is_empty(&self) -> bool {
@@ -121,9 +123,9 @@ impl UnderWay {
         let input = json!({ "busy": busy, "most": AT_ONCE.saturating_sub(busy.len()) });
         let due: Due = perform(&self.gate, "run.dispatch", input).await?;
         for run in due.runs {
-            let (gate, id, rest) = (Arc::clone(&self.gate), run.run.clone(), self.rest);
+            let (gate, models, id, rest) = (self.gate.clone(), self.models.clone(), run.run.clone(), self.rest);
             let task = self.tasks.spawn(async move {
-                let outcome = go_on(&gate, &id).await;
+                let outcome = go_on(&gate, &models, &id).await;
                 if outcome.is_err() {
                     sleep(rest).await;
                 }
@@ -147,19 +149,44 @@ impl UnderWay {
 }
 
 /// Takes one step after the other until the run waits, is held or has ended.
-async fn go_on(gate: &Arc<Gate>, run: &str) -> Result<(), Stop> {
+async fn go_on(gate: &Arc<Gate>, models: &Arc<dyn Chat>, run: &str) -> Result<(), Stop> {
     loop {
         match perform::<Next>(gate, "run.next", json!({ "id": run })).await? {
             Next::Call { operation, input, agent, facts } => {
                 let step = facts.step();
-                if let Some(reason) = call(gate, &operation, input, (agent, facts)).await? {
+                if let Called::Unable(reason) = call(gate, &operation, input, (agent, facts)).await? {
                     settle_step(gate, run, step, Some(reason)).await?;
                 }
             }
-            Next::Settle { step } => settle_step(gate, run, step, None).await?,
+            Next::Think { call: question, prompt, agent, facts } => {
+                let step = facts.step();
+                match call(gate, "model.call", json!(question), (agent, facts)).await? {
+                    Called::Done(answer) if read::<Spoken>(&answer)?.dispatched => {
+                        think(gate, models, (run, step), &prompt).await?;
+                    }
+                    Called::Done(_) | Called::Settled => {}
+                    Called::Unable(reason) => drop(settle_step(gate, run, step, Some(reason)).await?),
+                }
+            }
+            Next::Send { step, prompt } => {
+                if settle_step(gate, run, step, None).await? {
+                    think(gate, models, (run, step), &prompt).await?;
+                }
+            }
+            Next::Settle { step } => drop(settle_step(gate, run, step, None).await?),
             Next::Nothing => return Ok(()),
         }
     }
+}
+
+/// What a call came to.
+enum Called {
+    /// It was done, with this answer.
+    Done(Vec<u8>),
+    /// The gate has recorded what it came to, or it is to be made again.
+    Settled,
+    /// It could not be performed, and nothing is recorded of it.
+    Unable(String),
 }
 
 /// Performs one operation as the agent. What comes of it is recorded with it; why it could not be performed, where the gate
@@ -169,28 +196,29 @@ async fn call(
     operation: &str,
     input: Value,
     (agent, facts): (ActorId, RunFacts),
-) -> Result<Option<String>, Stop> {
-    let Some(entry) = gate.entry(operation) else { return Ok(Some(format!("there is no tool `{operation}`"))) };
+) -> Result<Called, Stop> {
+    let unable = |reason: String| Ok(Called::Unable(reason));
+    let Some(entry) = gate.entry(operation) else { return unable(format!("there is no tool `{operation}`")) };
     let credential = Credential::Run(agent, Arc::new(facts));
     let presented = Presented { credential, channel: Channel::Run, address: None, under: None };
     let caller = match gate.admit(&presented, &entry.spec) {
         Ok(caller) => caller,
-        Err(refusal) => return Ok(Some(told(&refusal))),
+        Err(refusal) => return unable(told(&refusal)),
     };
     let call = match entry.prepare(input) {
         Ok(call) => call,
-        Err(bad) => return Ok(Some(bad.to_string())),
+        Err(bad) => return unable(bad.to_string()),
     };
     match gate.perform(Request { caller, call, idem: None }).await {
-        Ok(_) => Ok(None),
+        Ok(reply) => Ok(Called::Done(reply.body)),
         Err(Stop::Refused(refusal)) => match refusal.code {
-            Code::NeedsApproval => Ok(None),
-            Code::Denied | Code::NotApprover if refusal.decision.is_some() => Ok(None),
+            Code::NeedsApproval => Ok(Called::Settled),
+            Code::Denied | Code::NotApprover if refusal.decision.is_some() => Ok(Called::Settled),
             Code::RateLimited | Code::Unavailable | Code::AuditUnavailable => {
                 sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;
-                Ok(None)
+                Ok(Called::Settled)
             }
-            _ => Ok(Some(told(&refusal))),
+            _ => unable(told(&refusal)),
         },
         Err(failed) => Err(failed),
     }
@@ -200,15 +228,15 @@ fn told(refusal: &Refusal) -> String {
     format!("{}: {}", refusal.code.name(), refusal.message)
 }
 
-/// Has a step recorded. A run that is elsewhere by now needs nothing more.
-async fn settle_step(gate: &Arc<Gate>, run: &str, step: u32, failed: Option<String>) -> Result<(), Stop> {
-    let settled = perform::<IgnoredAny>(gate, "run.settle", json!({ "id": run, "step": step, "failed": failed })).await;
+/// Has a step recorded; whether it was. A run that is elsewhere by now needs nothing more.
+async fn settle_step(gate: &Arc<Gate>, run: &str, step: u32, failed: Option<String>) -> Result<bool, Stop> {
+    let settled = perform::<Settled>(gate, "run.settle", json!({ "id": run, "step": step, "failed": failed })).await;
     match settled {
-        Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(()),
+        Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(false),
         Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) => {
             sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;
-            Ok(())
+            Ok(false)
         }
-        other => other.map(drop),
+        settled => settled.map(|settled| settled.settled),
     }
 }

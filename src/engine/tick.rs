@@ -88,6 +88,7 @@ mod tests {
             dev_auth: false,
             secrets: None,
             ports: vec![443],
+            models: Arc::default(),
             low_water: None,
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),

@@ -16,7 +16,9 @@ use crate::store::approvals::events::{ApprovalCancelled, ApprovalDecided, Approv
 use crate::store::approvals::{self, Approval};
 use crate::store::content::events::ContentKept;
 use crate::store::event::Event;
-use crate::store::runs::events::{RunCancelled, RunFailed, RunHeld, RunResumed, RunWaiting, StepCompleted, StepDenied};
+use crate::store::runs::events::{
+    RunCancelled, RunFailed, RunHeld, RunResumed, RunWaiting, StepCompleted, StepDecided, StepDenied, StepDispatched,
+};
 use crate::store::runs::{self, Run};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::Caller;
@@ -55,7 +57,9 @@ impl Step<'_> {
         let settled = |event: &Event| {
             let waits = event.get::<RunWaiting>().is_some_and(|event| event.id == run.run);
             let held = event.get::<RunHeld>().is_some_and(|event| event.id == run.run);
-            waits || held || event.get::<StepCompleted>().is_some_and(|event| event.id == run.run)
+            let begun = event.get::<StepDispatched>().is_some_and(|event| event.id == run.run);
+            let decided = event.get::<StepDecided>().is_some_and(|event| event.id == run.run);
+            waits || held || begun || decided || event.get::<StepCompleted>().is_some_and(|event| event.id == run.run)
         };
         if events.any(settled) {
             return Vec::new();

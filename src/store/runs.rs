@@ -228,29 +228,38 @@ pub fn of_task(conn: &Connection, task: &str) -> rusqlite::Result<Vec<Run>> {
 /// The newest runs that a task shows.
 const MOST_OF_TASK: usize = 100;
 
+const STEP: &str =
+    "number, kind, name, status, target, wait, reason, tokens_in, tokens_out, cost_cents, started_at, ended_at";
+
+fn read_step(row: &Row<'_>) -> rusqlite::Result<Step> {
+    Ok(Step {
+        number: row.get(0)?,
+        kind: parsed(row, 1)?,
+        name: row.get(2)?,
+        status: parsed(row, 3)?,
+        target: row.get(4)?,
+        wait: json_or_null(row, 5)?,
+        reason: row.get(6)?,
+        tokens_in: row.get(7)?,
+        tokens_out: row.get(8)?,
+        cost_cents: row.get(9)?,
+        started_at: Time(row.get(10)?),
+        ended_at: row.get::<_, Option<i64>>(11)?.map(Time),
+    })
+}
+
 /// The steps of a run, in order.
 pub fn steps(conn: &Connection, run: &str) -> rusqlite::Result<Vec<Step>> {
-    conn.prepare_cached(
-        "SELECT number, kind, name, status, target, wait, reason, tokens_in, tokens_out, cost_cents, started_at, ended_at \
-         FROM step WHERE run = ? ORDER BY number",
-    )?
-    .query_map([run], |row| {
-        Ok(Step {
-            number: row.get(0)?,
-            kind: parsed(row, 1)?,
-            name: row.get(2)?,
-            status: parsed(row, 3)?,
-            target: row.get(4)?,
-            wait: json_or_null(row, 5)?,
-            reason: row.get(6)?,
-            tokens_in: row.get(7)?,
-            tokens_out: row.get(8)?,
-            cost_cents: row.get(9)?,
-            started_at: Time(row.get(10)?),
-            ended_at: row.get::<_, Option<i64>>(11)?.map(Time),
-        })
-    })?
-    .collect()
+    conn.prepare_cached(&format!("SELECT {STEP} FROM step WHERE run = ? ORDER BY number"))?
+        .query_map([run], read_step)?
+        .collect()
+}
+
+/// One step of a run.
+pub fn step(conn: &Connection, run: &str, number: u32) -> rusqlite::Result<Option<Step>> {
+    conn.prepare_cached(&format!("SELECT {STEP} FROM step WHERE run = ? AND number = ?"))?
+        .query_row(params![run, number], read_step)
+        .optional()
 }
 
 /// What kind of step a run takes, or took.

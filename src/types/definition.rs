@@ -60,6 +60,9 @@ pub struct AgentSpec {
     pub owner: Option<ActorId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
+    /// What it is told before anything else: what it is for, and how it works; 1 to 32768 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// The path of its playbook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub playbook: Option<String>,
@@ -167,6 +170,8 @@ impl AgentDefinition {
                 "spec.model.temperature: must be 0 to 2",
             );
         }
+        let told = |text: &String| !text.trim().is_empty() && text.len() <= 32 << 10;
+        problems.check(spec.instructions.as_ref().is_none_or(told), "spec.instructions: must have 1 to 32768 bytes");
         let path = |path: &String| (1..=512).contains(&path.len()) && !path.contains(char::is_control);
         problems.check(spec.playbook.as_ref().is_none_or(path), "spec.playbook: must have 1 to 512 characters");
         if let Some(knowledge) = &spec.knowledge {

@@ -105,7 +105,13 @@ named! {
     StepStatus, "status of a step", {
         /// It waits: for approval, an answer, a time or another run.
         Waiting = "waiting",
+        /// It may be taken, and what it may cost is set aside; it is not begun.
+        Decided = "decided",
+        /// It was begun outside; what comes of it is not recorded yet.
+        Dispatched = "dispatched",
         Completed = "completed",
+        /// It was begun, and nobody knows what came of it.
+        Unknown = "unknown",
         /// The gate or whoever had to approve refused it.
         Denied = "denied",
         /// It was allowed, and had no effect.

@@ -1,8 +1,7 @@
 //! The models that agents may ask for.
 
-use std::sync::Arc;
-
 use ok::engine::models::{Setup, Usual};
+use ok::policy::Bundle;
 use serde_json::json;
 
 use crate::harness::Test;
@@ -14,7 +13,7 @@ async fn everybody_sees_which_models_there_are_what_they_cost_and_whether_they_c
                 small: {provider: local, context: 8000}\n\
                 defaults: {default: small, large: big}\n";
     let setup = Setup::of_file(file, &Usual::default(), &|_| None).unwrap();
-    let test = Test::with_models(Arc::clone(&setup.catalog)).await;
+    let test = Test::with_models(setup, Bundle::built_in()).await;
     let cast = test.cast().await;
     let big = json!({
         "id": "big", "provider": "openai", "context": 400_000, "capabilities": ["tools", "vision"],

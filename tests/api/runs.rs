@@ -1,6 +1,5 @@
 //! Agents at work, through the router: plans stand in for models, and the clock stands still.
 
-use ok::engine::runner;
 use ok::gate::refold;
 use ok::types::time::{DAY, SECOND};
 use serde_json::{Value, json};
@@ -26,7 +25,7 @@ pub async fn asked(test: &Test, token: &str, steps: Value) -> String {
 }
 
 pub async fn go_on(test: &Test) {
-    runner::settle(&test.company.gate).await.unwrap();
+    test.go_on().await;
 }
 
 pub async fn run(test: &Test, id: &str) -> Value {

@@ -145,7 +145,7 @@ impl Stage {
             self.runs.push(made("run"));
             self.tasks.push(made("task"));
         }
-        ok::engine::runner::settle(&test.company.gate).await.unwrap();
+        test.go_on().await;
         let answer = json!({ "text": "this" });
         assert_eq!(test.post(&format!("/runs/{}/answer", self.runs[0]), lead, answer).await.status, 200);
         let given = json!({ "title": "theirs", "owner": "bot" });

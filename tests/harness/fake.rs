@@ -22,7 +22,7 @@ pub enum Reply {
     Cut(&'static str),
     /// It talks without end.
     Endless,
-    /// It says a word, and then nothing more until it is told to go on.
+    /// It says a word, and then nothing more.
     Hang,
 }
 
@@ -37,14 +37,21 @@ pub struct Got {
 pub struct Fake {
     kind: ProviderKind,
     pub url: String,
-    heard: Arc<(Mutex<Vec<Got>>, Condvar)>,
+    heard: Arc<Heard>,
+}
+
+/// What it has heard so far.
+#[derive(Default)]
+struct Heard {
+    got: Mutex<(Vec<Got>, usize)>,
+    more: Condvar,
 }
 
 impl Fake {
     pub fn new(kind: ProviderKind, replies: Vec<Reply>) -> Fake {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
-        let heard: Arc<(Mutex<Vec<Got>>, Condvar)> = Arc::default();
+        let heard: Arc<Heard> = Arc::default();
         let kept = Arc::clone(&heard);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -57,14 +64,23 @@ impl Fake {
 
     /// The prompts that came.
     pub fn got(&self) -> Vec<Got> {
-        self.heard.0.lock().unwrap().clone()
+        self.heard.got.lock().unwrap().0.clone()
     }
 
     /// Waits until so many prompts have come.
     pub fn wait_for(&self, count: usize) {
-        let got = self.heard.0.lock().unwrap();
-        let waited = self.heard.1.wait_timeout_while(got, Duration::from_secs(30), |got| got.len() < count);
-        assert!(!waited.unwrap().1.timed_out(), "no prompt came");
+        self.wait(|(got, _)| got.len() < count);
+    }
+
+    /// Waits until so many of those whom it lets wait have hung up.
+    pub fn wait_until_left(&self, count: usize) {
+        self.wait(|(_, left)| *left < count);
+    }
+
+    fn wait(&self, while_so: impl Fn(&(Vec<Got>, usize)) -> bool) {
+        let got = self.heard.got.lock().unwrap();
+        let waited = self.heard.more.wait_timeout_while(got, Duration::from_secs(30), |got| while_so(got));
+        assert!(!waited.unwrap().1.timed_out(), "it never came to that");
     }
 
     /// An `OK_LLM_CONFIG` in which it provides the model `m`, with a price of 1000 and 2000 cents for a million tokens.
@@ -78,7 +94,7 @@ impl Fake {
     }
 }
 
-fn serve(kind: ProviderKind, stream: TcpStream, heard: &(Mutex<Vec<Got>>, Condvar), replies: &[Reply]) {
+fn serve(kind: ProviderKind, stream: TcpStream, heard: &Heard, replies: &[Reply]) {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
     stream.read_line(&mut line).unwrap();
@@ -97,13 +113,20 @@ fn serve(kind: ProviderKind, stream: TcpStream, heard: &(Mutex<Vec<Got>>, Condva
         return;
     }
     let reply = {
-        let mut got = heard.0.lock().unwrap();
+        let mut held = heard.got.lock().unwrap();
+        let got = &mut held.0;
         let reply = replies.get(got.len()).or(replies.last()).unwrap().clone();
         got.push(Got { line: line.trim_end().to_owned(), headers, body: serde_json::from_slice(&body).unwrap() });
-        heard.1.notify_all();
+        heard.more.notify_all();
         reply
     };
     answer(kind, &mut out, &reply);
+    if matches!(reply, Reply::Hang) {
+        // Until whoever asked hangs up.
+        let _ = out.read(&mut [0]);
+        heard.got.lock().unwrap().1 += 1;
+        heard.more.notify_all();
+    }
 }
 
 fn answer(kind: ProviderKind, out: &mut TcpStream, reply: &Reply) {
@@ -123,9 +146,7 @@ fn answer(kind: ProviderKind, out: &mut TcpStream, reply: &Reply) {
                 stream(said(kind, &"and so on ".repeat(500)))?;
             }
         }),
-        Reply::Hang => stream(head + &begin(kind) + &said(kind, "wait")).map(|()| {
-            std::thread::sleep(Duration::from_secs(60));
-        }),
+        Reply::Hang => stream(head + &begin(kind) + &said(kind, "wait")),
     };
 }
 

@@ -4,6 +4,7 @@
 pub mod fake;
 pub mod prove;
 mod refold;
+mod work;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use std::task::Poll;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
+use ok::engine::models::Setup;
 use ok::gate::open::{Company, Options, open};
 use ok::gate::schema::schema;
 use ok::gate::{self};
@@ -22,7 +24,6 @@ use ok::policy::{Bundle, Snapshot};
 use ok::store::open::Mode;
 use ok::types::caller::{Channel, Credential, Presented};
 use ok::types::entropy::Entropy;
-use ok::types::models::Catalog;
 use ok::types::time::{Clock, Time};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ pub struct Test {
     app: axum::Router,
     pub admin: String,
     policies: Bundle,
-    models: Arc<Catalog>,
+    models: Setup,
 }
 
 /// The tokens of those whom `Test::cast` adds. `lea` leads `team:ops`, in which `mia` and her agent `bot` are; `liv` leads
@@ -152,11 +153,6 @@ impl Test {
         Test::with_policies(Bundle::built_in()).await
     }
 
-    /// The same with models that agents may ask.
-    pub async fn with_models(models: Arc<Catalog>) -> Test {
-        Test::begun(Test::founded(Bundle::built_in(), models)).await
-    }
-
     /// The same with other policies.
     pub async fn with_policies(policies: Bundle) -> Test {
         Test::begun(Test::uninitialised(policies)).await
@@ -170,14 +166,15 @@ impl Test {
 
     /// A company that nobody is in yet.
     pub fn uninitialised(policies: Bundle) -> Test {
-        Test::founded(policies, Arc::default())
+        Test::founded(policies, Setup::default())
     }
 
-    fn founded(policies: Bundle, models: Arc<Catalog>) -> Test {
+    fn founded(policies: Bundle, models: Setup) -> Test {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
         let made = options(dir.path().join("state.db"), clock.clone(), 1);
-        let company = open(&Options { policies: policies.clone(), models: Arc::clone(&models), ..made }).unwrap();
+        let company =
+            open(&Options { policies: policies.clone(), models: Arc::clone(&models.catalog), ..made }).unwrap();
         Test { app: router(&company), dir, clock, company, admin: String::new(), policies, models }
     }
 
@@ -187,7 +184,8 @@ impl Test {
         drop(app);
         company.close().await;
         let made = options(dir.path().join("state.db"), clock.clone(), 2);
-        let company = open(&Options { policies: policies.clone(), models: Arc::clone(&models), ..made }).unwrap();
+        let company =
+            open(&Options { policies: policies.clone(), models: Arc::clone(&models.catalog), ..made }).unwrap();
         Test { app: router(&company), dir, clock, company, admin, policies, models }
     }
 

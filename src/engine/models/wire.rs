@@ -89,7 +89,7 @@ impl Wire {
         let options = options.with_raw_frame_fn(move |_, frame| {
             counted.fetch_add(frame.data.len(), Ordering::Relaxed);
         });
-        let started = self.0.exec_chat_stream(whom, request(prompt), Some(&options)).await;
+        let started = self.0.exec_chat_stream(whom, request(prompt, target.kind), Some(&options)).await;
         let mut stream = started.map_err(|error| target.broke(&error, false))?.stream;
         let mut said = 0;
         loop {
@@ -155,12 +155,15 @@ fn wanted(call: ToolCall) -> Wanted {
     Wanted { id: call.call_id, tool: call.fn_name, arguments, signatures }
 }
 
-fn request(prompt: &Prompt) -> ChatRequest {
+fn request(prompt: &Prompt, kind: ProviderKind) -> ChatRequest {
     let mut messages: Vec<ChatMessage> = Vec::new();
-    // What came of calls that were wanted at once is told at once.
+    // What came of calls that were wanted at once is told at once; but Ollama is told of one after the other.
     let mut came: Vec<ToolResponse> = Vec::new();
     for message in &prompt.messages {
         if let Message::Came { call, tool, text } = message {
+            if kind == ProviderKind::Ollama {
+                flush(&mut came, &mut messages);
+            }
             came.push(ToolResponse::new(call.clone(), text.clone()).with_fn_name(tool.clone()));
             continue;
         }

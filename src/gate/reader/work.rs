@@ -9,7 +9,7 @@ use crate::store::approvals::Approval;
 use crate::store::runs::{self, Run, Step};
 use crate::store::tasks::{self, Task, TaskRef};
 use crate::store::{Position, actors, content, inbox};
-use crate::types::definition::{AgentDefinition, RunLimits};
+use crate::types::definition::{AgentDefinition, AgentSpec, RunLimits};
 use crate::types::id::ActorId;
 use crate::types::models::Catalog;
 use crate::types::refusal::Fault;
@@ -82,6 +82,11 @@ impl Reader<'_> {
         Ok(runs::steps(self.conn()?, run)?)
     }
 
+    /// One step of a run.
+    pub fn step(&self, run: &str, number: u32) -> Result<Option<Step>, Fault> {
+        Ok(runs::step(self.conn()?, run, number)?)
+    }
+
     /// How the last step of a run came out, and what it waited for.
     pub fn last_step(&self, run: &str) -> Result<Option<(StepStatus, bool)>, Fault> {
         Ok(runs::last_step(self.conn()?, run)?)
@@ -107,6 +112,11 @@ impl Reader<'_> {
         let asking = inbox::questions(self.conn()?, actor)?;
         let found = asking.iter().map(|run| self.run(run)).collect::<Result<Vec<_>, Fault>>()?;
         Ok(found.into_iter().flatten().filter(|run| run.asked.contains(actor)).collect())
+    }
+
+    /// What an agent is made of; none where it was not hired by a definition.
+    pub fn agent_spec(&self, agent: &ActorId) -> Result<Option<AgentSpec>, Fault> {
+        Ok(self.definition_of(agent)?.map(|definition| definition.spec))
     }
 
     /// What an agent's definition lets it use up; none where it was not hired by one.

@@ -32,7 +32,7 @@ pub struct Wish {
     pub text: String,
     /// What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
     /// itself. `GET /schemas` has its schema.
-    #[schemars(with = "Value", extend("x-erasable" = true))]
+    #[schemars(with = "Option<Value>", extend("x-erasable" = true))]
     pub plan: Option<Written<Plan>>,
     /// What it may spend, in cents; no limit unless given.
     #[schemars(range(min = 0))]

@@ -61,8 +61,8 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
     if !problems.is_empty() {
         return Err(Refusal::invalid(problems).into());
     }
-    if new.plan.is_none() {
-        return Err(Refusal::invalid(vec!["no model provider is configured".into()]).into());
+    if new.plan.is_none() && !has_model(draft.read(), &new.agent)? {
+        return Err(Refusal::invalid(vec![draft.read().models().nothing()]).into());
     }
     let id = draft.new_id(Kind::Run);
     let above = draft.read().caller().run.clone();
@@ -98,6 +98,12 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
         })?;
     }
     Ok(Begun { task, run: id.to_string(), status: RunStatus::Queued })
+}
+
+/// Whether there is a model that an agent can ask.
+fn has_model(read: &Reader<'_>, agent: &ActorId) -> Result<bool, Stop> {
+    let prefer = read.agent_spec(agent)?.and_then(|spec| spec.model).map(|model| model.prefer);
+    Ok(!read.models().chosen(&prefer.unwrap_or_default()).is_empty())
 }
 
 /// Everybody for whom it is done, the nearest first: who asks, on whose behalf, in the run of whom; and whoever issued the token

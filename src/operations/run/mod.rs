@@ -11,10 +11,12 @@ mod dispatch;
 mod list;
 mod model;
 mod next;
+mod prompt;
 mod question;
 mod resource;
 mod settle;
 mod shown;
+mod think;
 mod tools;
 mod trace;
 
@@ -34,8 +36,10 @@ pub(super) use cancel::cancel_with_parts;
 pub use cancel::{Cancel, Cancellation};
 pub use dispatch::{Due, DueRun};
 pub use list::{List, Show, Which};
+pub use model::{Heard, Spoken};
 pub use next::Next;
 pub use resource::RUN;
+pub use settle::Settled;
 pub(super) use settle::end_waits;
 pub(super) use shown::shown;
 pub use shown::{ShownRun, ShownStep, WholeRun};
@@ -50,6 +54,7 @@ pub const ALL: &[Entry] = &[
     Entry::change::<budget::Raise>(),
     Entry::change::<question::Question>(),
     Entry::change::<model::Call>(),
+    Entry::change::<model::Settle>(),
     Entry::query::<trace::List>(),
     Entry::query::<tools::List>(),
     Entry::query::<catalog::Read>(),

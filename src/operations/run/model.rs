@@ -1,38 +1,45 @@
-//! A model is asked. So far its answer stands in the run's plan.
+//! A model is asked. What is decided and recorded here comes before a byte leaves; what comes of it is `model.settle`'s. Where
+//! the answer stands in the run's plan, that is all there is to it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::RUN;
 use super::question::own;
+use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::content::events::ContentKept;
-use crate::store::runs::events::{RunHeld, StepCompleted};
+use crate::store::runs::Run;
+use crate::store::runs::events::{RunHeld, StepCompleted, StepDecided, StepDispatched, StepFailed, StepUnknown};
+use crate::types::chat::{Answer, Failed};
+use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
-use crate::types::work::StepKind;
+use crate::types::work::{StepKind, StepStatus, Wait};
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Prompt {
-    /// The model's name.
+    /// Who provides it; `plan` where its answer stands in the run's plan.
+    pub provider: String,
+    /// The model's id.
     pub model: String,
-    /// What it answers.
+    /// What it answers, where that stands in the run's plan.
     #[schemars(extend("x-erasable" = true))]
-    pub text: String,
-    #[serde(default)]
+    pub text: Option<String>,
+    /// Tokens that it reads, at most.
     pub input_tokens: u32,
-    #[serde(default)]
+    /// Tokens that it writes, at most.
     pub output_tokens: u32,
-    /// What it costs.
-    #[serde(default)]
+    /// What it costs, at most.
     pub cost_cents: u32,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Spoken {
     /// Whether the run's budget allowed it.
     pub answered: bool,
+    /// Whether it is to be asked now.
+    pub dispatched: bool,
 }
 
 /// Ask a model.
@@ -45,9 +52,9 @@ impl Change for Call {
         scope: Reach::Full,
         route: Route::LOCAL.in_run().as_step(StepKind::Model),
         about: &[&RUN],
-        events: &[StepCompleted::KIND, ContentKept::KIND, RunHeld::KIND],
+        events: &[StepCompleted::KIND, StepDecided::KIND, StepDispatched::KIND, ContentKept::KIND, RunHeld::KIND],
     };
-    const SAYS: &'static str = "asks the model {model}[ for {cost_cents} cents]";
+    const SAYS: &'static str = "asks the model {model} of {provider}[ for at most {cost_cents} cents]";
     type Input = Prompt;
     type Output = Spoken;
 
@@ -60,30 +67,176 @@ impl Change for Call {
         let own = own(draft.read())?;
         let run = draft.read().run(own.run.as_str())?.ok_or_else(Refusal::not_found)?;
         let (id, agent, asker) = (own.run.clone(), permit.actor(), own.asker.clone());
-        if run.budget_cents.is_some_and(|budget| run.cost_cents + i64::from(input.cost_cents) > budget) {
-            let (budget, spent) = (run.budget_cents.unwrap_or(0), run.cost_cents);
-            let reason = format!("{spent} of {budget} cents are spent, and the next step takes {}", input.cost_cents);
+        let cost = input.cost_cents;
+        if let Some(budget) = run.budget_cents.filter(|budget| run.cost_cents + i64::from(cost) > *budget) {
+            let reason = format!("{} of {budget} cents are spent, and the next step takes {cost}", run.cost_cents);
             draft.record(RunHeld { id, agent, asker, reason })?;
-            return Ok(Spoken { answered: false });
+            return Ok(Spoken { answered: false, dispatched: false });
         }
-        let step = own.step();
-        draft.record(StepCompleted {
-            id: id.clone(),
-            agent,
-            asker,
-            step,
-            kind: StepKind::Model,
-            name: input.model.clone(),
-            target: id.to_string(),
-            tokens_in: input.input_tokens,
-            tokens_out: input.output_tokens,
-            cost_cents: input.cost_cents,
-        })?;
-        let text = Value::from(input.text);
-        for (part, field) in [(step.to_string(), "output"), ("output".to_owned(), "text")] {
-            let kept = Map::from_iter([(field.to_owned(), text.clone())]);
-            draft.record(ContentKept { id: id.clone(), part, kept })?;
+        let (step, kind, target) = (own.step(), StepKind::Model, id.to_string());
+        let Prompt { model: name, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents, .. } = input;
+        if let Some(text) = text {
+            let completed = StepCompleted {
+                id: id.clone(),
+                agent,
+                asker,
+                step,
+                kind,
+                name,
+                target,
+                tokens_in,
+                tokens_out,
+                cost_cents,
+            };
+            draft.record(completed)?;
+            keep(&id, step, text, None, draft)?;
+            return Ok(Spoken { answered: true, dispatched: false });
         }
-        Ok(Spoken { answered: true })
+        // An approver decides it; the server itself takes the step then, and asks.
+        if matches!(run.wait, Some(Wait::Approval { .. })) {
+            let decided = StepDecided { id, agent, asker, step, kind, name, target, tokens_in, tokens_out, cost_cents };
+            draft.record(decided)?;
+            return Ok(Spoken { answered: true, dispatched: false });
+        }
+        let dispatched =
+            StepDispatched { id, agent, asker, step, kind, name, target, tokens_in, tokens_out, cost_cents };
+        draft.record(dispatched)?;
+        Ok(Spoken { answered: true, dispatched: true })
+    }
+}
+
+/// Keeps what a model says, and the calls that it wants. What it says without wanting any is what comes of the run.
+fn keep(id: &Id, step: u32, text: String, calls: Option<Value>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let text = Value::from(text);
+    let is_last = calls.as_ref().and_then(Value::as_array).is_none_or(Vec::is_empty);
+    let mut kept = Map::from_iter([("output".to_owned(), text.clone())]);
+    kept.extend(calls.map(|calls| ("calls".to_owned(), calls)));
+    draft.record(ContentKept { id: id.clone(), part: step.to_string(), kept })?;
+    if is_last {
+        let kept = Map::from_iter([("text".to_owned(), text)]);
+        draft.record(ContentKept { id: id.clone(), part: "output".into(), kept })?;
+    }
+    Ok(())
+}
+
+/// What came of asking a model.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Heard {
+    Answer(Answer),
+    Failed(Failed),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    pub id: String,
+    /// The step at which it was asked.
+    pub step: u32,
+    #[schemars(with = "Value", extend("x-erasable" = true))]
+    pub heard: Heard,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Settled {
+    /// What it cost.
+    pub cost_cents: u32,
+}
+
+/// Record what a model answered.
+pub enum Settle {}
+
+impl Change for Settle {
+    const SPEC: Spec = Spec {
+        name: "model.settle",
+        doc: "Record what came of asking a model. The server does so itself.",
+        scope: Reach::Full,
+        route: Route::LOCAL.by_server(),
+        about: &[&RUN],
+        events: &[StepCompleted::KIND, StepFailed::KIND, StepUnknown::KIND, ContentKept::KIND],
+    };
+    const SAYS: &'static str = "records what a model answered at step {step} of {id}";
+    type Input = Outcome;
+    type Output = Settled;
+
+    fn target(input: &Outcome, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.run_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: Outcome, draft: &mut Draft<'_>) -> Result<Settled, Stop> {
+        let run = find(&input.id, draft.read())?;
+        let under_way = dispatched(&run, input.step, draft.read())?;
+        let (id, step, agent, asker) = (Id::stored(&run.id), input.step, run.agent.clone(), run.asker.clone());
+        let (kind, name, target) = (StepKind::Model, under_way.name, run.id.clone());
+        let (tokens_in, tokens_out, set_aside) = under_way.taken;
+        let cost_cents = match input.heard {
+            Heard::Answer(Answer { text, calls, input_tokens, output_tokens }) => {
+                let price = draft.read().models().models.get(&name).map(|model| model.price);
+                let cost_cents = price.map_or(set_aside, |price| price.cents(input_tokens, output_tokens));
+                let (tokens_in, tokens_out) = (input_tokens, output_tokens);
+                let (of, at) = (id.clone(), step);
+                draft.record(StepCompleted {
+                    id,
+                    agent,
+                    asker,
+                    step,
+                    kind,
+                    name,
+                    target,
+                    tokens_in,
+                    tokens_out,
+                    cost_cents,
+                })?;
+                keep(&of, at, text, Some(json!(calls)), draft)?;
+                cost_cents
+            }
+            Heard::Failed(Failed::Refused(reason)) => {
+                draft.record(StepFailed { id, agent, asker, step, kind, name, reason })?;
+                0
+            }
+            Heard::Failed(Failed::Unknown(reason)) => {
+                let cost_cents = set_aside;
+                draft.record(StepUnknown {
+                    id,
+                    agent,
+                    asker,
+                    step,
+                    kind,
+                    name,
+                    target,
+                    reason,
+                    tokens_in,
+                    tokens_out,
+                    cost_cents,
+                })?;
+                cost_cents
+            }
+        };
+        Ok(Settled { cost_cents })
+    }
+}
+
+/// A step that was begun outside.
+pub(super) struct UnderWay {
+    pub name: String,
+    /// Tokens read and written, and cents, at most.
+    pub taken: (u32, u32, u32),
+}
+
+/// The step that a run has begun outside, if it is at that one.
+fn dispatched(run: &Run, step: u32, read: &Reader<'_>) -> Result<UnderWay, Stop> {
+    let found = read
+        .step(&run.id, step)?
+        .filter(|found| !run.status.is_over() && run.facts().step() == step && found.status == StepStatus::Dispatched);
+    let found = found.ok_or_else(|| Refusal::conflict(format!("{} is not at step {step}", run.id)))?;
+    Ok(UnderWay::of(&found))
+}
+
+impl UnderWay {
+    pub(super) fn of(step: &crate::store::runs::Step) -> UnderWay {
+        let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+        UnderWay {
+            name: step.name.clone(),
+            taken: (whole(step.tokens_in), whole(step.tokens_out), whole(step.cost_cents)),
+        }
     }
 }

@@ -5,17 +5,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::model::{self, UnderWay};
+use super::prompt::asking;
+use super::think::{Thought, think};
 use super::{OneRun, RUN, find};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::store::actors::Status;
 use crate::store::runs::Run;
 use crate::types::actor::KillScope;
+use crate::types::chat::Prompt;
 use crate::types::id::ActorId;
 use crate::types::plan::{self, Expected, Plan};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 use crate::types::time::Time;
-use crate::types::work::{Failure, MOST_DENIALS, MOST_STEPS, RunFacts, StepStatus, Wait};
+use crate::types::work::{Failure, MOST_DENIALS, MOST_STEPS, RunFacts, StepKind, StepStatus, Wait};
 
 /// What is to be done with a run.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -23,6 +27,10 @@ use crate::types::work::{Failure, MOST_DENIALS, MOST_STEPS, RunFacts, StepStatus
 pub enum Next {
     /// Its agent performs an operation.
     Call { operation: String, input: Value, agent: ActorId, facts: RunFacts },
+    /// Its agent asks a model, if the gate lets it.
+    Think { call: model::Prompt, prompt: Prompt, agent: ActorId, facts: RunFacts },
+    /// A model is asked, as was decided before: the step is dispatched, then it is asked.
+    Send { step: u32, prompt: Prompt },
     /// Its step is recorded, or its end: the server does that itself.
     Settle { step: u32 },
     /// It waits, is held, or has ended.
@@ -35,7 +43,12 @@ pub(super) enum Own {
     Pause(Time),
     /// The time that it waited for has come.
     Awake,
+    /// A model is about to be asked, as was decided before.
+    Dispatch(UnderWay),
+    /// What came of asking a model is not known.
+    Lost(UnderWay, String),
     Unable {
+        kind: StepKind,
         operation: String,
         reason: String,
     },
@@ -46,6 +59,7 @@ pub(super) enum Own {
 /// One thing to do.
 pub(super) enum Move {
     Call(String, Value),
+    Think(Thought),
     Own(Own),
     Nothing,
 }
@@ -74,6 +88,11 @@ impl Query for Step {
         let facts = run.facts();
         Ok(match next(&run, read)? {
             Move::Call(operation, input) => Next::Call { operation, input, agent: run.agent, facts },
+            Move::Think(thought) => match asking(&run, &thought, read)? {
+                Ok((_, prompt)) if thought.is_decided => Next::Send { step: facts.step(), prompt },
+                Ok((call, prompt)) => Next::Think { call, prompt, agent: run.agent, facts },
+                Err(_) => Next::Settle { step: facts.step() },
+            },
             Move::Own(_) => Next::Settle { step: facts.step() },
             Move::Nothing => Next::Nothing,
         })
@@ -105,8 +124,15 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
         return fail(Failure::Steps, format!("it took more than {most} steps"));
     }
     let kept = read.kept(&run.id, "asked")?.and_then(|mut kept| kept.remove("plan"));
-    let Some(plan) = kept.and_then(|plan| serde_json::from_value::<Plan>(plan).ok()) else {
+    let Some(plan) = kept.and_then(|plan| serde_json::from_value::<Option<Plan>>(plan).ok()) else {
         return fail(Failure::Failed, "its plan was erased".into());
+    };
+    let Some(plan) = plan else {
+        return match think(run, read)? {
+            Move::Own(own) => Ok(Move::Own(own)),
+            _ if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
+            step => Ok(step),
+        };
     };
     if let Some(why) = unexpected(run, &plan, read)? {
         return fail(Failure::Failed, why);
@@ -142,16 +168,17 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
         plan::Step::Model(said) => call(
             "model.call",
             json!({
-                "model": said.model, "text": said.text, "input_tokens": said.input_tokens,
+                "provider": "plan", "model": said.model, "text": said.text, "input_tokens": said.input_tokens,
                 "output_tokens": said.output_tokens, "cost_cents": said.cost_cents,
             }),
         ),
         plan::Step::Call(one) if !read.asks_for(&run.agent, &one.tool)? => {
             let reason = format!("the definition of {} does not ask for {}", run.agent, one.tool);
-            Move::Own(Own::Unable { operation: one.tool.clone(), reason })
+            Move::Own(Own::Unable { kind: StepKind::Tool, operation: one.tool.clone(), reason })
         }
         plan::Step::Call(one) if read.kill(&KillScope::Tool(one.tool.clone())).is_some() => {
-            Move::Own(Own::Unable { operation: one.tool.clone(), reason: "a kill switch stops this tool".into() })
+            let reason = "a kill switch stops this tool".into();
+            Move::Own(Own::Unable { kind: StepKind::Tool, operation: one.tool.clone(), reason })
         }
         plan::Step::Call(one) => Move::Call(one.tool.clone(), Value::Object(one.with.clone())),
     })

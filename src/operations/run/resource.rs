@@ -34,7 +34,8 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(found.map(|run| read.run_target(&run)))
 }
 
-/// Another step is another state: what was approved about a run is approved for this step of it.
+/// Another step is another state: what was approved about a run is approved for this step of it. That it waits for the
+/// approval meanwhile is none.
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
-    Ok(json!(read.run(&target.id())?.map(|run| json!({ "status": run.status, "steps": run.steps }))))
+    Ok(json!(read.run(&target.id())?.map(|run| json!({ "is_over": run.status.is_over(), "steps": run.steps }))))
 }

@@ -4,12 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::model::UnderWay;
 use super::next::{Move, Own, next, next_by};
+use super::prompt::asking;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::approvals::events::ApprovalStale;
 use crate::store::content::events::ContentKept;
-use crate::store::runs::events::{RunCancelled, RunCompleted, RunFailed, RunWaiting, StepCompleted, StepFailed};
+use crate::store::runs::events::{
+    RunCancelled, RunCompleted, RunFailed, RunWaiting, StepCompleted, StepDispatched, StepFailed, StepUnknown,
+};
 use crate::store::runs::{Run, duration};
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -32,7 +36,7 @@ pub struct Outcome {
 }
 
 /// Whether there was anything to record.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
     pub settled: bool,
 }
@@ -49,6 +53,8 @@ impl Change for Settle {
         about: &[&RUN],
         events: &[
             StepCompleted::KIND,
+            StepDispatched::KIND,
+            StepUnknown::KIND,
             StepFailed::KIND,
             RunWaiting::KIND,
             RunCompleted::KIND,
@@ -75,8 +81,20 @@ impl Change for Settle {
             Move::Own(own) => record(&run, own, draft)?,
             Move::Call(operation, _) if input.failed.is_some() => {
                 let reason = input.failed.unwrap_or_default().chars().take(REASON).collect();
-                record(&run, Own::Unable { operation, reason }, draft)?;
+                record(&run, Own::Unable { kind: StepKind::Tool, operation, reason }, draft)?;
             }
+            Move::Think(thought) => match (asking(&run, &thought, draft.read())?, input.failed) {
+                (Err(Move::Own(own)), _) => record(&run, own, draft)?,
+                (_, None) if thought.is_decided => {
+                    let step = draft.read().step(&run.id, input.step)?.ok_or_else(Refusal::not_found)?;
+                    record(&run, Own::Dispatch(UnderWay::of(&step)), draft)?;
+                }
+                (_, Some(reason)) => {
+                    let reason = reason.chars().take(REASON).collect();
+                    record(&run, Own::Unable { kind: StepKind::Model, operation: thought.model, reason }, draft)?;
+                }
+                _ => return Ok(Settled { settled: false }),
+            },
             Move::Call(..) | Move::Nothing => return Ok(Settled { settled: false }),
         }
         Ok(Settled { settled: true })
@@ -112,8 +130,30 @@ fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
             draft.record(RunWaiting { id, agent, asker, step, kind: StepKind::Wait, name, target, wait })?;
         }
         Own::Awake => completed(run, StepKind::Wait, draft)?,
-        Own::Unable { operation, reason } => {
-            draft.record(StepFailed { id, agent, asker, step, kind: StepKind::Tool, name: operation, reason })?;
+        Own::Unable { kind, operation, reason } => {
+            draft.record(StepFailed { id, agent, asker, step, kind, name: operation, reason })?;
+        }
+        Own::Dispatch(UnderWay { name, taken: (tokens_in, tokens_out, cost_cents) }) => {
+            let (kind, target) = (StepKind::Model, run.id.clone());
+            let begun =
+                StepDispatched { id, agent, asker, step, kind, name, target, tokens_in, tokens_out, cost_cents };
+            draft.record(begun)?;
+        }
+        Own::Lost(UnderWay { name, taken: (tokens_in, tokens_out, cost_cents) }, reason) => {
+            let (kind, target) = (StepKind::Model, run.id.clone());
+            draft.record(StepUnknown {
+                id,
+                agent,
+                asker,
+                step,
+                kind,
+                name,
+                target,
+                reason,
+                tokens_in,
+                tokens_out,
+                cost_cents,
+            })?;
         }
         Own::Complete => {
             let took = duration(run.started_at, draft.now());

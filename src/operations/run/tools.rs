@@ -2,12 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::operations::{self, Nothing};
 use crate::policy::Ruling;
+use crate::types::actor::KillScope;
+use crate::types::chat::Offered;
+use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 use crate::types::work::ToolEffect;
@@ -17,6 +20,63 @@ pub fn is_tool(name: &str) -> bool {
     operations::ALL
         .iter()
         .any(|entry| entry.spec.name == name && entry.spec.route.is_served() && entry.tool().is_some())
+}
+
+/// The tool that a model means. Providers take no dots in a name, and models do not always write a name as they read it.
+pub(super) fn meant(written: &str) -> Option<&'static Entry> {
+    let plain = |name: &str| name.replace(['.', '-'], "_");
+    let wanted = plain(written);
+    operations::ALL.iter().find(|entry| is_offered(entry) && plain(entry.spec.name) == wanted)
+}
+
+/// Whether a model may be offered an operation: a tool, or a question to a person.
+fn is_offered(entry: &Entry) -> bool {
+    is_tool(entry.spec.name) || entry.spec.name == QUESTION
+}
+
+/// How a run asks a person.
+const QUESTION: &str = "run.ask";
+
+/// The tools that a model is offered for the caller, an agent in its run: what its definition asks for, no kill switch stops,
+/// and the policies could allow.
+pub(super) fn offered(agent: &ActorId, read: &Reader<'_>) -> Result<Vec<Offered>, Stop> {
+    let mut offered = Vec::new();
+    for entry in operations::ALL.iter().filter(|entry| is_offered(entry)) {
+        let name = entry.spec.name;
+        let is_stopped = read.kill(&KillScope::Tool(name.to_owned())).is_some();
+        if is_stopped || !(name == QUESTION || read.asks_for(agent, name)?) || hint(entry, read).is_none() {
+            continue;
+        }
+        offered.push(Offered {
+            name: name.replace('.', "_"),
+            description: entry.spec.doc.to_owned(),
+            schema: plain_schema(entry.input_schema().to_value()),
+        });
+    }
+    Ok(offered)
+}
+
+/// A schema as providers take it: of an object, and without what only this program understands.
+fn plain_schema(mut schema: Value) -> Value {
+    strip(&mut schema);
+    if let Some(fields) = schema.as_object_mut() {
+        fields.retain(|name, _| !matches!(name.as_str(), "$schema" | "title" | "description"));
+        fields.entry("type").or_insert_with(|| "object".into());
+        fields.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
+    schema
+}
+
+/// Takes out the marks that begin with `x-`.
+fn strip(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !name.starts_with("x-"));
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
 }
 
 /// An operation as an agent may be offered it.

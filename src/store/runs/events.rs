@@ -1,7 +1,8 @@
 //! What happens to runs.
 
 use super::fold::{
-    answered, completed_step, denied_step, ended, failed, failed_step, held, raised, resumed, started, waiting,
+    answered, completed_step, decided_step, denied_step, dispatched_step, ended, failed, failed_step, held, raised,
+    resumed, started, unknown_step, waiting,
 };
 use super::told::{
     news_of_completion, news_of_failure, notify_of_completion, notify_of_failure, notify_of_hold, notify_of_question,
@@ -40,6 +41,36 @@ events! {
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(resumed), notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
+    }
+    /// A step that reaches outside was allowed with what it may take, and is not begun: an approver let it go on.
+    StepDecided = "step_decided" {
+        id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
+        #[schemars(extend("x-names" = "reference"))] name: String,
+        #[schemars(extend("x-names" = "reference"))] target: String,
+        tokens_in: u32, tokens_out: u32, cost_cents: u32,
+    } about [id, agent, asker] => {
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        fold: Some(decided_step), notify: Notify::Nobody, news: None,
+    }
+    /// A step that reaches outside is about to begin. What it may take is set aside until its outcome is recorded.
+    StepDispatched = "step_dispatched" {
+        id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
+        #[schemars(extend("x-names" = "reference"))] name: String,
+        #[schemars(extend("x-names" = "reference"))] target: String,
+        tokens_in: u32, tokens_out: u32, cost_cents: u32,
+    } about [id, agent, asker] => {
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        fold: Some(dispatched_step), notify: Notify::Nobody, news: None,
+    }
+    /// What came of a step that had begun outside is not known: what was set aside for it counts as spent.
+    StepUnknown = "step_unknown" {
+        id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
+        #[schemars(extend("x-names" = "reference"))] name: String,
+        #[schemars(extend("x-names" = "reference"))] target: String, reason: String,
+        tokens_in: u32, tokens_out: u32, cost_cents: u32,
+    } about [id, agent, asker] => {
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        fold: Some(unknown_step), notify: Notify::Nobody, news: None,
     }
     /// A step was taken. Of an operation, recorded in the transaction of its effect.
     StepCompleted = "step_completed" {

@@ -4,8 +4,8 @@
 use rusqlite::params;
 
 use super::events::{
-    RunAnswered, RunBudgetRaised, RunFailed, RunHeld, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDenied,
-    StepFailed,
+    RunAnswered, RunBudgetRaised, RunFailed, RunHeld, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDecided,
+    StepDenied, StepDispatched, StepFailed, StepUnknown,
 };
 use super::get;
 use crate::store::event::Moment;
@@ -54,7 +54,8 @@ struct Taken<'a> {
 
 impl Taken<'_> {
     fn write(&self, moment: &Moment<'_>) -> rusqlite::Result<()> {
-        let ended = (self.status != StepStatus::Waiting).then_some(moment.at.0);
+        let is_open = matches!(self.status, StepStatus::Waiting | StepStatus::Decided | StepStatus::Dispatched);
+        let ended = (!is_open).then_some(moment.at.0);
         let sql = "INSERT INTO step (run, number, kind, name, target, status, wait, reason, tokens_in, tokens_out, cost_cents, \
                    started_at, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
                    ON CONFLICT (run, number) DO UPDATE SET kind = ?3, name = ?4, target = ?5, status = ?6, \
@@ -75,6 +76,14 @@ impl Taken<'_> {
             ended
         ])?;
         Ok(())
+    }
+
+    /// The step is under way: the run is at it, and goes on at once.
+    fn begin(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+        self.write(moment)?;
+        let sql = "UPDATE run SET started_at = coalesce(started_at, ?2) WHERE id = ?1";
+        moment.conn.prepare_cached(sql)?.execute(params![self.run.as_str(), moment.at.0])?;
+        runs(moment, self.run)
     }
 
     /// The step is over: the run goes on from the next one.
@@ -163,6 +172,57 @@ fn runs(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
         "UPDATE run SET status = 'running', wait = NULL, asked = '[]', due_at = ? WHERE id = ? AND ended_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, run.as_str()])?;
     goes_on(moment, run)
+}
+
+pub(super) fn decided_step(event: &StepDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepDecided { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
+    let taken = Taken {
+        run: id,
+        number: *step,
+        kind: *kind,
+        name,
+        target,
+        status: StepStatus::Decided,
+        wait: None,
+        reason: None,
+        tokens: (*tokens_in, *tokens_out),
+        cost_cents: *cost_cents,
+    };
+    taken.begin(moment)
+}
+
+pub(super) fn dispatched_step(event: &StepDispatched, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepDispatched { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
+    let taken = Taken {
+        run: id,
+        number: *step,
+        kind: *kind,
+        name,
+        target,
+        status: StepStatus::Dispatched,
+        wait: None,
+        reason: None,
+        tokens: (*tokens_in, *tokens_out),
+        cost_cents: *cost_cents,
+    };
+    taken.begin(moment)
+}
+
+pub(super) fn unknown_step(event: &StepUnknown, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepUnknown { id, step, kind, name, target, reason, tokens_in, tokens_out, cost_cents, .. } = event;
+    let taken = Taken {
+        run: id,
+        number: *step,
+        kind: *kind,
+        name,
+        target,
+        status: StepStatus::Unknown,
+        wait: None,
+        reason: Some(reason),
+        tokens: (*tokens_in, *tokens_out),
+        cost_cents: *cost_cents,
+    };
+    taken.settle(moment, None)
 }
 
 pub(super) fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -261,6 +321,10 @@ pub(super) fn ended(
     status: RunStatus,
     failure: Option<(Failure, &str)>,
 ) -> rusqlite::Result<Touched> {
+    // Whoever was asked outside may have done it all: what was set aside for that is spent.
+    let sql = "UPDATE run SET cost_cents = cost_cents + (SELECT coalesce(sum(cost_cents), 0) FROM step WHERE run = ?1 \
+               AND status = 'dispatched') WHERE id = ?1";
+    moment.conn.prepare_cached(sql)?.execute([id.as_str()])?;
     let sql = "UPDATE run SET status = ?2, wait = NULL, asked = '[]', due_at = NULL, ended_at = ?3, failure = ?4, error = ?5, \
                started_at = coalesce(started_at, ?3) WHERE id = ?1";
     moment.conn.prepare_cached(sql)?.execute(params![
@@ -270,8 +334,9 @@ pub(super) fn ended(
         failure.map(|(failure, _)| failure.name()),
         failure.map(|(_, message)| message)
     ])?;
-    let sql = "UPDATE step SET status = 'failed', reason = 'the run has ended', ended_at = ?2 \
-               WHERE run = ?1 AND status = 'waiting'";
+    let sql = "UPDATE step SET status = CASE status WHEN 'dispatched' THEN 'unknown' ELSE 'failed' END, \
+               cost_cents = CASE status WHEN 'decided' THEN 0 ELSE cost_cents END, reason = 'the run has ended', \
+               ended_at = ?2 WHERE run = ?1 AND status IN ('waiting', 'decided', 'dispatched')";
     moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), moment.at.0])?;
     let Some(run) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };
     match run.parent {

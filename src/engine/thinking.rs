@@ -1,0 +1,70 @@
+//! Asking a model for a run: what was decided and dispatched is sent, and what came of it is recorded. It ends at once where
+//! the run is cancelled or held meanwhile; then nobody waits for the answer any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::call::perform;
+use super::models::Chat;
+use crate::gate::Gate;
+use crate::operations::run::{Heard, Next};
+use crate::types::chat::Prompt;
+use crate::types::refusal::{Code, Stop};
+
+/// How often it is looked whether the answer is still wanted, at most.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long until an answer that could not be recorded is recorded again, and how often that is tried.
+const AGAIN: Duration = Duration::from_millis(500);
+const TRIES: u32 = 20;
+
+/// Asks a model at a step of a run that is dispatched, and has what it answers recorded.
+pub(super) async fn think(
+    gate: &Arc<Gate>,
+    models: &Arc<dyn Chat>,
+    (run, step): (&str, u32),
+    prompt: &Prompt,
+) -> Result<(), Stop> {
+    let heard = tokio::select! {
+        answer = models.ask(prompt) => answer.map_or_else(Heard::Failed, Heard::Answer),
+        () = is_over(gate, run, step) => return Ok(()),
+    };
+    let outcome = json!({ "id": run, "step": step, "heard": heard });
+    for _ in 1..TRIES {
+        match settle(gate, &outcome).await {
+            Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) => {
+                sleep(refusal.retry_after.map_or(AGAIN, Duration::from_secs)).await;
+            }
+            settled => return settled,
+        }
+    }
+    settle(gate, &outcome).await
+}
+
+/// A run that is elsewhere by now needs no answer.
+async fn settle(gate: &Arc<Gate>, outcome: &serde_json::Value) -> Result<(), Stop> {
+    match perform::<IgnoredAny>(gate, "model.settle", outcome.clone()).await {
+        Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// Waits until a run does not wait at this step any more.
+async fn is_over(gate: &Arc<Gate>, run: &str, step: u32) {
+    let mut grown = gate.grown();
+    loop {
+        sleep(LOOK).await;
+        if grown.changed().await.is_err() {
+            return;
+        }
+        match perform::<Next>(gate, "run.next", json!({ "id": run })).await {
+            Ok(Next::Settle { step: at }) if at == step => {}
+            Ok(_) => return,
+            // Whether it is over cannot be told now.
+            Err(_) => {}
+        }
+    }
+}

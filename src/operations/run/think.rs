@@ -1,0 +1,131 @@
+//! What a run does next that has no plan: it asks a model, makes the calls that the model wants, one step each, tells it what
+//! came of them, and so on until the model wants none. All of that follows from the rows, as with a plan: an answer that is
+//! recorded is not asked for again.
+
+use serde_json::Value;
+
+use super::model::UnderWay;
+use super::next::{Move, Own};
+use super::tools::meant;
+use crate::gate::Reader;
+use crate::store::runs::{Run, Step};
+use crate::types::actor::KillScope;
+use crate::types::chat::Wanted;
+use crate::types::refusal::{Fault, Stop};
+use crate::types::work::{Failure, StepKind, StepStatus};
+
+/// How often in a row what came of asking one model may be unknown.
+const MOST_LOST: usize = 3;
+
+/// A model to be asked.
+pub(super) struct Thought {
+    pub model: String,
+    /// The call was decided before, by an approver: it only has to be made.
+    pub is_decided: bool,
+}
+
+pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
+    let mut steps = read.steps(&run.id)?;
+    let current = steps.iter().position(|step| step.number > run.steps).map(|at| steps.split_off(at));
+    match current.iter().flatten().next() {
+        Some(step) if step.status == StepStatus::Dispatched => {
+            let reason = "nobody waited for its answer: the server or the run was stopped".to_owned();
+            return Ok(Move::Own(Own::Lost(UnderWay::of(step), reason)));
+        }
+        Some(step) if step.status == StepStatus::Decided => {
+            return Ok(Move::Think(Thought { model: step.name.clone(), is_decided: true }));
+        }
+        _ => {}
+    }
+    let answered = steps.iter().rposition(is_answer);
+    let after = answered.map_or(0, |at| at + 1);
+    let since = steps.get(after..).unwrap_or_default();
+    let made = since.iter().take_while(|step| step.kind != StepKind::Model).count();
+    if let Some(step) = answered.and_then(|at| steps.get(at)) {
+        let Some(calls) = wanted(run, step.number, read)? else {
+            return Ok(Move::Own(Own::Fail(Failure::Failed, "what a model answered was erased".into())));
+        };
+        match calls.into_iter().nth(made) {
+            Some(call) => return made_of(run, call, read),
+            None if made == 0 => return Ok(Move::Own(Own::Complete)),
+            None => {}
+        }
+    }
+    asked(run, since.get(made..).unwrap_or_default(), read)
+}
+
+pub(super) fn is_answer(step: &Step) -> bool {
+    step.kind == StepKind::Model && step.status == StepStatus::Completed
+}
+
+/// The calls that a model wanted at a step; none where that was erased.
+pub(super) fn wanted(run: &Run, step: u32, read: &Reader<'_>) -> Result<Option<Vec<Wanted>>, Stop> {
+    let kept = read.kept(&run.id, &step.to_string())?;
+    let calls = kept.and_then(|mut kept| kept.remove("calls")).map(serde_json::from_value).transpose();
+    Ok(calls.map_err(Fault::from)?)
+}
+
+/// A call that a model wants. What cannot be made is told to it as the call's error.
+fn made_of(run: &Run, call: Wanted, read: &Reader<'_>) -> Result<Move, Stop> {
+    let unable = |operation: &str, reason: String| {
+        Ok(Move::Own(Own::Unable { kind: StepKind::Tool, operation: operation.to_owned(), reason }))
+    };
+    let Some(entry) = meant(&call.tool) else {
+        let shown: String = call.tool.chars().take(80).collect();
+        return unable(&shown, format!("there is no tool `{shown}`"));
+    };
+    let name = entry.spec.name;
+    if !call.arguments.is_object() {
+        return unable(name, "its arguments must be a JSON object; they are not".into());
+    }
+    if entry.spec.route.is_served() && !read.asks_for(&run.agent, name)? {
+        return unable(name, format!("the definition of {} does not ask for {name}", run.agent));
+    }
+    if read.kill(&KillScope::Tool(name.to_owned())).is_some() {
+        return unable(name, "a kill switch stops this tool".into());
+    }
+    Ok(Move::Call(name.to_owned(), call.arguments))
+}
+
+/// The model that is to be asked, after what was tried in vain since the last answer: one that refuses, or may not be asked,
+/// makes way for the next.
+fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
+    let prefer = read.agent_spec(&run.agent)?.and_then(|spec| spec.model).map(|model| model.prefer);
+    let chosen = read.models().chosen(&prefer.unwrap_or_default());
+    let (mut at, mut lost) = (0, 0);
+    for step in tried {
+        lost = if step.status == StepStatus::Unknown { lost + 1 } else { MOST_LOST };
+        if lost >= MOST_LOST {
+            (at, lost) = (at + 1, 0);
+        }
+    }
+    match (chosen.get(at), tried.last()) {
+        (Some((model, _)), _) => Ok(Move::Think(Thought { model: (*model).to_owned(), is_decided: false })),
+        (None, None) => Ok(Move::Own(Own::Fail(Failure::Failed, read.models().nothing()))),
+        (None, Some(last)) => {
+            let why = last.reason.as_deref().unwrap_or("nobody knows why");
+            Ok(Move::Own(Own::Fail(Failure::Failed, format!("no model answers: {why}"))))
+        }
+    }
+}
+
+/// What came of a call, as a model is told.
+pub(super) fn came(run: &Run, step: &Step, read: &Reader<'_>) -> Result<String, Stop> {
+    let why = step.reason.as_deref().unwrap_or_default();
+    match step.status {
+        StepStatus::Completed => {}
+        StepStatus::Denied => return Ok(format!("error: denied: {why}")),
+        _ => return Ok(format!("error: {why}")),
+    }
+    let kept = match step.kind {
+        StepKind::Delegate => read.kept(&step.target, "output")?.and_then(|mut kept| kept.remove("text")),
+        _ => read
+            .kept(&run.id, &step.number.to_string())?
+            .map(|mut kept| kept.remove("output").unwrap_or(Value::Object(kept))),
+    };
+    Ok(match kept {
+        Some(Value::String(text)) => text,
+        Some(output) => output.to_string(),
+        None => "done".into(),
+    })
+}
