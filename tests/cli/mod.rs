@@ -102,7 +102,14 @@ impl Place {
 
     /// Starts a server and waits until it listens.
     pub fn serve(&self) -> Server {
-        Server::start(self.command(&["serve", "--bind", "127.0.0.1:0"]))
+        self.serve_with(&[])
+    }
+
+    /// The same, with variables.
+    pub fn serve_with(&self, variables: &[(&str, &str)]) -> Server {
+        let mut command = self.command(&["serve", "--bind", "127.0.0.1:0"]);
+        command.envs(variables.iter().copied());
+        Server::start(command)
     }
 }
 

@@ -88,3 +88,18 @@ fn the_example_of_the_guide_is_right() {
     assert_eq!(setup.catalog.models["claude-sonnet-4-5"].price.input, 300);
     assert_eq!(setup.catalog.providers["gateway"].base_url, "https://llm.example.org/v1/");
 }
+
+#[test]
+fn an_agent_is_asked_from_the_command_line_without_a_server_and_without_a_plan() {
+    let place = Place::with_company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-agent clerk --team team:ops --owner ana");
+    let fake = Fake::new(ProviderKind::Ollama, vec![Reply::Call(&[("me_read", "{}")]), Reply::Say("I am the clerk.")]);
+    let host = [("OLLAMA_HOST", fake.url.as_str()), ("OK_AS", "ana")];
+    let ran = place.ok_with("ask --agent clerk 'Who are you?'", &host);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(
+        ran.stdout,
+        "  1  model llama3.2\n  2  tool me.read clerk\n  3  model llama3.2: I am the clerk.\n\nI am the clerk.\n"
+    );
+}

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use ok::types::models::ProviderKind;
+
 use super::{company, request};
+use crate::harness::fake::{Fake, Reply};
 
 /// Steps that each do something that can be counted.
 const STEPS: usize = 40;
@@ -47,4 +50,48 @@ fn a_run_goes_on_where_it_was_however_often_its_server_is_killed_and_takes_no_st
     assert_eq!(made.iter().collect::<BTreeSet<_>>().len(), STEPS);
     server.stop();
     assert_eq!(place.ok("audit verify").code, 0);
+}
+
+#[test]
+fn a_server_that_is_killed_while_a_model_talks_asks_again_and_counts_what_may_have_been_paid_for() {
+    let (place, token) = company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-agent clerk --team team:ops --owner ana");
+    let look = Reply::Call(&[("task_create", r#"{"title":"the only one"}"#)]);
+    let fake = Fake::new(ProviderKind::Anthropic, vec![look, Reply::Hang, Reply::Say("It is there.")]);
+    std::fs::write(place.path().join("models.yaml"), fake.config()).unwrap();
+    let variables = [("OK_LLM_CONFIG", "models.yaml"), ("FAKE_KEY", "sk-right")];
+    let server = place.serve_with(&variables);
+    let ask = json!({ "agent": "clerk", "text": "make one" }).to_string();
+    let (status, asked) = request(server.address(), &token, "POST", "/ask", "ask", &ask).unwrap();
+    assert_eq!(status, 202, "{asked}");
+    fake.wait_for(2);
+    server.signal("-KILL");
+    let server = place.serve_with(&variables);
+    let path = format!("/runs/{}", asked["run"].as_str().unwrap());
+    let until = Instant::now() + Duration::from_secs(60);
+    let done = loop {
+        let (_, shown) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
+        if shown["status"] == "completed" {
+            break shown;
+        }
+        assert!(Instant::now() < until, "{shown}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let steps = done["trace"].as_array().unwrap();
+    let stand: Vec<&str> = steps.iter().map(|step| step["status"].as_str().unwrap()).collect();
+    assert_eq!(stand, ["completed", "completed", "unknown", "completed"], "{done}");
+    assert_eq!(fake.got().len(), 3, "the answer that was there is not asked for again");
+    let lost = steps[2]["cost_cents"].as_i64().unwrap();
+    assert!(lost > 1, "as much as was set aside: {done}");
+    assert_eq!(done["cost_cents"].as_i64().unwrap(), 1 + lost + 1);
+    let (_, tasks) = request(server.address(), &token, "GET", "/tasks?limit=1000", "get", "").unwrap();
+    let made = tasks.as_array().unwrap().iter().filter(|task| task["title"] == "the only one");
+    assert_eq!(made.count(), 1);
+    server.stop();
+    assert_eq!(place.ok("audit verify").code, 0);
+    for file in std::fs::read_dir(place.path().join(".ok")).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap_or_default();
+        assert!(!bytes.windows(8).any(|part| part == b"sk-right"), "a key is in a file");
+    }
 }

@@ -19,6 +19,7 @@ mod shown;
 mod think;
 mod tools;
 mod trace;
+mod under_way;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::question::own;
+use super::under_way::UnderWay;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::content::events::ContentKept;
@@ -73,34 +74,20 @@ impl Change for Call {
             draft.record(RunHeld { id, agent, asker, reason })?;
             return Ok(Spoken { answered: false, dispatched: false });
         }
-        let (step, kind, target) = (own.step(), StepKind::Model, id.to_string());
-        let Prompt { model: name, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents, .. } = input;
+        let Prompt { model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents, .. } = input;
+        let under_way = UnderWay { step: own.step(), model, tokens_in, tokens_out, cost_cents };
         if let Some(text) = text {
-            let completed = StepCompleted {
-                id: id.clone(),
-                agent,
-                asker,
-                step,
-                kind,
-                name,
-                target,
-                tokens_in,
-                tokens_out,
-                cost_cents,
-            };
-            draft.record(completed)?;
+            let step = under_way.step;
+            draft.record(under_way.completed(&run))?;
             keep(&id, step, text, None, draft)?;
             return Ok(Spoken { answered: true, dispatched: false });
         }
         // An approver decides it; the server itself takes the step then, and asks.
         if matches!(run.wait, Some(Wait::Approval { .. })) {
-            let decided = StepDecided { id, agent, asker, step, kind, name, target, tokens_in, tokens_out, cost_cents };
-            draft.record(decided)?;
+            draft.record(under_way.decided(&run))?;
             return Ok(Spoken { answered: true, dispatched: false });
         }
-        let dispatched =
-            StepDispatched { id, agent, asker, step, kind, name, target, tokens_in, tokens_out, cost_cents };
-        draft.record(dispatched)?;
+        draft.record(under_way.dispatched(&run))?;
         Ok(Spoken { answered: true, dispatched: true })
     }
 }
@@ -165,49 +152,30 @@ impl Change for Settle {
     fn run(_: Permit<Self>, input: Outcome, draft: &mut Draft<'_>) -> Result<Settled, Stop> {
         let run = find(&input.id, draft.read())?;
         let under_way = dispatched(&run, input.step, draft.read())?;
-        let (id, step, agent, asker) = (Id::stored(&run.id), input.step, run.agent.clone(), run.asker.clone());
-        let (kind, name, target) = (StepKind::Model, under_way.name, run.id.clone());
-        let (tokens_in, tokens_out, set_aside) = under_way.taken;
         let cost_cents = match input.heard {
             Heard::Answer(Answer { text, calls, input_tokens, output_tokens }) => {
-                let price = draft.read().models().models.get(&name).map(|model| model.price);
-                let cost_cents = price.map_or(set_aside, |price| price.cents(input_tokens, output_tokens));
+                let price = draft.read().models().models.get(&under_way.model).map(|model| model.price);
+                let cost_cents = price.map_or(under_way.cost_cents, |price| price.cents(input_tokens, output_tokens));
                 let (tokens_in, tokens_out) = (input_tokens, output_tokens);
-                let (of, at) = (id.clone(), step);
-                draft.record(StepCompleted {
-                    id,
-                    agent,
-                    asker,
-                    step,
-                    kind,
-                    name,
-                    target,
-                    tokens_in,
-                    tokens_out,
-                    cost_cents,
-                })?;
-                keep(&of, at, text, Some(json!(calls)), draft)?;
+                draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.completed(&run))?;
+                keep(&Id::stored(&run.id), input.step, text, Some(json!(calls)), draft)?;
                 cost_cents
             }
             Heard::Failed(Failed::Refused(reason)) => {
-                draft.record(StepFailed { id, agent, asker, step, kind, name, reason })?;
+                draft.record(StepFailed {
+                    id: Id::stored(&run.id),
+                    agent: run.agent.clone(),
+                    asker: run.asker.clone(),
+                    step: input.step,
+                    kind: StepKind::Model,
+                    name: under_way.model,
+                    reason,
+                })?;
                 0
             }
             Heard::Failed(Failed::Unknown(reason)) => {
-                let cost_cents = set_aside;
-                draft.record(StepUnknown {
-                    id,
-                    agent,
-                    asker,
-                    step,
-                    kind,
-                    name,
-                    target,
-                    reason,
-                    tokens_in,
-                    tokens_out,
-                    cost_cents,
-                })?;
+                let cost_cents = under_way.cost_cents;
+                draft.record(under_way.unknown(&run, reason))?;
                 cost_cents
             }
         };
@@ -215,28 +183,11 @@ impl Change for Settle {
     }
 }
 
-/// A step that was begun outside.
-pub(super) struct UnderWay {
-    pub name: String,
-    /// Tokens read and written, and cents, at most.
-    pub taken: (u32, u32, u32),
-}
-
-/// The step that a run has begun outside, if it is at that one.
+/// The call that a run has dispatched, if it is at that step.
 fn dispatched(run: &Run, step: u32, read: &Reader<'_>) -> Result<UnderWay, Stop> {
     let found = read
         .step(&run.id, step)?
         .filter(|found| !run.status.is_over() && run.facts().step() == step && found.status == StepStatus::Dispatched);
     let found = found.ok_or_else(|| Refusal::conflict(format!("{} is not at step {step}", run.id)))?;
     Ok(UnderWay::of(&found))
-}
-
-impl UnderWay {
-    pub(super) fn of(step: &crate::store::runs::Step) -> UnderWay {
-        let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-        UnderWay {
-            name: step.name.clone(),
-            taken: (whole(step.tokens_in), whole(step.tokens_out), whole(step.cost_cents)),
-        }
-    }
 }

@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::model::{self, UnderWay};
+use super::model;
 use super::prompt::asking;
 use super::think::{Thought, think};
+use super::under_way::UnderWay;
 use super::{OneRun, RUN, find};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::store::actors::Status;

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::model::UnderWay;
 use super::next::{Move, Own, next, next_by};
 use super::prompt::asking;
+use super::under_way::UnderWay;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::approvals::events::ApprovalStale;
@@ -133,28 +133,8 @@ fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
         Own::Unable { kind, operation, reason } => {
             draft.record(StepFailed { id, agent, asker, step, kind, name: operation, reason })?;
         }
-        Own::Dispatch(UnderWay { name, taken: (tokens_in, tokens_out, cost_cents) }) => {
-            let (kind, target) = (StepKind::Model, run.id.clone());
-            let begun =
-                StepDispatched { id, agent, asker, step, kind, name, target, tokens_in, tokens_out, cost_cents };
-            draft.record(begun)?;
-        }
-        Own::Lost(UnderWay { name, taken: (tokens_in, tokens_out, cost_cents) }, reason) => {
-            let (kind, target) = (StepKind::Model, run.id.clone());
-            draft.record(StepUnknown {
-                id,
-                agent,
-                asker,
-                step,
-                kind,
-                name,
-                target,
-                reason,
-                tokens_in,
-                tokens_out,
-                cost_cents,
-            })?;
-        }
+        Own::Dispatch(under_way) => draft.record(under_way.dispatched(run))?,
+        Own::Lost(under_way, reason) => draft.record(under_way.unknown(run, reason))?,
         Own::Complete => {
             let took = duration(run.started_at, draft.now());
             draft.record(RunCompleted {

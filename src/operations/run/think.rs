@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use super::model::UnderWay;
 use super::next::{Move, Own};
 use super::tools::meant;
+use super::under_way::UnderWay;
 use crate::gate::Reader;
 use crate::store::runs::{Run, Step};
 use crate::types::actor::KillScope;

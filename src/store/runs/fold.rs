@@ -52,7 +52,20 @@ struct Taken<'a> {
     cost_cents: u32,
 }
 
-impl Taken<'_> {
+impl<'a> Taken<'a> {
+    /// A step of a run that stands so, and has taken nothing.
+    fn new(run: &'a Id, number: u32, kind: StepKind, name: &'a str, target: &'a str, status: StepStatus) -> Taken<'a> {
+        Taken { run, number, kind, name, target, status, wait: None, reason: None, tokens: (0, 0), cost_cents: 0 }
+    }
+
+    fn taking(self, tokens_in: u32, tokens_out: u32, cost_cents: u32) -> Taken<'a> {
+        Taken { tokens: (tokens_in, tokens_out), cost_cents, ..self }
+    }
+
+    fn because(self, reason: &'a str) -> Taken<'a> {
+        Taken { reason: Some(reason), ..self }
+    }
+
     fn write(&self, moment: &Moment<'_>) -> rusqlite::Result<()> {
         let is_open = matches!(self.status, StepStatus::Waiting | StepStatus::Decided | StepStatus::Dispatched);
         let ended = (!is_open).then_some(moment.at.0);
@@ -126,18 +139,8 @@ pub(super) fn waiting(event: &RunWaiting, moment: &Moment<'_>) -> rusqlite::Resu
         Wait::Run { .. } => (RunStatus::Running, None, &[][..]),
         Wait::Budget => (RunStatus::Held, None, &[][..]),
     };
-    let taken = Taken {
-        run: id,
-        number: *step,
-        kind: *kind,
-        name,
-        target,
-        status: StepStatus::Waiting,
-        wait: Some(wait),
-        reason: None,
-        tokens: (0, 0),
-        cost_cents: 0,
-    };
+    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Waiting);
+    let taken = Taken { wait: Some(wait), ..taken };
     taken.write(moment)?;
     let sql = "UPDATE run SET status = ?2, wait = ?3, asked = ?4, due_at = ?5, started_at = coalesce(started_at, ?6) \
                WHERE id = ?1";
@@ -176,121 +179,49 @@ fn runs(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
 
 pub(super) fn decided_step(event: &StepDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepDecided { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
-    let taken = Taken {
-        run: id,
-        number: *step,
-        kind: *kind,
-        name,
-        target,
-        status: StepStatus::Decided,
-        wait: None,
-        reason: None,
-        tokens: (*tokens_in, *tokens_out),
-        cost_cents: *cost_cents,
-    };
+    let taken =
+        Taken::new(id, *step, *kind, name, target, StepStatus::Decided).taking(*tokens_in, *tokens_out, *cost_cents);
     taken.begin(moment)
 }
 
 pub(super) fn dispatched_step(event: &StepDispatched, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepDispatched { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
-    let taken = Taken {
-        run: id,
-        number: *step,
-        kind: *kind,
-        name,
-        target,
-        status: StepStatus::Dispatched,
-        wait: None,
-        reason: None,
-        tokens: (*tokens_in, *tokens_out),
-        cost_cents: *cost_cents,
-    };
+    let taken =
+        Taken::new(id, *step, *kind, name, target, StepStatus::Dispatched).taking(*tokens_in, *tokens_out, *cost_cents);
     taken.begin(moment)
 }
 
 pub(super) fn unknown_step(event: &StepUnknown, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepUnknown { id, step, kind, name, target, reason, tokens_in, tokens_out, cost_cents, .. } = event;
-    let taken = Taken {
-        run: id,
-        number: *step,
-        kind: *kind,
-        name,
-        target,
-        status: StepStatus::Unknown,
-        wait: None,
-        reason: Some(reason),
-        tokens: (*tokens_in, *tokens_out),
-        cost_cents: *cost_cents,
-    };
+    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Unknown)
+        .taking(*tokens_in, *tokens_out, *cost_cents)
+        .because(reason);
     taken.settle(moment, None)
 }
 
 pub(super) fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepCompleted { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
-    let taken = Taken {
-        run: id,
-        number: *step,
-        kind: *kind,
-        name,
-        target,
-        status: StepStatus::Completed,
-        wait: None,
-        reason: None,
-        tokens: (*tokens_in, *tokens_out),
-        cost_cents: *cost_cents,
-    };
+    let taken =
+        Taken::new(id, *step, *kind, name, target, StepStatus::Completed).taking(*tokens_in, *tokens_out, *cost_cents);
     taken.settle(moment, None)
 }
 
 pub(super) fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepDenied { id, step, kind, name, target, reason, .. } = event;
-    let taken = Taken {
-        run: id,
-        number: *step,
-        kind: *kind,
-        name,
-        target,
-        status: StepStatus::Denied,
-        wait: None,
-        reason: Some(reason),
-        tokens: (0, 0),
-        cost_cents: 0,
-    };
+    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Denied).because(reason);
     taken.settle(moment, Some(&format!("{name} {target}: {reason}")))
 }
 
 pub(super) fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepFailed { id, step, kind, name, reason, .. } = event;
-    let taken = Taken {
-        run: id,
-        number: *step,
-        kind: *kind,
-        name,
-        target: "",
-        status: StepStatus::Failed,
-        wait: None,
-        reason: Some(reason),
-        tokens: (0, 0),
-        cost_cents: 0,
-    };
+    let taken = Taken::new(id, *step, *kind, name, "", StepStatus::Failed).because(reason);
     taken.settle(moment, None)
 }
 
 pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let by = event.by.as_str();
-    let taken = Taken {
-        run: &event.id,
-        number: event.step,
-        kind: StepKind::Question,
-        name: by,
-        target: by,
-        status: StepStatus::Completed,
-        wait: None,
-        reason: None,
-        tokens: (0, 0),
-        cost_cents: 0,
-    };
-    taken.settle(moment, None)
+    let RunAnswered { id, step, by, .. } = event;
+    let by = by.as_str();
+    Taken::new(id, *step, StepKind::Question, by, by, StepStatus::Completed).settle(moment, None)
 }
 
 pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {

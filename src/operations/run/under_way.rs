@@ -1,0 +1,63 @@
+//! A call of a model that a run makes, as what happens to it is recorded.
+
+use crate::store::runs::events::{StepCompleted, StepDecided, StepDispatched, StepUnknown};
+use crate::store::runs::{Run, Step};
+use crate::types::id::Id;
+use crate::types::work::StepKind;
+
+/// The call, with what it may take, or has taken.
+pub(super) struct UnderWay {
+    pub step: u32,
+    pub model: String,
+    pub tokens_in: u32,
+    pub tokens_out: u32,
+    pub cost_cents: u32,
+}
+
+/// The event of a call, of the run whose call it is. All of them have the same fields.
+macro_rules! event {
+    ($of:expr, $run:expr, $event:ident { $($more:ident),* }) => {
+        $event {
+            id: Id::stored(&$run.id),
+            agent: $run.agent.clone(),
+            asker: $run.asker.clone(),
+            step: $of.step,
+            kind: StepKind::Model,
+            name: $of.model,
+            target: $run.id.clone(),
+            tokens_in: $of.tokens_in,
+            tokens_out: $of.tokens_out,
+            cost_cents: $of.cost_cents,
+            $($more,)*
+        }
+    };
+}
+
+impl UnderWay {
+    pub fn of(step: &Step) -> UnderWay {
+        let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+        UnderWay {
+            step: step.number,
+            model: step.name.clone(),
+            tokens_in: whole(step.tokens_in),
+            tokens_out: whole(step.tokens_out),
+            cost_cents: whole(step.cost_cents),
+        }
+    }
+
+    pub fn decided(self, run: &Run) -> StepDecided {
+        event!(self, run, StepDecided {})
+    }
+
+    pub fn dispatched(self, run: &Run) -> StepDispatched {
+        event!(self, run, StepDispatched {})
+    }
+
+    pub fn completed(self, run: &Run) -> StepCompleted {
+        event!(self, run, StepCompleted {})
+    }
+
+    pub fn unknown(self, run: &Run, reason: String) -> StepUnknown {
+        event!(self, run, StepUnknown { reason })
+    }
+}
