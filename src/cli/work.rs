@@ -28,7 +28,7 @@ use crate::types::definition::MAX_BYTES;
 use crate::types::id::ActorId;
 use crate::types::plan::Plan;
 use crate::types::refusal::Code;
-use crate::types::work::{RunStatus, StepKind, StepStatus, Wait};
+use crate::types::work::{RunStatus, StepStatus, Wait};
 
 pub const COMMANDS: Commands = &[
     &own::<Asking>("ask"),
@@ -213,12 +213,7 @@ fn told(run: &WholeRun) -> Result<(), Failure> {
 
 fn line(step: &ShownStep) -> String {
     let ShownStep { seq, kind, name, status, target, reason, output, .. } = step;
-    // Of a model, it is the run itself.
-    let about = if target.is_empty() || target == name || *kind == StepKind::Model {
-        String::new()
-    } else {
-        format!(" {target}")
-    };
+    let about = if target.is_empty() || target == name { String::new() } else { format!(" {target}") };
     let named = if name.is_empty() { String::new() } else { format!(" {name}{about}") };
     let stands = if *status == StepStatus::Completed { String::new() } else { format!(" {status}") };
     let said = match (reason, output) {

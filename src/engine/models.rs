@@ -74,7 +74,7 @@ impl Models {
         match timeout(CHECKING, self.wire.offered(&self.target(id, provider))).await {
             Ok(Ok(count)) => Ok(count),
             Ok(Err(Broke::Refused(why) | Broke::Busy { why, .. } | Broke::Unknown(why))) => Err(why),
-            Err(_) => Err(format!("no answer within {} seconds", CHECKING.as_secs())),
+            Err(_) => Err(format!("no answer within {} s", CHECKING.as_secs())),
         }
     }
 
@@ -98,7 +98,7 @@ impl Models {
                 Ok(Err(Broke::Unknown(why))) => return Err(Failed::Unknown(why)),
                 Ok(Err(Broke::Busy { why, after })) => (why, after),
                 Err(_) => {
-                    return Err(Failed::Unknown(format!("no answer within {} seconds", limits.timeout_ms / 1_000)));
+                    return Err(Failed::Unknown(format!("no answer within {} s", limits.timeout_ms / 1_000)));
                 }
             };
             if attempt >= limits.attempts {
@@ -107,10 +107,7 @@ impl Models {
             }
             let pause = after.unwrap_or_else(|| self.pause(limits.pause_ms, attempt));
             if pause > MOST_PATIENCE {
-                return Err(Failed::Refused(format!(
-                    "{why}, and wants to be left alone for {} seconds",
-                    pause.as_secs()
-                )));
+                return Err(Failed::Refused(format!("{why}, and wants to be left alone for {} s", pause.as_secs())));
             }
             sleep(pause).await;
             attempt += 1;

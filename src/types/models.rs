@@ -69,11 +69,20 @@ pub struct Price {
 }
 
 impl Price {
+    /// What these tokens cost, in millionths of a cent.
+    pub fn millionths(self, input: u32, output: u32) -> u64 {
+        u64::from(self.input) * u64::from(input) + u64::from(self.output) * u64::from(output)
+    }
+
     /// What these tokens cost, in whole cents, rounded up.
     pub fn cents(self, input: u32, output: u32) -> u32 {
-        let millionths = u64::from(self.input) * u64::from(input) + u64::from(self.output) * u64::from(output);
-        u32::try_from(millionths.div_ceil(1_000_000)).unwrap_or(u32::MAX)
+        whole_cents(self.millionths(input, output))
     }
+}
+
+/// Millionths of a cent in whole cents, rounded up.
+pub fn whole_cents(millionths: u64) -> u32 {
+    u32::try_from(millionths.div_ceil(1_000_000)).unwrap_or(u32::MAX)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -82,8 +82,8 @@ async fn an_agent_does_what_its_model_wants_and_the_model_is_told_what_came_of_i
                 "model m completed",
             ]
         );
-        // 12 tokens read and 7 written, twice: a cent each, rounded up.
-        assert_eq!((&done["tokens"], &done["cost_cents"]), (&json!({ "input": 24, "output": 14 }), &json!(2)));
+        // 12 tokens read and 7 written, twice: less than a cent together, rounded up.
+        assert_eq!((&done["tokens"], &done["cost_cents"]), (&json!({ "input": 24, "output": 14 }), &json!(1)));
         let got = fake.got();
         let (first, second) = (got[0].body.to_string(), got[1].body.to_string());
         assert!(first.contains("look who is there") && first.contains("task_create"), "{kind}: {first}");
@@ -272,7 +272,7 @@ async fn a_part_is_thought_out_by_the_other_agent() {
     let id = asked(&test, &cast, json!({})).await;
     let done = run(&test, &id).await;
     assert_eq!(done["output"], "three, says aide", "{done}");
-    assert_eq!(done["cost_cents"], 3);
+    assert_eq!(done["cost_cents"], 2, "of the part a cent too");
     assert!(fake.got()[1].body.to_string().contains("count them"));
     assert!(fake.got()[2].body.to_string().contains("there are three"));
     accounted_for(&test);

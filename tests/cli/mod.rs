@@ -243,6 +243,13 @@ impl Server {
         ran("ok serve".into(), &Output { status, stdout: Vec::new(), stderr })
     }
 
+    /// The next line that it says on stderr.
+    pub fn says(&mut self) -> String {
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
     pub fn stop(self) -> Ran {
         self.signal("-TERM");
         self.ended()

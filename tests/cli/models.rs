@@ -73,6 +73,20 @@ fn what_is_wrong_with_the_models_is_told_with_the_file_the_field_and_the_line() 
 }
 
 #[test]
+fn a_server_says_at_its_start_which_providers_do_not_take_their_keys_unless_told_not_to_ask() {
+    let place = Place::with_company();
+    let fake = Fake::new(ProviderKind::Gemini, vec![Reply::Say("hm")]);
+    std::fs::write(place.path().join("models.yaml"), fake.config()).unwrap();
+    let variables = [("OK_LLM_CONFIG", "models.yaml"), ("FAKE_KEY", "sk-wrong"), ("OK_LLM_CHECK", "0")];
+    let server = place.serve_with(&variables);
+    assert!(!server.stop().stderr.contains("model provider"));
+    assert_eq!(fake.listed(), 0);
+    let mut server = place.serve_with(&variables[..2]);
+    assert_eq!(server.says(), "the model provider fake cannot be asked: it answered 401: invalid key [key]");
+    server.stop();
+}
+
+#[test]
 fn a_server_with_wrong_models_does_not_start_and_commands_go_on() {
     let place = Place::with_company();
     let wrong = [("OK_LLM_CONFIG", "absent.yaml")];
@@ -100,6 +114,6 @@ fn an_agent_is_asked_from_the_command_line_without_a_server_and_without_a_plan()
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert_eq!(
         ran.stdout,
-        "  1  model llama3.2\n  2  tool me.read clerk\n  3  model llama3.2: I am the clerk.\n\nI am the clerk.\n"
+        "  1  model llama3.2 ollama\n  2  tool me.read clerk\n  3  model llama3.2 ollama: I am the clerk.\n\nI am the clerk.\n"
     );
 }

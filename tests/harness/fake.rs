@@ -42,8 +42,17 @@ pub struct Fake {
 
 /// What it has heard so far.
 #[derive(Default)]
+struct State {
+    got: Vec<Got>,
+    /// How many of those whom it lets wait have hung up.
+    left: usize,
+    /// How often it was asked for its models.
+    listed: usize,
+}
+
+#[derive(Default)]
 struct Heard {
-    got: Mutex<(Vec<Got>, usize)>,
+    got: Mutex<State>,
     more: Condvar,
 }
 
@@ -64,20 +73,25 @@ impl Fake {
 
     /// The prompts that came.
     pub fn got(&self) -> Vec<Got> {
-        self.heard.got.lock().unwrap().0.clone()
+        self.heard.got.lock().unwrap().got.clone()
     }
 
     /// Waits until so many prompts have come.
     pub fn wait_for(&self, count: usize) {
-        self.wait(|(got, _)| got.len() < count);
+        self.wait(|state| state.got.len() < count);
     }
 
     /// Waits until so many of those whom it lets wait have hung up.
     pub fn wait_until_left(&self, count: usize) {
-        self.wait(|(_, left)| *left < count);
+        self.wait(|state| state.left < count);
     }
 
-    fn wait(&self, while_so: impl Fn(&(Vec<Got>, usize)) -> bool) {
+    /// How often it was asked for its models.
+    pub fn listed(&self) -> usize {
+        self.heard.got.lock().unwrap().listed
+    }
+
+    fn wait(&self, while_so: impl Fn(&State) -> bool) {
         let got = self.heard.got.lock().unwrap();
         let waited = self.heard.more.wait_timeout_while(got, Duration::from_secs(30), |got| while_so(got));
         assert!(!waited.unwrap().1.timed_out(), "it never came to that");
@@ -110,11 +124,13 @@ fn serve(kind: ProviderKind, stream: TcpStream, heard: &Heard, replies: &[Reply]
     let mut out = stream.into_inner();
     if line.starts_with("GET ") {
         let _ = out.write_all(list(kind, &headers).as_bytes());
+        heard.got.lock().unwrap().listed += 1;
+        heard.more.notify_all();
         return;
     }
     let reply = {
         let mut held = heard.got.lock().unwrap();
-        let got = &mut held.0;
+        let got = &mut held.got;
         let reply = replies.get(got.len()).or(replies.last()).unwrap().clone();
         got.push(Got { line: line.trim_end().to_owned(), headers, body: serde_json::from_slice(&body).unwrap() });
         heard.more.notify_all();
@@ -124,7 +140,7 @@ fn serve(kind: ProviderKind, stream: TcpStream, heard: &Heard, replies: &[Reply]
     if matches!(reply, Reply::Hang) {
         // Until whoever asked hangs up.
         let _ = out.read(&mut [0]);
-        heard.got.lock().unwrap().1 += 1;
+        heard.got.lock().unwrap().left += 1;
         heard.more.notify_all();
     }
 }

@@ -96,7 +96,7 @@ async fn who_is_busy_is_asked_again_and_who_refuses_is_not() {
         assert_eq!(got.len(), 3);
         let patient = Reply::Status(429, "retry-after: 3600\r\n", "");
         let (answer, got) = ask(*kind, vec![patient]).await;
-        let long = "it answered 429, and wants to be left alone for 3600 seconds";
+        let long = "it answered 429, and wants to be left alone for 3600 s";
         assert_eq!((answer, got.len()), (Err(Failed::Refused(long.into())), 1), "{kind}");
         let wrong = Reply::Status(400, "", r#"{"error":{"message":"no such key: sk-right"}}"#);
         let (answer, got) = ask(*kind, vec![wrong]).await;
@@ -118,6 +118,15 @@ async fn an_answer_that_breaks_off_never_counts_and_one_without_end_is_ended() {
         let (answer, _) = ask(*kind, vec![Reply::Endless]).await;
         assert_eq!(answer, Err(Failed::Unknown("its answer has more than 65536 bytes".into())), "{kind}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_takes_too_long_is_not_waited_for() {
+    let fake = Fake::new(ProviderKind::Ollama, vec![Reply::Hang]);
+    let config = fake.config().replace("timeout_seconds: 30", "timeout_seconds: 1");
+    let models = Models::new(Setup::of_file(&config, &Usual::default(), &|_| None).unwrap(), Arc::new(SystemEntropy));
+    let answer = models.unwrap().ask(&prompt()).await;
+    assert_eq!((answer, fake.got().len()), (Err(Failed::Unknown("no answer within 1 s".into())), 1));
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::question::own;
+use super::think::is_answer;
 use super::under_way::UnderWay;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
@@ -14,6 +15,7 @@ use crate::store::runs::Run;
 use crate::store::runs::events::{RunHeld, StepCompleted, StepDecided, StepDispatched, StepFailed, StepUnknown};
 use crate::types::chat::{Answer, Failed};
 use crate::types::id::Id;
+use crate::types::models::whole_cents;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::work::{StepKind, StepStatus, Wait};
@@ -74,8 +76,8 @@ impl Change for Call {
             draft.record(RunHeld { id, agent, asker, reason })?;
             return Ok(Spoken { answered: false, dispatched: false });
         }
-        let Prompt { model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents, .. } = input;
-        let under_way = UnderWay { step: own.step(), model, tokens_in, tokens_out, cost_cents };
+        let Prompt { provider, model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents } = input;
+        let under_way = UnderWay { step: own.step(), provider, model, tokens_in, tokens_out, cost_cents };
         if let Some(text) = text {
             let step = under_way.step;
             draft.record(under_way.completed(&run))?;
@@ -154,8 +156,7 @@ impl Change for Settle {
         let under_way = dispatched(&run, input.step, draft.read())?;
         let cost_cents = match input.heard {
             Heard::Answer(Answer { text, calls, input_tokens, output_tokens }) => {
-                let price = draft.read().models().models.get(&under_way.model).map(|model| model.price);
-                let cost_cents = price.map_or(under_way.cost_cents, |price| price.cents(input_tokens, output_tokens));
+                let cost_cents = cost(&run, &under_way, (input_tokens, output_tokens), draft.read())?;
                 let (tokens_in, tokens_out) = (input_tokens, output_tokens);
                 draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.completed(&run))?;
                 keep(&Id::stored(&run.id), input.step, text, Some(json!(calls)), draft)?;
@@ -181,6 +182,18 @@ impl Change for Settle {
         };
         Ok(Settled { cost_cents })
     }
+}
+
+/// What an answer costs: as much as lets the run's answers cost whole cents together, rounded up. Many small ones are not made
+/// dear by rounding each.
+fn cost(run: &Run, asked: &UnderWay, tokens: (u32, u32), read: &Reader<'_>) -> Result<u32, Stop> {
+    let models = &read.models().models;
+    let millionths = |name: &str, (input, output)| Some(models.get(name)?.price.millionths(input, output));
+    let Some(more) = millionths(&asked.model, tokens) else { return Ok(asked.cost_cents) };
+    let steps = read.steps(&run.id)?;
+    let answers = steps.iter().filter(|step| is_answer(step)).map(UnderWay::of);
+    let before: u64 = answers.filter_map(|call| millionths(&call.model, (call.tokens_in, call.tokens_out))).sum();
+    Ok(whole_cents(before + more) - whole_cents(before))
 }
 
 /// The call that a run has dispatched, if it is at that step.

@@ -90,7 +90,7 @@ impl Query for Step {
         Ok(match next(&run, read)? {
             Move::Call(operation, input) => Next::Call { operation, input, agent: run.agent, facts },
             Move::Think(thought) => match asking(&run, &thought, read)? {
-                Ok((_, prompt)) if thought.is_decided => Next::Send { step: facts.step(), prompt },
+                Ok((_, prompt)) if thought.decided.is_some() => Next::Send { step: facts.step(), prompt },
                 Ok((call, prompt)) => Next::Think { call, prompt, agent: run.agent, facts },
                 Err(_) => Next::Settle { step: facts.step() },
             },

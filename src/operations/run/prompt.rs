@@ -54,7 +54,8 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
     };
     fit(&mut prompt, model);
     let input_tokens = prompt.tokens();
-    prompt.most_output = affordable(run, model, input_tokens);
+    let decided = thought.decided.as_ref().map(|call| call.tokens_out);
+    prompt.most_output = decided.unwrap_or_else(|| affordable(run, model, input_tokens));
     let question = model::Prompt {
         provider: model.provider.clone(),
         model: thought.model.clone(),

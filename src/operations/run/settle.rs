@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::next::{Move, Own, next, next_by};
 use super::prompt::asking;
-use super::under_way::UnderWay;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::approvals::events::ApprovalStale;
@@ -83,13 +82,10 @@ impl Change for Settle {
                 let reason = input.failed.unwrap_or_default().chars().take(REASON).collect();
                 record(&run, Own::Unable { kind: StepKind::Tool, operation, reason }, draft)?;
             }
-            Move::Think(thought) => match (asking(&run, &thought, draft.read())?, input.failed) {
-                (Err(Move::Own(own)), _) => record(&run, own, draft)?,
-                (_, None) if thought.is_decided => {
-                    let step = draft.read().step(&run.id, input.step)?.ok_or_else(Refusal::not_found)?;
-                    record(&run, Own::Dispatch(UnderWay::of(&step)), draft)?;
-                }
-                (_, Some(reason)) => {
+            Move::Think(thought) => match (asking(&run, &thought, draft.read())?, input.failed, thought.decided) {
+                (Err(Move::Own(own)), _, _) => record(&run, own, draft)?,
+                (_, None, Some(call)) => record(&run, Own::Dispatch(call), draft)?,
+                (_, Some(reason), _) => {
                     let reason = reason.chars().take(REASON).collect();
                     record(&run, Own::Unable { kind: StepKind::Model, operation: thought.model, reason }, draft)?;
                 }

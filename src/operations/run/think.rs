@@ -20,8 +20,8 @@ const MOST_LOST: usize = 3;
 /// A model to be asked.
 pub(super) struct Thought {
     pub model: String,
-    /// The call was decided before, by an approver: it only has to be made.
-    pub is_decided: bool,
+    /// The call as it was decided before, by an approver: it only has to be made.
+    pub decided: Option<UnderWay>,
 }
 
 pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
@@ -33,7 +33,7 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
             return Ok(Move::Own(Own::Lost(UnderWay::of(step), reason)));
         }
         Some(step) if step.status == StepStatus::Decided => {
-            return Ok(Move::Think(Thought { model: step.name.clone(), is_decided: true }));
+            return Ok(decided(UnderWay::of(step), read));
         }
         _ => {}
     }
@@ -52,6 +52,18 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
         }
     }
     asked(run, since.get(made..).unwrap_or_default(), read)
+}
+
+/// A call that an approver let go on, to whom it was to go.
+fn decided(call: UnderWay, read: &Reader<'_>) -> Move {
+    let model = call.model.clone();
+    match read.models().models.get(&model) {
+        Some(found) if found.provider == call.provider => Move::Think(Thought { model, decided: Some(call) }),
+        _ => {
+            let reason = format!("{} does not provide it any more", call.provider);
+            Move::Own(Own::Unable { kind: StepKind::Model, operation: model, reason })
+        }
+    }
 }
 
 pub(super) fn is_answer(step: &Step) -> bool {
@@ -100,7 +112,7 @@ fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
         }
     }
     match (chosen.get(at), tried.last()) {
-        (Some((model, _)), _) => Ok(Move::Think(Thought { model: (*model).to_owned(), is_decided: false })),
+        (Some((model, _)), _) => Ok(Move::Think(Thought { model: (*model).to_owned(), decided: None })),
         (None, None) => Ok(Move::Own(Own::Fail(Failure::Failed, read.models().nothing()))),
         (None, Some(last)) => {
             let why = last.reason.as_deref().unwrap_or("nobody knows why");

@@ -8,6 +8,7 @@ use crate::types::work::StepKind;
 /// The call, with what it may take, or has taken.
 pub(super) struct UnderWay {
     pub step: u32,
+    pub provider: String,
     pub model: String,
     pub tokens_in: u32,
     pub tokens_out: u32,
@@ -24,7 +25,7 @@ macro_rules! event {
             step: $of.step,
             kind: StepKind::Model,
             name: $of.model,
-            target: $run.id.clone(),
+            target: $of.provider,
             tokens_in: $of.tokens_in,
             tokens_out: $of.tokens_out,
             cost_cents: $of.cost_cents,
@@ -38,6 +39,7 @@ impl UnderWay {
         let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
         UnderWay {
             step: step.number,
+            provider: step.target.clone(),
             model: step.name.clone(),
             tokens_in: whole(step.tokens_in),
             tokens_out: whole(step.tokens_out),

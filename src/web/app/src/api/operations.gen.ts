@@ -68,6 +68,7 @@ export const OPERATIONS: Record<string, string> = {
   "kill.list": "List the engaged kill switches that concern the caller: by whom, since when, why, and how many they stop.",
   "me.agents": "List the agents that the caller may ask, if only with approval, newest first.",
   "me.read": "Read the caller's own directory entry.",
+  "model.read": "List the models that agents may ask for: provider, context, capabilities, prices.",
   "openapi.read": "Describe every route as an OpenAPI 3.1 document. Any valid token will do.",
   "policy.applied": "Tell which version of the policies was applied last, by whom, with which change; and those before it.",
   "policy.check": "Check policies and run their tests. Nothing is applied.",

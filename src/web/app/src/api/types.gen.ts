@@ -99,6 +99,10 @@ export type AgentSpec = {
     owner?: ActorId | null;
     model?: Model | null;
     /**
+     * What it is told before anything else: what it is for, and how it works; 1 to 32768 bytes.
+     */
+    instructions?: string | null;
+    /**
      * The path of its playbook.
      */
     playbook?: string | null;
@@ -438,6 +442,11 @@ export type Candidate = {
      */
     impact?: boolean | null;
 };
+
+/**
+ * What a model can do besides writing.
+ */
+export type Capability = 'tools' | 'vision' | 'reasoning';
 
 export type Change = 'added' | 'removed' | 'changed' | 'moved';
 
@@ -3706,6 +3715,38 @@ export type ShownGrant = {
 };
 
 /**
+ * A model that agents may ask for.
+ */
+export type ShownModel = {
+    id: string;
+    /**
+     * Who provides it.
+     */
+    provider: string;
+    /**
+     * The most tokens that it reads and writes together.
+     */
+    context: number;
+    capabilities: Array<Capability>;
+    /**
+     * Cents for a million tokens that it reads.
+     */
+    price_in: number;
+    /**
+     * Cents for a million tokens that it writes.
+     */
+    price_out: number;
+    /**
+     * Whether it can be asked: its provider's key is there, if it needs one.
+     */
+    available: boolean;
+    /**
+     * The classes of models, such as `large`, that it is the usual one for; `default` where none is asked for.
+     */
+    default_for: Array<string>;
+};
+
+/**
  * One part of a policy, as a question finds it.
  */
 export type ShownPart = {
@@ -4067,7 +4108,7 @@ export type StepKind = 'say' | 'model' | 'tool' | 'question' | 'delegate' | 'wai
 /**
  * How a step stands.
  */
-export type StepStatus = 'waiting' | 'completed' | 'denied' | 'failed';
+export type StepStatus = 'waiting' | 'decided' | 'dispatched' | 'completed' | 'unknown' | 'denied' | 'failed';
 
 export type Switch = {
     /**
@@ -4806,7 +4847,7 @@ export type Wish = {
      * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
      * itself. `GET /schemas` has its schema.
      */
-    plan: unknown;
+    plan?: unknown;
     /**
      * What it may spend, in cents; no limit unless given.
      */
@@ -4848,7 +4889,7 @@ export type Work = {
      * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
      * itself.
      */
-    plan: unknown;
+    plan?: unknown;
     /**
      * What it may spend, in cents; no limit unless given.
      */
@@ -6247,7 +6288,7 @@ export type AgentAskData = {
          * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
          * itself. `GET /schemas` has its schema.
          */
-        plan: unknown;
+        plan?: unknown;
         /**
          * What it may spend, in cents; no limit unless given.
          */
@@ -10466,6 +10507,65 @@ export type KillResponses = {
 
 export type KillResponse = KillResponses[keyof KillResponses];
 
+export type ModelReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/llm/models';
+};
+
+export type ModelReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type ModelReadError = ModelReadErrors[keyof ModelReadErrors];
+
+export type ModelReadResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownModel>;
+};
+
+export type ModelReadResponse = ModelReadResponses[keyof ModelReadResponses];
+
 export type MeReadData = {
     body?: never;
     headers?: {
@@ -13202,12 +13302,12 @@ export type TaskUpdateResponses = {
 export type TaskUpdateResponse = TaskUpdateResponses[keyof TaskUpdateResponses];
 
 export type TaskRunData = {
-    body: {
+    body?: {
         /**
          * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
          * itself.
          */
-        plan: unknown;
+        plan?: unknown;
         /**
          * What it may spend, in cents; no limit unless given.
          */
