@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-pub use file::File;
 pub use setup::{Key, Setup, Usual, Variable};
 
 use crate::types::chat::{Answer, Failed, Prompt};

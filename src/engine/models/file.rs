@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use url::{Host, Url};
 
 use super::setup::{Key, Setup, Usual, Variable};
 use crate::types::models::{Capability, Catalog, Limits, Model, Price, Provider, ProviderKind};
 
 /// Which models agents work with.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map with `providers` and `models`")]
 pub struct File {
     /// By a name of your own. One with the name of a kind is of that kind.
@@ -25,7 +24,7 @@ pub struct File {
     pub limits: LimitsFile,
 }
 
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderFile {
     pub kind: Option<ProviderKind>,
@@ -35,7 +34,7 @@ pub struct ProviderFile {
     pub key_variable: Option<String>,
 }
 
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
     pub provider: String,
@@ -57,7 +56,7 @@ pub struct ModelFile {
     pub fallbacks: Vec<String>,
 }
 
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsFile {
     /// How long a model may take to answer: 1 to 600; 120 unless given.
