@@ -6,6 +6,7 @@ mod delegations;
 mod fold;
 mod scopes;
 mod tampering;
+mod thinking;
 mod tokens;
 
 use std::future::Future;

@@ -1,0 +1,240 @@
+//! Whatever models answer or fail to answer, wherever the server dies, whatever approvers and the asked say: a model is asked
+//! once for each step that says so, an answer that is recorded is never asked for again, each call that it wants is made once
+//! at the most, nothing is spent beyond the budget, and a run that is not over waits for one thing that somebody can end.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use ok::engine::models::{Asking, Chat, Setup, Usual};
+use ok::engine::runner;
+use ok::policy::Bundle;
+use ok::types::chat::{Answer, Failed, Message, Prompt, Wanted};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::run;
+use crate::api::runs::accounted_for;
+use crate::harness::prove::law;
+use crate::harness::{Cast, Test};
+
+#[derive(Clone, Debug)]
+enum Said {
+    Done,
+    /// It wants these at once.
+    Calls(Vec<Call>),
+    Refuses,
+    BreaksOff,
+    /// The server dies while it answers.
+    Dies,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Create,
+    CreateWithApproval,
+    Forbidden,
+    Unheard,
+    Crooked,
+    Ask,
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    use Call::{Ask, Create, CreateWithApproval, Crooked, Forbidden, Unheard};
+    let call = prop::sample::select(vec![Create, Create, CreateWithApproval, Forbidden, Unheard, Crooked, Ask]);
+    prop_oneof![
+        1 => Just(Said::Done),
+        6 => prop::collection::vec(call, 1..4).prop_map(Said::Calls),
+        1 => Just(Said::Refuses),
+        2 => Just(Said::BreaksOff),
+        3 => Just(Said::Dies),
+    ]
+}
+
+/// A model that says what was drawn for it, and at last that it is done.
+#[derive(Default)]
+struct Script {
+    left: Mutex<VecDeque<Said>>,
+    asked: Mutex<Vec<Prompt>>,
+    answered: Mutex<usize>,
+    dies: Notify,
+}
+
+impl Script {
+    /// What it answers; none where the server dies first.
+    fn next(&self, prompt: &Prompt) -> Option<Result<Answer, Failed>> {
+        let mut asked = self.asked.lock().unwrap();
+        asked.push(prompt.clone());
+        let number = asked.len();
+        let calls = match self.left.lock().unwrap().pop_front().unwrap_or(Said::Done) {
+            Said::Done => Vec::new(),
+            Said::Calls(calls) => calls.iter().enumerate().map(|(at, call)| wanted(*call, number, at)).collect(),
+            Said::Refuses => return Some(Err(Failed::Refused("it refuses".into()))),
+            Said::BreaksOff => return Some(Err(Failed::Unknown("it broke off".into()))),
+            Said::Dies => return None,
+        };
+        *self.answered.lock().unwrap() += 1;
+        let text = if calls.is_empty() { "done".to_owned() } else { String::new() };
+        Some(Ok(Answer { text, calls, input_tokens: prompt.tokens(), output_tokens: prompt.most_output }))
+    }
+}
+
+fn wanted(call: Call, number: usize, at: usize) -> Wanted {
+    let (tool, arguments) = match call {
+        Call::Create => ("task_create", json!({ "title": format!("{number}/{at}") })),
+        Call::CreateWithApproval => ("task_create", json!({ "title": format!("{number}/{at}"), "priority": "urgent" })),
+        Call::Forbidden => ("tick", json!({})),
+        Call::Unheard => ("no_such_tool", json!({})),
+        Call::Crooked => ("task_create", json!("{\"title\": ")),
+        Call::Ask => ("run_ask", json!({ "text": format!("{number}/{at}?") })),
+    };
+    Wanted { id: format!("call {number}/{at}"), tool: tool.into(), arguments, signatures: Vec::new() }
+}
+
+impl Chat for Script {
+    fn ask<'a>(&'a self, prompt: &'a Prompt) -> Asking<'a> {
+        Box::pin(async move {
+            match self.next(prompt) {
+                Some(answer) => answer,
+                None => {
+                    self.dies.notify_one();
+                    std::future::pending().await
+                }
+            }
+        })
+    }
+}
+
+const MODELS: &str = "providers:\n  here: {kind: ollama}\nmodels:\n  \
+    m: {provider: here, context: 100000, max_output: 1000, capabilities: [tools], price: {input: 200, output: 900}, fallbacks: [n, o]}\n  \
+    n: {provider: here, context: 100000, max_output: 1000, capabilities: [tools], price: {input: 100, output: 300}}\n  \
+    o: {provider: here, context: 100000, max_output: 1000, capabilities: [tools]}\ndefaults: {default: m}\n";
+const WARY: &str = r#"@id("urgent-with-approval") @reason("an admin looks at it first")
+    forbid (principal is Ok::Actor, action == Ok::Action::"task.create", resource)
+    when { principal.kind == "agent" && context.input has priority && context.input.priority == "urgent" }
+    unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
+
+async fn company() -> (Test, Cast) {
+    let mut policies = Bundle::built_in();
+    policies.files.insert("wary.cedar".into(), WARY.into());
+    let setup = Setup::of_file(MODELS, &Usual::default(), &|_| None).unwrap();
+    let test = Test::with_models(setup, policies).await;
+    let cast = test.cast().await;
+    (test, cast)
+}
+
+/// Lets the run go on until it waits or is over; the company after the server has died, if it has.
+async fn go_on(test: Test, script: &Arc<Script>) -> Test {
+    let models: Arc<dyn Chat> = script.clone();
+    let gate = test.company.gate.clone();
+    let died = tokio::select! {
+        settled = runner::settle(&gate, models) => settled.map(|()| false).unwrap(),
+        () = script.dies.notified() => true,
+    };
+    drop(gate);
+    if died { test.reopened().await } else { test }
+}
+
+async fn shown(test: &Test, id: &str) -> Value {
+    test.get(&format!("/runs/{id}"), &test.admin).await.json()
+}
+
+/// Ends what a run waits for.
+async fn let_go_on(test: &Test, cast: &Cast, run: &Value, yes: bool) {
+    let path = format!("/runs/{}", run["id"].as_str().unwrap());
+    let ended = match run["waiting"]["kind"].as_str() {
+        Some("approval") => {
+            let approval = run["waiting"]["approval"].as_str().unwrap();
+            let decision = json!({ "decision": if yes { "approve" } else { "reject" }, "note": "so" });
+            test.post(&format!("/approvals/{approval}"), &test.admin, decision).await
+        }
+        Some("question") => test.post(&format!("{path}/answer"), &cast.mia, json!({ "text": "this one" })).await,
+        Some("budget") if yes => {
+            let budget = run["budget_cents"].as_i64().unwrap() + 20;
+            test.post(&format!("{path}/budget"), &cast.lea, json!({ "budget_cents": budget })).await
+        }
+        Some("budget") => test.post(&format!("{path}/cancel"), &cast.mia, json!({})).await,
+        other => panic!("a run that is not over waits for {other:?}: {run}"),
+    };
+    assert_eq!(ended.status, 200, "{}", ended.text());
+}
+
+/// What stands at the end.
+async fn check(test: &Test, run: &Value, script: &Script) {
+    let steps = run["trace"].as_array().unwrap();
+    let models = |status: &str| steps.iter().filter(|step| step["kind"] == "model" && step["status"] == status).count();
+    let asked = script.asked.lock().unwrap().clone();
+    assert_eq!(models("completed"), *script.answered.lock().unwrap(), "an answer was lost: {run}");
+    assert_eq!(
+        models("completed") + models("unknown") + models("failed"),
+        asked.len(),
+        "asked otherwise than told: {run}"
+    );
+    // Each prompt holds all answers before it, and what came of each call that they wanted.
+    let mut before = 0;
+    for prompt in &asked {
+        let said = prompt.messages.iter().filter(|message| matches!(message, Message::Said { .. })).count();
+        let wanted: usize = prompt
+            .messages
+            .iter()
+            .map(|message| match message {
+                Message::Said { calls, .. } => calls.len(),
+                _ => 0,
+            })
+            .sum();
+        let came = prompt.messages.iter().filter(|message| matches!(message, Message::Came { .. })).count();
+        assert!(said >= before && said - before <= 1 && wanted == came, "{said} after {before}; {wanted} but {came}");
+        before = said;
+    }
+    let mut made: Vec<String> = test
+        .get("/tasks?limit=1000", &test.admin)
+        .await
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["title"].as_str().unwrap().to_owned())
+        .filter(|title| title.contains('/'))
+        .collect();
+    let done = steps.iter().filter(|step| step["name"] == "task.create" && step["status"] == "completed").count();
+    made.sort();
+    let all = made.len();
+    made.dedup();
+    assert_eq!((made.len(), all), (done, done), "a call was made twice, or not as told: {made:?}");
+    let spent: i64 = steps.iter().map(|step| step["cost_cents"].as_i64().unwrap()).sum();
+    assert_eq!(run["cost_cents"].as_i64().unwrap(), spent);
+}
+
+async fn hold(answers: Vec<Said>, mut choices: Vec<bool>, budget: i64) {
+    let (mut test, cast) = company().await;
+    let script = Arc::new(Script { left: Mutex::new(answers.into()), ..Script::default() });
+    let wish = json!({ "agent": "bot", "text": "do it", "budget_cents": budget });
+    let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
+    for _ in 0..200 {
+        test = go_on(test, &script).await;
+        let run = shown(&test, &id).await;
+        assert!(run["cost_cents"].as_i64().unwrap() <= run["budget_cents"].as_i64().unwrap(), "{run}");
+        if !run["ended_at"].is_null() {
+            check(&test, &run, &script).await;
+            return accounted_for(&test);
+        }
+        if run["waiting"].is_null() {
+            continue;
+        }
+        let_go_on(&test, &cast, &run, choices.pop().unwrap_or(false)).await;
+    }
+    panic!("it never ends: {}", shown(&test, &id).await);
+}
+
+proptest! {
+    #![proptest_config(law(12))]
+
+    #[test]
+    fn a_run_that_thinks_keeps_its_promises_whatever_happens(
+        answers in prop::collection::vec(said(), 1..8),
+        choices in prop::collection::vec(any::<bool>(), 0..8),
+        budget in 1..40_i64,
+    ) {
+        run(hold(answers, choices, budget));
+    }
+}
