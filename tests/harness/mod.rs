@@ -69,6 +69,8 @@ pub struct Test {
     pub admin: String,
     policies: Bundle,
     models: Setup,
+    /// How often it was opened: each time with other randomness.
+    opened: u64,
 }
 
 /// The tokens of those whom `Test::cast` adds. `lea` leads `team:ops`, in which `mia` and her agent `bot` are; `liv` leads
@@ -175,18 +177,18 @@ impl Test {
         let made = options(dir.path().join("state.db"), clock.clone(), 1);
         let company =
             open(&Options { policies: policies.clone(), models: Arc::clone(&models.catalog), ..made }).unwrap();
-        Test { app: router(&company), dir, clock, company, admin: String::new(), policies, models }
+        Test { app: router(&company), dir, clock, company, admin: String::new(), policies, models, opened: 1 }
     }
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, app, policies, models } = self;
+        let Test { dir, clock, company, admin, app, policies, models, opened } = self;
         drop(app);
         company.close().await;
-        let made = options(dir.path().join("state.db"), clock.clone(), 2);
+        let made = options(dir.path().join("state.db"), clock.clone(), opened + 1);
         let company =
             open(&Options { policies: policies.clone(), models: Arc::clone(&models.catalog), ..made }).unwrap();
-        Test { app: router(&company), dir, clock, company, admin, policies, models }
+        Test { app: router(&company), dir, clock, company, admin, policies, models, opened: opened + 1 }
     }
 
     /// The same, started again by a version of the program that brings other defaults.

@@ -156,7 +156,7 @@ async fn let_go_on(test: &Test, cast: &Cast, run: &Value, yes: bool) {
         Some("budget") => test.post(&format!("{path}/cancel"), &cast.mia, json!({})).await,
         other => panic!("a run that is not over waits for {other:?}: {run}"),
     };
-    assert_eq!(ended.status, 200, "{}", ended.text());
+    assert_eq!(ended.status, 200, "{}: {run}", ended.text());
 }
 
 /// What stands at the end.
