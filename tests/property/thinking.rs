@@ -227,7 +227,7 @@ async fn hold(answers: Vec<Said>, mut choices: Vec<bool>, budget: i64) {
 }
 
 proptest! {
-    #![proptest_config(law(12))]
+    #![proptest_config(law(6))]
 
     #[test]
     fn a_run_that_thinks_keeps_its_promises_whatever_happens(
