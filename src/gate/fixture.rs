@@ -7,6 +7,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::chain;
+use super::ground::Ground;
 use super::operation::Entry;
 use super::resource::{Resource, Resources};
 use super::rule::{Asker, Call, sight_for};
@@ -14,7 +15,7 @@ use super::schema::schema;
 use super::target::{Target, uid};
 use super::vault::Vault;
 use super::workshop::Workshop;
-use super::world::{Ground, World};
+use super::world::World;
 use crate::log::append::Head;
 use crate::policy::check::{self, Options, Report};
 use crate::policy::diff::{self, Semantic, Sides};

@@ -13,6 +13,7 @@ mod ends;
 pub mod fact;
 pub mod facts;
 pub mod fixture;
+mod ground;
 mod guard;
 mod halt;
 pub mod hold;

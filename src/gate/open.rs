@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
+use super::ground::Ground;
 use super::guard::Guard;
 use super::keys;
 use super::lanes::{self, Lanes};
@@ -30,7 +31,7 @@ use super::room::Room;
 use super::schema::schema;
 use super::vault::Vault;
 use super::workshop::Workshop;
-use super::world::{Ground, World};
+use super::world::World;
 use super::writer::Writer;
 use crate::log::append::{self, Tail};
 use crate::log::checkpoint::Signer;

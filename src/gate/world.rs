@@ -9,6 +9,7 @@ use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
 use super::facts;
+use super::ground::Ground;
 use super::limiter::Rates;
 use super::memo::Memo;
 use super::passes::Passes;
@@ -95,22 +96,6 @@ pub struct World {
     pub(super) memo: Memo,
 }
 
-/// What a world is begun with.
-pub(super) struct Ground {
-    pub policy: Arc<Snapshot>,
-    /// The version under which the policies are in force.
-    pub version: i64,
-    pub instance: Arc<Instance>,
-    pub dev_auth: bool,
-    pub workshop: Arc<Workshop>,
-    pub resources: Resources,
-    pub rates: Arc<Rates>,
-    pub vault: Arc<Vault>,
-    pub egress: Arc<Egress>,
-    pub models: Arc<Catalog>,
-    pub writes: Arc<AtomicBool>,
-}
-
 impl World {
     /// Where what is decided now stands.
     pub(super) fn stands(&self) -> Stands {
@@ -145,23 +130,6 @@ impl World {
             models,
             writes,
             memo: Memo::default(),
-        }
-    }
-
-    /// What another world of the same company can be begun with.
-    pub(super) fn ground(&self) -> Ground {
-        Ground {
-            policy: Arc::clone(&self.policy),
-            version: self.stamp.seq,
-            instance: Arc::clone(&self.instance),
-            dev_auth: self.dev_auth,
-            workshop: Arc::clone(&self.workshop),
-            resources: self.resources.clone(),
-            rates: Arc::clone(&self.rates),
-            vault: Arc::clone(&self.vault),
-            egress: Arc::clone(&self.egress),
-            models: Arc::clone(&self.models),
-            writes: Arc::clone(&self.writes),
         }
     }
 

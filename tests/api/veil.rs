@@ -286,9 +286,9 @@ impl Stage {
             name if name.starts_with("access.") || name.starts_with("audit.") => vec![json!({})],
             "approval.list" | "blueprint.list" | "break_glass.list" | "change.list" | "company.read"
             | "definition.schemas" | "delegation.list" | "directory.cards" | "event.stream" | "health.read"
-            | "me.agents" | "me.read" | "model.read" | "openapi.read" | "policy.applied" | "policy.drift" | "policy.export"
-            | "flag.list" | "policy.read" | "run.list" | "task.list" | "tick" | "tool.list" | "trace.read"
-            | "webhook.list" => {
+            | "me.agents" | "me.read" | "model.read" | "openapi.read" | "policy.applied" | "policy.drift"
+            | "policy.export" | "flag.list" | "policy.read" | "run.list" | "task.list" | "tick" | "tool.list"
+            | "trace.read" | "webhook.list" => {
                 vec![json!({})]
             }
             name => panic!("say in `inputs` what {name} is asked, so that its answers name nobody who is hidden"),

@@ -1,0 +1,49 @@
+//! What a world stands on: all that does not follow from the log, and so outlives a world that is read again.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::limiter::Rates;
+use super::resource::Resources;
+use super::vault::Vault;
+use super::workshop::Workshop;
+use super::world::World;
+use crate::policy::Snapshot;
+use crate::store::company::Instance;
+use crate::types::egress::Egress;
+use crate::types::models::Catalog;
+
+/// What a world is begun with.
+pub(super) struct Ground {
+    pub policy: Arc<Snapshot>,
+    /// The version under which the policies are in force.
+    pub version: i64,
+    pub instance: Arc<Instance>,
+    pub dev_auth: bool,
+    pub workshop: Arc<Workshop>,
+    pub resources: Resources,
+    pub rates: Arc<Rates>,
+    pub vault: Arc<Vault>,
+    pub egress: Arc<Egress>,
+    pub models: Arc<Catalog>,
+    pub writes: Arc<AtomicBool>,
+}
+
+impl World {
+    /// What another world of the same company can be begun with.
+    pub(super) fn ground(&self) -> Ground {
+        Ground {
+            policy: Arc::clone(&self.policy),
+            version: self.stamp.seq,
+            instance: Arc::clone(&self.instance),
+            dev_auth: self.dev_auth,
+            workshop: Arc::clone(&self.workshop),
+            resources: self.resources.clone(),
+            rates: Arc::clone(&self.rates),
+            vault: Arc::clone(&self.vault),
+            egress: Arc::clone(&self.egress),
+            models: Arc::clone(&self.models),
+            writes: Arc::clone(&self.writes),
+        }
+    }
+}
