@@ -14,7 +14,7 @@ use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
 use crate::types::collection::Collection;
 use crate::types::condition::Condition;
 use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
+use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
 
 impl Reader<'_> {
@@ -110,8 +110,12 @@ impl Reader<'_> {
         condition: &Condition,
         what: (&[Group], &[Measure]),
         bounds: (u32, usize),
-    ) -> Result<Vec<Figures>, Fault> {
-        Ok(query::figures(self.conn()?, of, condition, what, bounds)?)
+    ) -> Result<Vec<Figures>, Stop> {
+        let figures = query::figures(self.conn()?, of, condition, what, bounds);
+        figures.map_err(|error| match error.to_string().contains("integer overflow") {
+            true => Refusal::field("measures", "a sum is larger than 2^63").into(),
+            false => Fault::from(error).into(),
+        })
     }
 
     /// A collection as the gate sees it.
@@ -136,7 +140,7 @@ impl Reader<'_> {
     }
 
     /// What was sealed.
-    pub fn opened(&self, what: String, cursor: &str) -> Result<String, crate::types::refusal::Refusal> {
+    pub fn opened(&self, what: String, cursor: &str) -> Result<String, Refusal> {
         self.sealer(what).open(cursor)
     }
 }

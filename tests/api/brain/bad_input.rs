@@ -94,6 +94,16 @@ async fn what_is_amiss_with_a_query_is_told_with_its_place() {
 }
 
 #[tokio::test]
+async fn a_sum_that_is_too_large_is_told() {
+    let (test, _) = company().await;
+    for number in 0..3 {
+        write(&test, &test.admin, json!({ "number": number.to_string(), "total": "922337203685477" })).await;
+    }
+    let sum = test.post(&format!("{INVOICES}/aggregate"), &test.admin, json!({ "measures": ["sum:total"] })).await;
+    assert_eq!(sum.error(), "422 invalid measures: a sum is larger than 2^63");
+}
+
+#[tokio::test]
 async fn a_collection_that_cannot_be_is_not_proposed() {
     let (test, _) = company().await;
     let fields: Value = (0..301).map(|number| (format!("f{number}"), json!({ "type": "text" }))).collect();
