@@ -67,6 +67,7 @@ fn a_server_that_is_killed_while_a_model_talks_asks_again_and_counts_what_may_ha
     assert_eq!(status, 202, "{asked}");
     fake.wait_for(2);
     server.signal("-KILL");
+    server.ended();
     let server = place.serve_with(&variables);
     let path = format!("/runs/{}", asked["run"].as_str().unwrap());
     let until = Instant::now() + Duration::from_secs(60);
