@@ -7,13 +7,12 @@ APP := src/web/app
 DIST := src/web/dist/index.html
 WEB_SOURCES := $(shell find $(APP) \( -name node_modules -o -name '*.test.*' -o -name browser \) -prune -o -type f -print) docs/reference/openapi.json
 
-# Builds, creates a company in ./demo unless there is one, prints the admin's token once, serves on 127.0.0.1:8080.
+# Builds, makes a demo company in ./demo unless there is one, serves on 127.0.0.1:8080 and prints a link for each of its people.
 demo:
 	@$(MAKE) --no-print-directory web-or-say
 	cargo build --bin ok
-	@test -e $(DEMO)/state.db || $(OK) --state $(DEMO)/state.db init --admin ana
-	@test ! -e $(DEMO)/state.db || echo "Another token: $(OK) --state $(DEMO)/state.db --as ana token issue"
-	$(OK) --state $(DEMO)/state.db serve
+	@test -e $(DEMO)/state.db || $(OK) demo --dir $(DEMO)
+	$(OK) demo serve --dir $(DEMO)
 
 # The workspace, when its sources are newer than what was built of them. Needs Node 20.19 or newer.
 web: $(DIST)

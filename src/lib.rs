@@ -15,6 +15,8 @@ pub mod operations;
 
 pub mod engine;
 
+pub mod demo;
+
 pub mod config;
 pub mod http;
 

@@ -55,9 +55,10 @@ fn below(room: &str) -> &'static [&'static str] {
         "gate" => &["types", "log", "store", "policy"],
         "operations" => &["types", "log", "store", "policy", "gate"],
         "engine" => &["types", "log", "store", "policy", "gate", "operations"],
+        "demo" => &["types", "log", "store", "policy", "gate", "operations", "engine"],
         // Nothing else knows the faces, and they do not know each other; the command line also starts the server.
         "http" | "mcp" => &["types", "log", "store", "policy", "gate", "operations", "engine"],
-        "cli" => &["types", "log", "store", "policy", "gate", "operations", "engine", "http", "mcp", "config"],
+        "cli" => &["types", "log", "store", "policy", "gate", "operations", "engine", "demo", "http", "mcp", "config"],
         "config" => &["types"],
         "lib" | "main" => &["cli"],
         other => panic!("say in tests/house.rs what the room {other} may use"),

@@ -40,6 +40,7 @@ pub fn options(dir: &Path) -> Options {
         policies: Bundle::built_in(),
         compiled: Vec::new(),
         dev_auth: false,
+        loopback: false,
         secrets: None,
         ports: vec![443],
         models: Arc::default(),

@@ -69,13 +69,14 @@ pub async fn open(context: &Context) -> Result<Opened, Failure> {
     }
 }
 
-fn options(context: &Context) -> Options {
+pub fn options(context: &Context) -> Options {
     Options {
         path: context.state.clone(),
         entries: &operations::ALL,
         policies: Bundle::built_in(),
         compiled: Vec::new(),
         dev_auth: context.dev_auth,
+        loopback: context.loopback || context.dev_auth,
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),
         models: Arc::clone(&context.models().catalog),

@@ -18,6 +18,7 @@ mod completions;
 mod context;
 mod definition;
 mod delegation;
+mod demo;
 mod directory;
 mod doctor;
 mod event;
@@ -74,6 +75,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   ok init --admin ana           make a company; prints the first token
+  ok demo                       make a company to look around in
   ok serve                      serve its API
   ok --as ana token issue       a token for ana
   ok log --follow               what happens, as it happens
@@ -108,6 +110,7 @@ fn told_of(setting: &config::Setting) -> String {
 /// The commands, noun by noun, in the order in which they are listed.
 const NOUNS: &[Commands] = &[
     init::COMMANDS,
+    demo::COMMANDS,
     serve::COMMANDS,
     backup::COMMANDS,
     doctor::COMMANDS,
@@ -161,6 +164,7 @@ impl Asked {
 }
 
 /// What a command works with.
+#[derive(Clone)]
 pub struct Context {
     state: PathBuf,
     /// Whether the state file was named; else it is the one that commands use by default.
@@ -173,6 +177,8 @@ pub struct Context {
     delegation: Option<String>,
     format: Format,
     dev_auth: bool,
+    /// Whether webhooks may be at loopback addresses all the same, as the demo's is.
+    loopback: bool,
     /// The ports that webhooks may be at.
     ports: Vec<u16>,
     /// MiB that must be free on the disk.
@@ -221,6 +227,7 @@ impl Global {
             state: state(self.state, self.tenant, self.tenants_dir)?,
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
+            loopback: false,
             ports: ports()?,
             low_water: low_water()?,
             secrets: secrets()?,

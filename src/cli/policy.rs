@@ -7,7 +7,7 @@ pub mod check;
 pub mod compared;
 mod diff;
 mod explain;
-mod export;
+pub mod export;
 mod given;
 pub mod human;
 pub mod lock;

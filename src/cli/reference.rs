@@ -23,7 +23,7 @@ pub fn reference() -> String {
 }
 
 fn describe(text: &mut String, command: &mut Command) {
-    if !command.has_subcommands() {
+    if !command.is_subcommand_required_set() {
         let usage = command.render_usage().to_string();
         let usage = usage.trim_start_matches("Usage: ");
         let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! `ok serve`: owns the state file, and answers over HTTP and over the admin socket until a signal ends it. A second
 //! signal does not wait.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
@@ -34,29 +35,46 @@ pub struct Serve {
 impl Run for Serve {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let bind = self.bind.or_else(|| config::BIND.value()).unwrap_or_else(|| config::BIND.default.into());
-        let mut company = match client::open(context).await? {
-            Opened::Ours(company) => *company,
-            Opened::Theirs(holder, _) => {
-                let path = context.state.display();
-                return Err(Failure::busy(format!("another server (process {}) already serves {path}", holder.pid)));
-            }
-        };
-        let mut signals = Signals::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
-        let stop = CancellationToken::new();
-        let whole = async {
-            let served = serve(&bind, context, &mut company, &stop).await;
-            company.close().await;
-            served.map(|()| Exit::Done)
-        };
-        tokio::select! {
-            exit = whole => exit,
-            () = signals.twice(&stop) => Ok(Exit::Interrupted),
+        run(&bind, context, async |_: &Company, _: SocketAddr, _: &CancellationToken| Ok(())).await
+    }
+}
+
+/// Serves the company until a signal ends it. `begin` comes before, when nothing can be in the way any more.
+pub async fn run(
+    bind: &str,
+    context: &Context,
+    begin: impl AsyncFnOnce(&Company, SocketAddr, &CancellationToken) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let mut company = match client::open(context).await? {
+        Opened::Ours(company) => *company,
+        Opened::Theirs(holder, _) => {
+            let path = context.state.display();
+            return Err(Failure::busy(format!("another server (process {}) already serves {path}", holder.pid)));
         }
+    };
+    let mut signals = Signals::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
+    let stop = CancellationToken::new();
+    let whole = async {
+        let served = serve(bind, context, &mut company, (&stop, begin)).await;
+        company.close().await;
+        served.map(|()| Exit::Done)
+    };
+    tokio::select! {
+        exit = whole => exit,
+        () = signals.twice(&stop) => Ok(Exit::Interrupted),
     }
 }
 
 /// Serves until `stop`; the company is the caller's to close.
-async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &CancellationToken) -> Result<(), Failure> {
+async fn serve(
+    bind: &str,
+    context: &Context,
+    company: &mut Company,
+    (stop, begin): (
+        &CancellationToken,
+        impl AsyncFnOnce(&Company, SocketAddr, &CancellationToken) -> Result<(), Failure>,
+    ),
+) -> Result<(), Failure> {
     let proxies = proxies()?;
     if let Some(problem) = &context.models().catalog.problem {
         return Err(Failure::Usage(problem.clone()));
@@ -76,6 +94,7 @@ async fn serve(bind: &str, context: &Context, company: &mut Company, stop: &Canc
     }
     // Whatever ends the server ends everything beside it.
     let _ended = stop.clone().drop_guard();
+    begin(company, address, stop).await?;
     let beside = TaskTracker::new();
     beside.spawn(socket.serve(company.gate.clone(), stop.clone()));
     beside.spawn(engine::tick::run(company.gate.clone(), stop.clone()));

@@ -65,8 +65,10 @@ pub struct Options {
     pub policies: Bundle,
     /// Policies that were compiled already, for another company that this process has open.
     pub compiled: Vec<Arc<Snapshot>>,
-    /// Shown by `/health`; allows plain http to loopback addresses.
+    /// Shown by `/health`.
     pub dev_auth: bool,
+    /// Whether webhooks may be at loopback addresses, over plain http: for development.
+    pub loopback: bool,
     /// The key that secrets are made from; in a file beside the state unless given.
     pub secrets: Option<Zeroizing<[u8; 32]>>,
     /// The ports that webhooks may be at.
@@ -174,7 +176,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         resources: Resources::of(options.entries),
         rates: Arc::default(),
         vault: Arc::new(vault),
-        egress: Arc::new(Egress { loopback: options.dev_auth, ports: options.ports.clone() }),
+        egress: Arc::new(Egress { loopback: options.loopback, ports: options.ports.clone() }),
         models: Arc::clone(&options.models),
         writes: Arc::new(AtomicBool::new(true)),
     };

@@ -71,6 +71,7 @@ const PAGES: &[Page] = &[
         ends: &[],
         acts: &[],
     },
+    Page { name: "demo", ..NONE },
     Page { name: "ci", before: &[(FIRST, &["init --admin ana", "policy export --dir policies"])], ..NONE },
     Page {
         name: "access",
@@ -215,6 +216,11 @@ fn the_admins_page_is_followed_from_its_first_line() {
 fn the_pages_for_running_it_and_for_webhooks_are_followed() {
     follow("operate");
     follow("webhooks");
+}
+
+#[test]
+fn the_page_about_the_demo_is_followed() {
+    follow("demo");
 }
 
 #[test]

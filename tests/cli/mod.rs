@@ -7,6 +7,7 @@ mod behaviours;
 mod ci;
 mod commands;
 mod damage;
+mod demo;
 mod elsewhere;
 mod gitops;
 mod guides;
@@ -200,7 +201,13 @@ pub struct Server {
 
 impl Server {
     pub fn start(mut command: Command) -> Server {
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        command.stdout(Stdio::null());
+        Server::begin(command)
+    }
+
+    /// The same; stdout is where the command has it.
+    pub fn begin(mut command: Command) -> Server {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let mut server = Server { child, told: Vec::new(), address: String::new(), stderr };
         while server.address.is_empty() {

@@ -13,6 +13,8 @@ const STEERS: &str = "\u{1b}[2K\u{9b}8m\u{202e}\u{2066}\u{7}\u{7f}\rx\u{200f}";
 /// and `{tsk}` are what the lines before have made.
 const LINES: &[&str] = &[
     "init --admin ana",
+    "demo serve --dir 'demo{x}'",
+    "demo --dir 'hired.yaml/demo{x}'",
     "--as ana actor add-human bob --role member --name 'Bob{x}' --skills 'tax{x}'",
     "--as ana actor add-human abe --role admin --name 'Abe{x}'",
     "--as ana actor add-team team:ops --name 'Ops{x}'",

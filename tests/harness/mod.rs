@@ -140,6 +140,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         compiled: vec![compiled(&policies)],
         policies,
         dev_auth: false,
+        loopback: false,
         secrets: None,
         ports: vec![443],
         models: Arc::default(),

@@ -64,14 +64,28 @@ impl Run for Export {
                 if !self.force {
                     keep_edits(dir, &bundle)?;
                 }
-                save(dir, &bundle, &schema)?;
-                PolicyLock::new(&applied, &bundle).write(dir)?;
+                write_all(dir, &bundle, &schema, &applied)?;
                 let answer = json!({ "dir": dir.display().to_string(), "version": version });
                 let files = bundle.files.len();
                 context.show(&answer, || show::text(&format!("version {version}: {files} files in {}", dir.display())))
             }
         }
     }
+}
+
+/// Writes what is in force into a folder, whatever lies there.
+pub async fn write_to(dir: &Path, context: &Context) -> Result<(), Failure> {
+    let mut session = Session::open(context).await?;
+    let asked = both(&mut session, context).await;
+    session.close().await;
+    let (exported, applied) = asked?;
+    let Exported { files, schema, .. } = exported.read()?;
+    write_all(dir, &Bundle { files }, &schema, &applied)
+}
+
+fn write_all(dir: &Path, bundle: &Bundle, schema: &str, applied: &LastApplied) -> Result<(), Failure> {
+    save(dir, bundle, schema)?;
+    PolicyLock::new(applied, bundle).write(dir)
 }
 
 async fn both(session: &mut Session, context: &Context) -> Result<(Answer<Exported>, LastApplied), Failure> {

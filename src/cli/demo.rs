@@ -1,0 +1,189 @@
+//! `ok demo`: a company to look around in, and the server that shows it.
+
+mod place;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use serde::Serialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use self::place::Place;
+use super::command::{Commands, Needs, Run, own};
+use super::exit::{Exit, Failure};
+use super::policy::export;
+use super::{Context, client, serve, show};
+use crate::demo::{self, Receiver, SignIn, Told};
+use crate::gate::open::Company;
+
+pub const COMMANDS: Commands = &[&own::<Demo>("demo")];
+
+/// Make a company to look around in
+///
+/// Three teams, a dozen people, six agents, their policies and some weeks of their work. Everything in it was done through
+/// the gate, so its log verifies. `ok demo serve` shows it.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Demo {
+    /// The folder that it is made in
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    dir: PathBuf,
+    /// Replace the demo that is there
+    #[arg(long)]
+    force: bool,
+    #[command(subcommand)]
+    below: Option<Below>,
+}
+
+#[derive(Subcommand)]
+enum Below {
+    Serve(Serve),
+}
+
+/// Serve the demo, and sign in as anybody in it
+///
+/// Prints a token for each of its people, valid for 7 days; those that an earlier start printed end. What it tells outside
+/// arrives at a receiver on this machine, which prints it.
+#[derive(clap::Args)]
+struct Serve {
+    /// The folder of the demo
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    dir: PathBuf,
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    bind: String,
+    /// Development: as OK_DEV_AUTH=1
+    #[arg(long)]
+    dev_auth: bool,
+}
+
+const FOLDER: &str = "demo";
+
+impl Run for Demo {
+    const NEEDS: Needs = Needs::Nothing;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        match self.below {
+            Some(Below::Serve(serve)) => serve.run(context).await,
+            None => make(&self.dir, self.force, context).await,
+        }
+    }
+}
+
+/// The company of a folder, as commands work with it.
+fn inside(folder: &Path, context: &Context) -> Context {
+    Context { state: folder.join("state.db"), named: true, loopback: true, ..context.clone() }
+}
+
+async fn make(dir: &Path, force: bool, context: &Context) -> Result<Exit, Failure> {
+    let place = Place::prepare(dir, force)?;
+    let within = Context { actor: "ana".into(), ..inside(place.building(), context) };
+    let policies = place.building().join("policies");
+    let mut progress = |chapter: &str| show::note(&format!("  {chapter}"));
+    show::note(&format!("Making a demo company in {}:", dir.display()));
+    let options = client::options(&within);
+    let told = demo::tell(&options, policies.clone(), &mut progress).await;
+    let told = told.map_err(|error| Failure::new(error.to_string()))?;
+    export::write_to(&policies, &within).await?;
+    demo::commit_rest(policies, &*options.clock);
+    place.finish()?;
+    let made = Made::of(dir, &told);
+    context.show(&serde_json::to_value(&made)?, || made.told())
+}
+
+/// What was made.
+#[derive(Serialize)]
+struct Made {
+    dir: String,
+    people: usize,
+    agents: usize,
+    teams: usize,
+    events: i64,
+    git: bool,
+}
+
+impl Made {
+    fn of(dir: &Path, told: &Told) -> Made {
+        let Told { people, agents, teams, events, git } = *told;
+        Made { dir: dir.display().to_string(), people, agents, teams, events, git }
+    }
+
+    fn told(&self) -> Result<(), Failure> {
+        let Made { dir, people, agents, teams, events, git } = self;
+        show::text(&format!("{people} people, {agents} agents, {teams} teams, {events} events in {dir}"))?;
+        let kept = if *git { "a git repository" } else { "no repository, because git is not installed" };
+        let at = if dir == FOLDER { String::new() } else { format!(" --dir {dir}") };
+        show::note(&format!(
+            "Its policies are in {dir}/policies ({kept}).\nNext: `ok demo serve{at}`, or `ok --state {dir}/state.db audit verify`."
+        ));
+        Ok(())
+    }
+}
+
+impl Serve {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        if !self.dir.join("state.db").exists() {
+            let at =
+                if self.dir == Path::new(FOLDER) { String::new() } else { format!(" --dir {}", self.dir.display()) };
+            return Err(Failure::new(format!("there is no demo in {}: `ok demo{at}` makes one", self.dir.display())));
+        }
+        let within = inside(&self.dir, context);
+        let within = Context { dev_auth: self.dev_auth || context.dev_auth, ..within };
+        serve::run(&self.bind, &within, async |company: &Company, address: SocketAddr, stop: &CancellationToken| {
+            begin(company, address, stop, context).await
+        })
+        .await
+    }
+}
+
+/// Signs everybody in, and starts what the demo tells outside.
+async fn begin(
+    company: &Company,
+    address: SocketAddr,
+    stop: &CancellationToken,
+    context: &Context,
+) -> Result<(), Failure> {
+    let people = demo::sign_in(&company.gate).await.map_err(Failure::new)?;
+    if people.is_empty() {
+        return Err(Failure::new("nobody of the demo is in this company: `ok serve` serves it"));
+    }
+    let receiver = Receiver::listen().await;
+    let receiver = receiver.map_err(|error| Failure::new(format!("cannot listen for webhooks: {error}")))?;
+    let url = receiver.url();
+    if let Err(why) = demo::point_here(&company.gate, &url).await {
+        show::remark(&format!("the demo's webhook does not lead to its receiver: {why}"));
+    }
+    tokio::spawn(receiver.serve(show::remark, stop.clone()));
+    let people: Vec<Link> = people.into_iter().map(|person| Link::of(person, address)).collect();
+    let answer = json!({ "people": people, "fakes": [{ "name": "webhook receiver", "url": url }] });
+    context.show(&answer, || {
+        let people: String = people.iter().map(Link::told).collect();
+        show::whole(&format!(
+            "Open one of these links; each tab of the browser is one person. They are valid for 7 days.\n\n{people}\
+             Local fakes: a webhook receiver at {url}, which prints here what arrives.\n"
+        ))
+    })?;
+    Ok(())
+}
+
+/// A person to sign in as.
+#[derive(Serialize)]
+struct Link {
+    #[serde(flatten)]
+    person: SignIn,
+    link: String,
+}
+
+impl Link {
+    fn of(person: SignIn, address: SocketAddr) -> Link {
+        let link = format!("http://{address}/#token={}", person.token);
+        Link { person, link }
+    }
+
+    fn told(&self) -> String {
+        let SignIn { name, id, good_for, .. } = &self.person;
+        format!("{name} ({id}): {good_for}.\n  {}\n\n", self.link)
+    }
+}

@@ -1,0 +1,123 @@
+//! The demo: a company that looks alive. Its story is data (`story/`), and each line of it is an operation that somebody
+//! performs through the gate, at a time of the story's own that ends about now. So its log verifies like any other, and
+//! whatever the demo shows can be done.
+
+mod receiver;
+mod repository;
+mod script;
+mod sign_in;
+mod teller;
+mod time;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::gate::open::{CannotOpen, Options, open};
+use crate::gate::{Gate, Request};
+use crate::types::caller::{Channel, Credential, Presented};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::time::Clock;
+
+pub use receiver::{Receiver, point_here};
+pub use script::{Person, cast};
+pub use sign_in::{SignIn, sign_in};
+
+use repository::Repository;
+use teller::Teller;
+use time::StoryClock;
+
+/// What a told story comes to.
+pub struct Told {
+    pub people: usize,
+    pub agents: usize,
+    pub teams: usize,
+    pub events: i64,
+    /// Whether the policies lie in a git repository: only where git is installed.
+    pub git: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CannotTell {
+    #[error(transparent)]
+    Open(#[from] CannotOpen),
+    /// A line of the story did not go as it says.
+    #[error("the demo's story breaks off at {0}")]
+    Story(String),
+    #[error("cannot write {0}: {1}")]
+    Write(PathBuf, std::io::Error),
+}
+
+/// Makes the company: its state file is the options', its policies lie in `policies`. `progress` hears of each chapter.
+pub async fn tell(options: &Options, policies: PathBuf, progress: &mut dyn FnMut(&str)) -> Result<Told, CannotTell> {
+    let story = script::story().map_err(CannotTell::Story)?;
+    let clock = Arc::new(StoryClock::before(Arc::clone(&options.clock)));
+    let company = open(&Options { clock: Arc::<StoryClock>::clone(&clock) as Arc<dyn Clock>, ..options.clone() })?;
+    let repository = Repository::new(policies);
+    let git = repository.is_git();
+    let mut teller = Teller::new(Arc::clone(&company.gate), clock, repository);
+    let mut told = Ok(());
+    for chapter in &story {
+        progress(&chapter.title);
+        told = teller.tell(chapter).await;
+        if told.is_err() {
+            break;
+        }
+    }
+    drop(teller);
+    let counted = count(&company.gate, git).await;
+    company.close().await;
+    told?;
+    counted
+}
+
+/// Commits what was written beside the policies since: which version is in force.
+pub fn commit_rest(policies: PathBuf, clock: &dyn Clock) {
+    Repository::at(policies).committed("sam", "Which version is in force", clock.now());
+}
+
+async fn count(gate: &Arc<Gate>, git: bool) -> Result<Told, CannotTell> {
+    let seen = async |who: &Person| perform(gate, Some(&who.id), "actor.list", json!({ "limit": 1000 }), None).await;
+    let cast = cast().map_err(CannotTell::Story)?;
+    let actors = match cast.first() {
+        Some(first) => seen(first).await.unwrap_or_default(),
+        None => Value::Null,
+    };
+    let of = |kind: &str| {
+        actors
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|actor| actor["kind"] == kind && actor["status"] == "active")
+            .count()
+    };
+    let events = *gate.grown().borrow();
+    Ok(Told { people: of("person"), agents: of("agent"), teams: of("team"), events, git })
+}
+
+/// Performs an operation as somebody, or as the server, which first names an admin and advances the clock.
+async fn perform(
+    gate: &Arc<Gate>,
+    who: Option<&ActorId>,
+    operation: &str,
+    input: Value,
+    under: Option<String>,
+) -> Result<Value, Stop> {
+    let entry = gate.entry(operation).ok_or_else(Refusal::not_found)?;
+    let credential = who.cloned().map_or(Credential::Server, Credential::Holder);
+    let presented = Presented { credential, channel: Channel::Cli, address: None, under };
+    let caller = gate.admit(&presented, &entry.spec)?;
+    let call = entry.prepare(input).map_err(|bad| Refusal::field("input", bad.to_string()))?;
+    let reply = gate.perform(Request { caller, call, idem: None }).await?;
+    Ok(serde_json::from_slice(&reply.body)?)
+}
+
+/// Why something did not go on, as a sentence.
+fn in_words(stop: &Stop) -> String {
+    match stop {
+        Stop::Refused(refusal) => refusal.to_string(),
+        Stop::Failed(fault) => fault.to_string(),
+    }
+}

@@ -1,0 +1,81 @@
+//! The place outside that the demo's webhook tells: a receiver on this machine that says what arrives.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::post;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::{in_words, perform};
+use crate::gate::Gate;
+use crate::types::id::ActorId;
+use crate::types::json;
+
+/// Where it listens if nobody else does.
+const PORT: u16 = 8089;
+/// The most bytes that it says of a message.
+const MOST: usize = 300;
+/// The webhook that leads here.
+const DESCRIPTION: &str = "The demo's receiver on this machine";
+const ADMIN: &str = "ana";
+
+pub struct Receiver {
+    listener: TcpListener,
+    pub address: SocketAddr,
+}
+
+impl Receiver {
+    /// Listens on its port, or on any that is free.
+    pub async fn listen() -> std::io::Result<Receiver> {
+        let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await {
+            Ok(listener) => listener,
+            Err(_) => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?,
+        };
+        let address = listener.local_addr()?;
+        Ok(Receiver { listener, address })
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    /// Takes what arrives until `stop`, and tells of each message.
+    pub async fn serve(self, told: fn(&str), stop: CancellationToken) {
+        let app = Router::new().route("/hook", post(arrived)).with_state(Arc::new(told));
+        let served = axum::serve(self.listener, app).with_graceful_shutdown(stop.cancelled_owned()).await;
+        if let Err(error) = served {
+            tracing::warn!("the demo's receiver ended: {error}");
+        }
+    }
+}
+
+async fn arrived(State(told): State<Arc<fn(&str)>>, body: Bytes) -> StatusCode {
+    let message: Value = json::read(&body).unwrap_or_default();
+    let kind = message.get("type").and_then(Value::as_str).unwrap_or("a message");
+    let text: String = String::from_utf8_lossy(&body).chars().take(MOST).collect();
+    told(&format!("webhook: {kind} arrived: {text}"));
+    StatusCode::NO_CONTENT
+}
+
+/// Points the demo's webhook at the receiver, wherever that listens this time, and sends a message to see it arrive.
+pub async fn point_here(gate: &Arc<Gate>, url: &str) -> Result<(), String> {
+    let admin: ActorId = ADMIN.parse().map_err(|error| format!("{error}"))?;
+    let ask = async |operation: &str, input: Value| {
+        perform(gate, Some(&admin), operation, input, None).await.map_err(|stop| in_words(&stop))
+    };
+    let hooks = ask("webhook.list", json!({})).await?;
+    let hooks = hooks.get("data").and_then(Value::as_array).into_iter().flatten();
+    let Some(hook) = hooks.rev().find(|hook| hook.get("description").is_some_and(|one| one == DESCRIPTION)) else {
+        return Ok(());
+    };
+    if hook.get("url").is_none_or(|there| there != url) {
+        ask("webhook.update", json!({ "id": hook.get("id"), "url": url })).await?;
+    }
+    ask("webhook.test", json!({ "id": hook.get("id") })).await.map(drop)
+}

@@ -1,0 +1,147 @@
+//! Telling the story: each scene is performed through the gate, at its time, and must be answered as the story says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::repository::Repository;
+use super::script::{Chapter, Expected, Scene, bundle, props};
+use super::time::StoryClock;
+use super::{CannotTell, in_words, perform};
+use crate::engine::runner;
+use crate::gate::Gate;
+use crate::types::refusal::{Code, Stop};
+use crate::types::time::Clock as _;
+
+/// What passes between two scenes unless they say.
+const BEAT: &str = "+40s";
+
+pub struct Teller {
+    gate: Arc<Gate>,
+    clock: Arc<StoryClock>,
+    repository: Repository,
+    /// What scenes have kept, by name.
+    kept: BTreeMap<String, Value>,
+}
+
+impl Teller {
+    pub fn new(gate: Arc<Gate>, clock: Arc<StoryClock>, repository: Repository) -> Teller {
+        Teller { gate, clock, repository, kept: BTreeMap::new() }
+    }
+
+    pub async fn tell(&mut self, chapter: &Chapter) -> Result<(), CannotTell> {
+        if self.kept.is_empty() {
+            self.kept = props().map_err(CannotTell::Story)?;
+            self.kept.extend(self.clock.days());
+        }
+        for scene in &chapter.scenes {
+            if scene.each.is_empty() {
+                self.play(scene).await?;
+            }
+            for (index, it) in scene.each.iter().enumerate() {
+                let it = self.filled(it).map_err(CannotTell::Story)?;
+                self.kept.insert("it".into(), it);
+                let at =
+                    if index == 0 { scene.at.clone() } else { scene.every.as_ref().map(|span| format!("+{span}")) };
+                self.play(&Scene { at, ..scene.clone() }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn play(&mut self, scene: &Scene) -> Result<(), CannotTell> {
+        let broken = |why: String| {
+            let who = scene.who.as_ref().map_or("the server", |who| who.as_str());
+            CannotTell::Story(format!("{who}: {}: {why}", scene.act))
+        };
+        let before = self.clock.day();
+        self.clock.set(scene.at.as_deref().unwrap_or(BEAT)).map_err(broken)?;
+        if self.clock.day() != before && self.kept.contains_key("began") {
+            self.night().await.map_err(broken)?;
+        }
+        let input = self.filled(&Value::Object(scene.with.clone())).map_err(broken)?;
+        let answer = match scene.act.as_str() {
+            "runs" => runner::settle(&self.gate).await.map(|()| Value::Null).map_err(broken)?,
+            "commit" => self.commit(&input)?,
+            _ => self.perform(scene, input).await.map_err(broken)?,
+        };
+        self.kept.insert("began".into(), true.into());
+        if let Some(name) = &scene.keep {
+            self.kept.insert(name.clone(), answer);
+        }
+        Ok(())
+    }
+
+    /// What happens by itself from one day to the next.
+    async fn night(&self) -> Result<(), String> {
+        runner::settle(&self.gate).await?;
+        perform(&self.gate, None, "tick", json!({}), None).await.map(drop).map_err(|stop| in_words(&stop))
+    }
+
+    async fn perform(&self, scene: &Scene, input: Value) -> Result<Value, String> {
+        let under = match &scene.under {
+            None => None,
+            Some(name) => self.filled(&Value::from(name.as_str()))?.as_str().map(str::to_owned),
+        };
+        let answer = perform(&self.gate, scene.who.as_ref(), &scene.act, input, under).await;
+        match (answer, scene.expect) {
+            (Ok(answer), Expected::Allowed) => Ok(answer),
+            (Ok(_), expected) => Err(format!("was done; {expected:?} was expected")),
+            (Err(Stop::Refused(refusal)), Expected::Waits) if refusal.code == Code::NeedsApproval => {
+                Ok(json!({ "approval": refusal.approval.map(String::from) }))
+            }
+            (Err(Stop::Refused(refusal)), Expected::Refused) if refusal.code == Code::Denied => Ok(Value::Null),
+            (Err(stop), _) => Err(in_words(&stop)),
+        }
+    }
+
+    /// Writes policies into the repository as a commit, and keeps them: `{name, layers, by, says, branch}`.
+    fn commit(&self, what: &Value) -> Result<Value, CannotTell> {
+        let text = |field: &str| what[field].as_str().unwrap_or_default().to_owned();
+        let layers: Vec<String> =
+            what["layers"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let bundle = bundle(&layers);
+        let branch = what["branch"].as_str();
+        let commit = self.repository.commit(&bundle, branch, &text("by"), &text("says"), self.clock.now())?;
+        Ok(json!({ "files": bundle.files, "commit": commit }))
+    }
+
+    /// An input with what its references stand for; what stands for nothing is left out.
+    fn filled(&self, value: &Value) -> Result<Value, String> {
+        Ok(match value {
+            Value::String(text) => match text.strip_prefix('$') {
+                Some(path) => self.found(path)?,
+                None => value.clone(),
+            },
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.filled(item)).collect::<Result<_, _>>()?),
+            Value::Object(fields) => {
+                let mut filled = Map::new();
+                for (name, value) in fields {
+                    match self.filled(value)? {
+                        Value::Null => {}
+                        value => drop(filled.insert(name.clone(), value)),
+                    }
+                }
+                Value::Object(filled)
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// What `name.field.field` stands for. What was kept under a name must be there; its fields may be missing.
+    fn found(&self, path: &str) -> Result<Value, String> {
+        let (name, fields) = path.split_once('.').unwrap_or((path, ""));
+        let kept = self.kept.get(name).ok_or_else(|| format!("nothing is kept as `{name}`"))?;
+        let fields = fields.split('.').filter(|field| !field.is_empty());
+        Ok(fields.fold(kept, field_of).clone())
+    }
+}
+
+/// A field of an object, or an item of a list by its number.
+fn field_of<'a>(value: &'a Value, field: &str) -> &'a Value {
+    match (value, field.parse::<usize>()) {
+        (Value::Array(items), Ok(index)) => items.get(index).unwrap_or(&Value::Null),
+        _ => &value[field],
+    }
+}

@@ -1,0 +1,117 @@
+//! The story's time: set by hand to the time of each line, a little later each time that somebody looks, and never ahead
+//! of the machine's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use serde_json::Value;
+
+use crate::types::time::{Clock, DAY, HOUR, SECOND, Time};
+
+const MINUTE: i64 = 60 * SECOND;
+/// What passes between two looks, so that no two events stand at the same moment.
+const TICK: i64 = 9;
+/// The story begins so long ago.
+const BEGIN: i64 = 27 * DAY;
+
+pub struct StoryClock {
+    wall: Arc<dyn Clock>,
+    at: AtomicI64,
+    /// The machine's time when the telling began: what «ago» means.
+    end: Time,
+}
+
+impl StoryClock {
+    pub fn before(wall: Arc<dyn Clock>) -> StoryClock {
+        let end = wall.now();
+        StoryClock { wall, at: AtomicI64::new(midnight(end) - BEGIN + 8 * HOUR), end }
+    }
+
+    /// Goes on to a time of the story: `23d 09:12` is that time of the day so many days ago, `95m` so many minutes ago,
+    /// `+2h30m` so much later. Time does not go back.
+    pub fn set(&self, text: &str) -> Result<(), String> {
+        let wrong = || format!("`{text}` is no time of the story");
+        let to = match (text.strip_prefix('+'), text.split_once("d ")) {
+            (Some(later), _) => self.at.load(Ordering::Relaxed) + span(later).ok_or_else(wrong)?,
+            (None, Some((days, clock))) => {
+                let (hours, minutes) = clock.split_once(':').ok_or_else(wrong)?;
+                let number = |part: &str| part.parse::<i64>().map_err(|_| wrong());
+                midnight(self.end) - number(days)? * DAY + number(hours)? * HOUR + number(minutes)? * MINUTE
+            }
+            (None, None) => self.end.0 - span(text).ok_or_else(wrong)?,
+        };
+        self.at.fetch_max(to, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Days that scenes name, seen from the end: `$yesterday`, `$tomorrow`, `$next_week`.
+    pub fn days(&self) -> [(String, Value); 3] {
+        let noon = |days: i64| Value::from(Time(midnight(self.end) + days * DAY + 12 * HOUR).to_string());
+        [("yesterday".into(), noon(-1)), ("tomorrow".into(), noon(1)), ("next_week".into(), noon(7))]
+    }
+
+    /// The day that it is, as a number.
+    pub fn day(&self) -> i64 {
+        self.at.load(Ordering::Relaxed) / DAY
+    }
+}
+
+fn midnight(at: Time) -> i64 {
+    at.0 - at.0.rem_euclid(DAY)
+}
+
+/// The length of `2h30m`, `45m` or `20s`.
+fn span(text: &str) -> Option<i64> {
+    let (mut sum, mut digits) = (0_i64, String::new());
+    for c in text.chars() {
+        let unit = match c {
+            '0'..='9' => {
+                digits.push(c);
+                continue;
+            }
+            'd' => DAY,
+            'h' => HOUR,
+            'm' => MINUTE,
+            's' => SECOND,
+            _ => return None,
+        };
+        sum += digits.parse::<i64>().ok()? * unit;
+        digits.clear();
+    }
+    digits.is_empty().then_some(sum)
+}
+
+impl Clock for StoryClock {
+    fn now(&self) -> Time {
+        Time(self.at.fetch_add(TICK, Ordering::Relaxed)).min(self.wall.now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Stands(Time);
+
+    impl Clock for Stands {
+        fn now(&self) -> Time {
+            self.0
+        }
+    }
+
+    #[test]
+    fn the_story_goes_forward_and_ends_now() {
+        let now: Time = "2026-03-02T10:30:00Z".parse().unwrap();
+        let clock = StoryClock::before(Arc::new(Stands(now)));
+        let told = |at: &str| {
+            clock.set(at).unwrap();
+            clock.now().to_string()
+        };
+        assert_eq!(told("23d 09:12"), "2026-02-07T09:12:00Z");
+        assert_eq!(told("24d 09:12"), "2026-02-07T09:12:00.009Z", "never back");
+        assert_eq!(told("+1h30m"), "2026-02-07T10:42:00.018Z");
+        assert_eq!(told("90m"), "2026-03-02T09:00:00Z");
+        assert_eq!(told("+2d"), now.to_string(), "never ahead of the machine");
+        assert!(clock.set("soon").is_err() && clock.set("3d noon").is_err());
+    }
+}
