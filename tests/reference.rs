@@ -213,3 +213,22 @@ fn when(code: Code) -> &'static str {
         Code::Unavailable => "too busy; `Retry-After` says for how long",
     }
 }
+
+/// What waits for people answers 202 as an error does; that must not hide what an operation answers when it is done.
+#[test]
+fn the_document_tells_what_each_operation_answers_when_it_is_done() {
+    let document = ok::gate::openapi::document(&ok::operations::ALL);
+    let error = serde_json::json!({ "$ref": "#/components/schemas/Error" });
+    let mut seen = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let answers = operation["responses"].as_object().into_iter().flatten();
+            let mut done = answers
+                .filter(|(status, _)| status.starts_with('2'))
+                .filter_map(|(_, answer)| answer["content"].as_object()?.values().next()?.get("schema"));
+            assert!(done.any(|schema| *schema != error), "{method} {path}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 90);
+}

@@ -224,7 +224,9 @@ fn responses(entry: &Entry, input: &Value, output: &Value) -> Value {
         put(&mut responses, "503", error("`audit_unavailable`: the log cannot be written; nothing was done"));
     }
     if !spec.events.is_empty() {
-        put(&mut responses, "202", error("`needs_approval`: it waits for people"));
+        let waits = error("`needs_approval`: it waits for people");
+        // What answers 202 when it is done answers in one of two shapes.
+        put(&mut responses, "202", if spec.route.status == 202 { either(output, &waits) } else { waits });
         let what = "`conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`";
         put(&mut responses, "409", error(what));
         put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
@@ -236,6 +238,13 @@ fn responses(entry: &Entry, input: &Value, output: &Value) -> Value {
         }
     }
     responses
+}
+
+/// Both meanings of one status.
+fn either(output: &Value, waits: &Value) -> Value {
+    let other = waits.pointer("/content/application~1json/schema").cloned().unwrap_or_default();
+    let content = json!({ "application/json": { "schema": { "anyOf": [output, other] } } });
+    json!({ "description": "Done; or `needs_approval`: it waits for people", "content": content })
 }
 
 /// What is wrong with a body is told as text: that it is no JSON, that it is said to be none, that it does not fit.

@@ -16,7 +16,7 @@ const TOUCHES: [RegExp, string[]][] = [
   [/^(delegation_|budget_)/, ['delegation']],
   [/^(webhook_|delivery_)/, ['webhook']],
   [/^company_/, ['company']],
-  [/^(task_|run_|step_)/, ['task', 'run', 'trace', 'inbox']],
+  [/^(task_|run_|step_)/, ['task', 'run', 'trace', 'inbox', 'eventList']],
   [/^glass_/, ['breakGlass', 'inbox']],
   [/^inbox_/, ['inbox']],
 ];

@@ -10,6 +10,25 @@ const number = (value: unknown) => (Number.isSafeInteger(Number(value)) && value
 
 const home = createRoute({ getParentRoute: () => root, path: '/', component: lazyRouteComponent(() => import('./pages/home/Home'), 'Home') });
 
+const ask = createRoute({
+  getParentRoute: () => root,
+  path: '/ask',
+  component: lazyRouteComponent(() => import('./pages/work/Ask'), 'Ask'),
+  validateSearch: (search: Record<string, unknown>): { agent?: string } => ({ agent: text(search.agent) }),
+});
+const run = createRoute({ getParentRoute: () => root, path: '/runs/$id', component: lazyRouteComponent(() => import('./pages/work/Run'), 'RunPage') });
+const tasks = createRoute({
+  getParentRoute: () => root,
+  path: '/tasks',
+  component: lazyRouteComponent(() => import('./pages/work/Tasks'), 'Tasks'),
+  validateSearch: (search: Record<string, unknown>): { view?: 'list'; whose?: 'mine' | 'people'; q?: string } => ({
+    view: search.view === 'list' ? 'list' : undefined,
+    whose: search.whose === 'mine' || search.whose === 'people' ? search.whose : undefined,
+    q: text(search.q),
+  }),
+});
+const task = createRoute({ getParentRoute: () => root, path: '/tasks/$id', component: lazyRouteComponent(() => import('./pages/work/Task'), 'TaskPage') });
+
 const approvals = createRoute({
   getParentRoute: () => root,
   path: '/approvals',
@@ -63,11 +82,12 @@ const person = createRoute({ getParentRoute: () => root, path: '/people/$id', co
 const me = createRoute({ getParentRoute: () => root, path: '/me', component: lazyRouteComponent(() => import('./pages/people/Profile'), 'Profile') });
 
 const kill = createRoute({ getParentRoute: () => root, path: '/kill', component: lazyRouteComponent(() => import('./pages/kill/Kill'), 'Kill') });
+const glass = createRoute({ getParentRoute: () => root, path: '/break-glass', component: lazyRouteComponent(() => import('./pages/glass/BreakGlass'), 'BreakGlass') });
 const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: lazyRouteComponent(() => import('./pages/settings/Settings'), 'Settings') });
 const webhook = createRoute({ getParentRoute: () => root, path: '/settings/webhooks/$id', component: lazyRouteComponent(() => import('./pages/settings/Webhook'), 'WebhookPage') });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, approvals.addChildren([approval]), log.addChildren([entry]), explain, policy, changes, change, history, people, delegations, person, me, kill, settings, webhook]),
+  routeTree: root.addChildren([home, ask, run, tasks, task, approvals.addChildren([approval]), log.addChildren([entry]), explain, policy, changes, change, history, people, delegations, person, me, kill, glass, settings, webhook]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,
   scrollRestoration: true,

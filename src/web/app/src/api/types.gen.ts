@@ -6360,9 +6360,9 @@ export type AgentAskError = AgentAskErrors[keyof AgentAskErrors];
 
 export type AgentAskResponses = {
     /**
-     * `needs_approval`: it waits for people
+     * Done; or `needs_approval`: it waits for people
      */
-    202: Error;
+    202: Begun2 | Error;
 };
 
 export type AgentAskResponse = AgentAskResponses[keyof AgentAskResponses];
@@ -13384,9 +13384,9 @@ export type TaskRunError = TaskRunErrors[keyof TaskRunErrors];
 
 export type TaskRunResponses = {
     /**
-     * `needs_approval`: it waits for people
+     * Done; or `needs_approval`: it waits for people
      */
-    202: Error;
+    202: Begun2 | Error;
 };
 
 export type TaskRunResponse = TaskRunResponses[keyof TaskRunResponses];

@@ -22,10 +22,22 @@ const change = (value: unknown, children: ReactNode = 'a change') => (
     {children}
   </Link>
 );
+const run = (e: Fields, children: ReactNode = 'a run') => (
+  <Link to="/runs/$id" params={{ id: text(e.id) }}>
+    {children}
+  </Link>
+);
+const task = (e: Fields, children: ReactNode = 'a task') => (
+  <Link to="/tasks/$id" params={{ id: text(e.id) }}>
+    {children}
+  </Link>
+);
+/** Whose run it is, where somebody else than the agent tells of it. */
+const ofOther = (e: Fields, by: string) => (by === e.agent ? null : <> of {who(e.agent)}</>);
 const quoted = (value: unknown) => (text(value) ? <>: «<bdi>{text(value)}</bdi>»</> : null);
 
 /** After the name of who did it. */
-const SENTENCES: Record<string, (e: Fields) => ReactNode> = {
+const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   company_created: (e) => <>founded {text(e.name)}</>,
   company_updated: () => 'changed the company’s settings',
   policy_applied: (e) => <>brought version {text(e.version)} of the policies into force</>,
@@ -84,22 +96,22 @@ const SENTENCES: Record<string, (e: Fields) => ReactNode> = {
   delivery_attempted: (e) => <>{e.outcome === 'delivered' ? 'delivered' : 'could not deliver'} a message{quoted(e.error)}</>,
   delivery_requeued: () => 'wants a message delivered once more',
   inbox_item_read: () => 'read an inbox item',
-  task_created: (e) => <>created a task{quoted(e.title)}</>,
-  task_assigned: (e) => <>assigned a task to {who(e.owner)}</>,
-  task_ref_added: () => 'added to what a task is about',
-  task_completed: (e) => <>closed a task as {text(e.outcome)}</>,
-  run_started: (e) => <>set {who(e.agent)} to work</>,
-  run_waiting: (e) => <>had {who(e.agent)} wait at {code(e.name)}</>,
-  run_resumed: (e) => <>had {who(e.agent)} go on</>,
-  step_completed: (e) => <>took a step of {who(e.agent)}: {code(e.name)}</>,
-  step_denied: (e) => <>refused a step of {who(e.agent)}: {code(e.name)}{quoted(e.reason)}</>,
-  step_failed: (e) => <>could not take a step of {who(e.agent)}: {code(e.name)}{quoted(e.reason)}</>,
-  run_answered: (e) => <>answered {who(e.agent)}</>,
-  run_held: (e) => <>held a run of {who(e.agent)}{quoted(e.reason)}</>,
-  run_budget_raised: (e) => <>let a run of {who(e.agent)} spend more</>,
-  run_completed: (e) => <>ended a run of {who(e.agent)}</>,
-  run_failed: (e) => <>saw a run of {who(e.agent)} fail{quoted(e.reason)}</>,
-  run_cancelled: (e) => <>cancelled a run of {who(e.agent)}{quoted(e.reason)}</>,
+  task_created: (e) => <>created {task(e)}{quoted(e.title)}</>,
+  task_assigned: (e) => <>assigned {task(e)} to {who(e.owner)}</>,
+  task_ref_added: (e) => <>added to what {task(e)} is about</>,
+  task_completed: (e) => <>closed {task(e)} as {text(e.outcome)}</>,
+  run_started: (e) => <>set {who(e.agent)} to {run(e, 'work')}</>,
+  run_waiting: (e, by) => <>had {run(e)}{ofOther(e, by)} wait{e.name ? <> at {code(e.name)}</> : null}</>,
+  run_resumed: (e) => <>had {run(e)} of {who(e.agent)} go on</>,
+  step_completed: (e, by) => <>took {run(e, 'a step')}{ofOther(e, by)}{e.name ? <>: {code(e.name)}</> : null}</>,
+  step_denied: (e, by) => <>was refused {run(e, 'a step')}{ofOther(e, by)}: {code(e.name)}{quoted(e.reason)}</>,
+  step_failed: (e, by) => <>could not take {run(e, 'a step')}{ofOther(e, by)}: {code(e.name)}{quoted(e.reason)}</>,
+  run_answered: (e) => <>answered {run(e, 'a question')} of {who(e.agent)}</>,
+  run_held: (e) => <>held {run(e)} of {who(e.agent)}{quoted(e.reason)}</>,
+  run_budget_raised: (e) => <>let {run(e)} of {who(e.agent)} spend more</>,
+  run_completed: (e) => <>ended {run(e)} of {who(e.agent)}</>,
+  run_failed: (e) => <>saw {run(e)} of {who(e.agent)} fail{quoted(e.reason)}</>,
+  run_cancelled: (e) => <>cancelled {run(e)} of {who(e.agent)}{quoted(e.reason)}</>,
   content_kept: () => 'kept content beside an event',
   context_forgotten: (e) => <>erased the content of {Array.isArray(e.events) ? e.events.length : ''} events{quoted(e.reason)}</>,
 };
@@ -111,7 +123,7 @@ export function Sentence({ record }: { record: EventRecord }) {
   const tell = SENTENCES[event.type];
   return (
     <span className={css.sentence}>
-      <Actor id={record.actor} plain avatar={false} /> {event.erased ? <>did something whose content was erased ({event.type})</> : tell ? tell(event) : event.type.replaceAll('_', ' ')}
+      <Actor id={record.actor} plain avatar={false} /> {event.erased ? <>did something whose content was erased ({event.type})</> : tell ? tell(event, record.actor) : event.type.replaceAll('_', ' ')}
       {record.on_behalf_of && record.on_behalf_of.length > 0 && <> on behalf of {record.on_behalf_of.map((id) => who(id)).at(-1)}</>}
     </span>
   );

@@ -33,6 +33,15 @@ const STATES: Record<string, Tone> = {
   given_up: 'deny',
   passed: 'allow',
   failed: 'deny',
+  assigned: 'accent',
+  running: 'accent',
+  waiting: 'wait',
+  waiting_approval: 'wait',
+  waiting_input: 'wait',
+  held: 'wait',
+  completed: 'allow',
+  timed_out: 'deny',
+  denied: 'deny',
 };
 
 /** What the gate said: by colour, by sign and in words. */
@@ -46,9 +55,11 @@ export function Verdict({ decision, children }: { decision: string; children?: R
   );
 }
 
+const WORDS: Record<string, string> = { used: 'approved, carried out', waiting_approval: 'waits for approval', waiting_input: 'waits for an answer' };
+
 /** The state of a thing: `pending`, `promoted`, `failing`. */
 export function State({ state }: { state: string }) {
-  const word = state === 'used' ? 'approved, carried out' : state.replaceAll('_', ' ');
+  const word = WORDS[state] ?? state.replaceAll('_', ' ');
   return <Tag tone={STATES[state] ?? 'plain'}>{word}</Tag>;
 }
 

@@ -10,11 +10,13 @@ import { signOut } from '../session';
 import { mod, PAGES } from './pages';
 import css from './shell.module.css';
 import { useCompany, useKills, useMe, usePending, waitsFor } from './useMe';
+import { useMine } from '../pages/work/useWork';
 
 export function Nav({ close }: { close?: () => void }) {
   const me = useMe();
   const company = useCompany();
   const waiting = (usePending().data ?? []).filter((approval) => waitsFor(approval, me?.id)).length;
+  const { questions, todo } = useMine();
   const engaged = useKills().data?.length ?? 0;
   return (
     <>
@@ -33,6 +35,12 @@ export function Nav({ close }: { close?: () => void }) {
             <Icon name={icon} />
             {name}
             {to === '/approvals' && waiting > 0 && <b aria-label={`${waiting} wait for you`}>{waiting}</b>}
+            {to === '/ask' && questions.length > 0 && <b aria-label={`${questions.length} wait for your answer`}>{questions.length}</b>}
+            {to === '/tasks' && todo.length > 0 && (
+              <b data-tone="plain" aria-label={`${todo.length} are yours`}>
+                {todo.length}
+              </b>
+            )}
             {to === '/kill' && engaged > 0 && (
               <b data-tone="deny" aria-label={`${engaged} engaged`}>
                 {engaged}

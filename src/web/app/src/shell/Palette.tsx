@@ -3,6 +3,7 @@ import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } fr
 import { useNavigate } from '@tanstack/react-router';
 import { useActors } from '../parts/Actor';
 import { Icon } from '../parts/icons';
+import { useMine } from '../pages/work/useWork';
 import { leave } from './Nav';
 import { PAGES } from './pages';
 import { usePending } from './useMe';
@@ -11,12 +12,14 @@ import { usePending } from './useMe';
 export function Palette() {
   const navigate = useNavigate();
   const { all } = useActors();
+  const { questions, todo } = useMine();
   const pending = usePending().data ?? [];
   const { setColorScheme } = useMantineColorScheme();
   const go = (to: string) => () => void navigate({ to });
 
   const pages: SpotlightActionData[] = PAGES.map(({ to, name, icon, about }) => ({ id: to, label: name, description: about, leftSection: <Icon name={icon} />, onClick: go(to) }));
   const doing: SpotlightActionData[] = [
+    { id: 'break-glass', label: 'Break-glass', description: 'go on without approval, for a short time', leftSection: <Icon name="glass" />, onClick: go('/break-glass') },
     { id: 'token', label: 'Issue a token', description: 'for yourself', leftSection: <Icon name="key" />, onClick: go('/me') },
     { id: 'changes', label: 'Policy changes', description: 'proposals and their reviews', leftSection: <Icon name="branch" />, onClick: go('/policy/changes') },
     { id: 'delegations', label: 'Delegations', description: 'who acts for whom', leftSection: <Icon name="link" />, onClick: go('/delegations') },
@@ -25,6 +28,13 @@ export function Palette() {
     { id: 'leave', label: 'Sign out', leftSection: <Icon name="leave" />, onClick: leave },
   ];
   const waiting: SpotlightActionData[] = pending.map(({ id, summary }) => ({ id, label: summary, description: id, leftSection: <Icon name="clock" />, onClick: go(`/approvals/${id}`) }));
+  const work: SpotlightActionData[] = [
+    ...questions.map(({ id, agent }) => ({ id, label: `Answer ${agent}`, description: id, leftSection: <Icon name="help" />, onClick: go(`/runs/${id}`) })),
+    ...todo.map(({ id, title }) => ({ id, label: title, description: id, leftSection: <Icon name="tasks" />, onClick: go(`/tasks/${id}`) })),
+  ];
+  const agents: SpotlightActionData[] = all
+    .filter(({ kind, status }) => kind === 'agent' && status === 'active')
+    .map(({ id, name }) => ({ id: `ask-${id}`, label: `Ask ${name || id}`, leftSection: <Icon name="bot" />, onClick: () => void navigate({ to: '/ask', search: { agent: id } }) }));
   const people: SpotlightActionData[] = all.map(({ id, name, kind, role }) => ({
     id: `actor-${id}`,
     label: name || id,
@@ -36,7 +46,9 @@ export function Palette() {
     { group: 'Pages', actions: pages },
     { group: 'Do', actions: doing },
     { group: 'Waits for approval', actions: waiting },
+    { group: 'Your work', actions: work },
     { group: 'People', actions: people },
+    { group: 'Ask', actions: agents },
   ];
   return (
     <Spotlight

@@ -1,12 +1,12 @@
 import { SegmentedControl } from '@mantine/core';
 import { Link, Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef } from 'react';
+import { useEffect } from 'react';
 import { approvalListOptions, type ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { useGuarded } from '../../parts/guard';
 import { Empty, Shown } from '../../parts/states';
 import { State, Tag } from '../../parts/Verdict';
+import { VirtualRows } from '../../parts/Virtual';
 import { When } from '../../parts/When';
 import { isTyping } from '../../shell/typing';
 import { useMe, usePending, waitsFor } from '../../shell/useMe';
@@ -86,28 +86,22 @@ function Nothing({ show }: { show: Show }) {
 }
 
 function Rows({ list, show }: { list: ShownApproval[]; show: Show }) {
-  const scroll = useRef<HTMLDivElement>(null);
-  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => 92, overscan: 8 });
   return (
-    <div ref={scroll} className={css.scroll}>
-      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
-        {rows.getVirtualItems().map(({ index, start }) => {
-          const approval = list[index];
-          if (!approval) return null;
-          const open = approval.approvers.filter((need) => need.held.length < need.threshold);
-          return (
-            <Link key={approval.id} to="/approvals/$id" params={{ id: approval.id }} search={{ show: show === 'mine' ? undefined : show }} className={css.item} style={{ top: start }}>
-              <span className={css.itemTop}>
-                <Actor id={approval.actor} plain />
-                <When at={approval.created_at} />
-              </span>
-              <bdi className={css.itemTitle}>{approval.summary}</bdi>
-              {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
-            </Link>
-          );
-        })}
-      </div>
-    </div>
+    <VirtualRows list={list} height={92} className={css.scroll}>
+      {(approval, style) => {
+        const open = approval.approvers.filter((need) => need.held.length < need.threshold);
+        return (
+          <Link key={approval.id} to="/approvals/$id" params={{ id: approval.id }} search={{ show: show === 'mine' ? undefined : show }} className={css.item} style={style}>
+            <span className={css.itemTop}>
+              <Actor id={approval.actor} plain />
+              <When at={approval.created_at} />
+            </span>
+            <bdi className={css.itemTitle}>{approval.summary}</bdi>
+            {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
+          </Link>
+        );
+      }}
+    </VirtualRows>
   );
 }
 

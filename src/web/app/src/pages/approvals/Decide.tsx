@@ -1,5 +1,4 @@
 import { Button, Textarea } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { approvalDecide, approvalWithdraw, queries, type ShownApproval } from '../../api';
 import { useAct, useMay } from '../../parts/act';
@@ -8,19 +7,18 @@ import { sentence } from '../../parts/states';
 import { isTyping } from '../../shell/typing';
 import { mod } from '../../shell/pages';
 import { useMe, waitsFor } from '../../shell/useMe';
-import { useListed, useShow } from './Approvals';
 import css from './approvals.module.css';
 import parts from '../../parts/parts.module.css';
 
 type Verdict = 'approve' | 'reject';
 
-/** Approve or reject with a note, also without a mouse: a or r, the note, Ctrl+Enter. Then comes the next one. */
-export function Decide({ approval }: { approval: ShownApproval }) {
+/** Approve or reject with a note, also without a mouse: a or r, the note, Ctrl+Enter. */
+export function Decide({ approval, next }: { approval: ShownApproval; next?: () => void }) {
   const me = useMe();
   const may = useMay('approval.decide', approval.id, undefined, approval.status === 'pending');
   if (approval.status !== 'pending') return null;
   const isMine = waitsFor(approval, me?.id);
-  if (isMine && may?.decision !== 'deny') return <Answer approval={approval} />;
+  if (isMine && may?.decision !== 'deny') return <Answer approval={approval} next={next} />;
   return (
     <div className={css.decide}>
       <p className={parts.dim}>{whyNot(approval, me?.id, may?.reason)}</p>
@@ -47,18 +45,17 @@ function Withdraw({ approval }: { approval: ShownApproval }) {
   );
 }
 
-function Answer({ approval }: { approval: ShownApproval }) {
+function Answer({ approval, next }: { approval: ShownApproval; next?: () => void }) {
   const [note, setNote] = useState('');
   const [verdict, setVerdict] = useState<Verdict>();
   const field = useRef<HTMLTextAreaElement>(null);
   const { act, busy } = useAct();
-  const next = useNext(approval.id);
 
   const decide = async (decision: Verdict) => {
     const word = decision === 'approve' ? 'Approved' : 'Rejected';
     const done = await act((headers) => approvalDecide({ path: { id: approval.id }, body: { decision, ...(note.trim() ? { note: note.trim() } : {}) }, headers, throwOnError: true }), `${word}: ${approval.summary}`);
     await queries.invalidateQueries();
-    if (done) next();
+    if (done) next?.();
   };
 
   useEffect(() => {
@@ -102,18 +99,4 @@ function Answer({ approval }: { approval: ShownApproval }) {
       </div>
     </div>
   );
-}
-
-/** Goes on to the next one that waits for the same person, or back to the list. */
-function useNext(id: string) {
-  const navigate = useNavigate();
-  const show = useShow();
-  const { list } = useListed('mine');
-  const at = list.findIndex((approval) => approval.id === id);
-  const next = list[at + 1] ?? list[at - 1];
-  return () => {
-    const search = { show: show === 'mine' ? undefined : show };
-    if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search });
-    else void navigate({ to: '/approvals', search });
-  };
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { approvalExplainOptions, approvalReadOptions, type ExplainedApproval, type Needed, type ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
@@ -10,6 +10,7 @@ import { Json, Policy } from '../../parts/PolicyText';
 import { Shown } from '../../parts/states';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
+import { useListed, useShow } from './Approvals';
 import css from './approvals.module.css';
 import { Decide } from './Decide';
 import parts from '../../parts/parts.module.css';
@@ -17,6 +18,7 @@ import parts from '../../parts/parts.module.css';
 export function Detail() {
   const { id } = useParams({ from: '/approvals/$id' });
   const approval = useQuery({ ...approvalReadOptions({ path: { id } }), refetchInterval: 15_000 });
+  const next = useNext(id);
   const explained = useQuery(approvalExplainOptions({ path: { id } }));
   useEffect(() => {
     document.title = `${approval.data?.summary ?? 'Approval'} · ok`;
@@ -30,7 +32,7 @@ export function Detail() {
         {(data) => (
           <>
             <Head approval={data} />
-            <Decide key={data.id} approval={data} />
+            <Decide key={data.id} approval={data} next={next} />
             <Arguments approval={data} diff={explained.data?.diff} />
             <Who approval={data} />
             <Shown read={explained}>{(told) => <Explained told={told} />}</Shown>
@@ -212,4 +214,18 @@ function Bound({ approval }: { approval: ShownApproval }) {
       An approval is good for exactly this call, once. <code>{approval.id}</code> <Copy text={approval.id} what="the id" /> digest <code>{approval.digest.slice(0, 16)}…</code> <Copy text={approval.digest} what="the digest" />
     </p>
   );
+}
+
+/** Goes on to the next one that waits for the same person, or back to the list. */
+function useNext(id: string) {
+  const navigate = useNavigate();
+  const show = useShow();
+  const { list } = useListed('mine');
+  const at = list.findIndex((approval) => approval.id === id);
+  const next = list[at + 1] ?? list[at - 1];
+  return () => {
+    const search = { show: show === 'mine' ? undefined : show };
+    if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search });
+    else void navigate({ to: '/approvals', search });
+  };
 }

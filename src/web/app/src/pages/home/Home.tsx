@@ -1,6 +1,8 @@
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { inboxListOptions, type EventRecord, type Item } from '../../api';
 import { useLive } from '../../live';
+import { Actor } from '../../parts/Actor';
 import { useGuarded } from '../../parts/guard';
 import { Icon, type IconName } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
@@ -8,6 +10,7 @@ import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { Empty, Failed, Loading, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
 import { useMe, usePending, waitsFor } from '../../shell/useMe';
+import { useMine } from '../work/useWork';
 import { Health } from './Health';
 import { Decisions } from './Decisions';
 import css from './home.module.css';
@@ -37,31 +40,46 @@ export function Home() {
   );
 }
 
+/** So many of each stand on the page. */
+const MOST = 6;
+
 function Waiting() {
   const me = useMe();
   const pending = usePending();
+  const { questions, held, todo } = useMine();
   const mine = (pending.data ?? []).filter((approval) => waitsFor(approval, me?.id));
+  const isNothing = mine.length + questions.length + held.length + todo.length === 0;
   return (
     <Card flush title="Waits for you" aside={<Link to="/approvals">All approvals</Link>}>
       <Shown read={pending} rows={3}>
         {() =>
-          mine.length === 0 ? (
+          isNothing ? (
             <Empty icon="check" title="Nothing waits for you">
-              When a call needs your approval, it appears here at once.
+              What needs your approval, your answer or your work appears here at once.
             </Empty>
           ) : (
-            mine.slice(0, 6).map((approval) => (
-              <Link key={approval.id} to="/approvals/$id" params={{ id: approval.id }} className={css.row}>
-                <span data-tone="wait">
-                  <Icon name="clock" />
-                </span>
-                <span>
-                  <bdi className={css.title}>{approval.summary}</bdi>
-                  <small>{approval.reason}</small>
-                </span>
-                <When at={approval.created_at} />
-              </Link>
-            ))
+            <>
+              {questions.slice(0, MOST).map((run) => (
+                <Row key={run.id} to={`/runs/${run.id}`} icon="help" tone="wait" at={run.created_at} about="waits for your answer">
+                  <Actor id={run.agent} plain avatar={false} /> asks you something
+                </Row>
+              ))}
+              {mine.slice(0, MOST).map((approval) => (
+                <Row key={approval.id} to={`/approvals/${approval.id}`} icon="clock" tone="wait" at={approval.created_at} about={approval.reason}>
+                  {approval.summary}
+                </Row>
+              ))}
+              {held.slice(0, MOST).map((run) => (
+                <Row key={run.id} to={`/runs/${run.id}`} icon="power" tone="wait" at={run.created_at} about={run.waiting?.kind === 'budget' ? 'its budget holds it' : 'a kill switch holds it'}>
+                  <Actor id={run.agent} plain avatar={false} /> does not go on
+                </Row>
+              ))}
+              {todo.slice(0, MOST).map((task) => (
+                <Row key={task.id} to={`/tasks/${task.id}`} icon="tasks" at={task.created_at} about={task.priority === 'normal' ? 'a task of yours' : `a task of yours, ${task.priority} priority`}>
+                  {task.title}
+                </Row>
+              ))}
+            </>
           )
         }
       </Shown>
@@ -69,8 +87,23 @@ function Waiting() {
   );
 }
 
+function Row({ to, icon, tone, at, about, children }: { to: string; icon: IconName; tone?: string; at: string; about: string; children: ReactNode }) {
+  return (
+    <Link to={to} className={css.row}>
+      <span data-tone={tone}>
+        <Icon name={icon} />
+      </span>
+      <span>
+        <bdi className={css.title}>{children}</bdi>
+        <small>{about}</small>
+      </span>
+      <When at={at} />
+    </Link>
+  );
+}
+
 /** What of the log a person would want to know: not every attempt to deliver a message. */
-const NOISE = new Set(['delivery_intended', 'delivery_attempted', 'inbox_item_read', 'arguments_kept', 'canary_measured']);
+const NOISE = new Set(['delivery_intended', 'delivery_attempted', 'inbox_item_read', 'arguments_kept', 'content_kept', 'canary_measured', 'run_resumed']);
 
 const TONES: Record<string, [string, IconName]> = { deny: ['deny', 'x'], needs_approval: ['wait', 'clock'], allow: ['allow', 'check'], system: ['plain', 'settings'] };
 
@@ -107,9 +140,12 @@ function Happening({ record }: { record: EventRecord }) {
 
 const KINDS: Record<Item['kind'], IconName> = { approval: 'clock', decision: 'check', assignment: 'people', mention: 'inbox', alert: 'alert', question: 'help', failure: 'alert' };
 
+/** What stands under «Waits for you». */
+const ELSEWHERE = new Set<Item['kind']>(['approval', 'question', 'assignment']);
+
 function News() {
   const inbox = useGuarded('inbox.list', inboxListOptions({ query: { limit: 30 } }));
-  const items = (inbox.data ?? []).filter(({ kind, read_at }) => kind !== 'approval' && !read_at).slice(0, 5);
+  const items = (inbox.data ?? []).filter(({ kind, read_at, resolved_at }) => !ELSEWHERE.has(kind) && !read_at && !resolved_at).slice(0, 5);
   if (inbox.error) return <Failed error={inbox.error} />;
   if (items.length === 0) return null;
   return (

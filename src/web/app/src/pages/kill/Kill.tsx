@@ -1,4 +1,5 @@
 import { Button, Modal, SegmentedControl, Select, Textarea, TextInput } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { kill, type Engaged } from '../../api';
 import { Actor, useActors } from '../../parts/Actor';
@@ -16,7 +17,15 @@ type Kind = 'actor' | 'team' | 'tool' | 'global';
 export function Kill() {
   const kills = useKills();
   return (
-    <Page title="Kill switches" lead="Stops somebody, a team, a tool or everything at once: every operation of theirs is refused until it is released.">
+    <Page
+      title="Kill switches"
+      lead="Stops somebody, a team, a tool or everything at once: every operation of theirs is refused until it is released."
+      actions={
+        <Button component={Link} to="/break-glass" variant="default" leftSection={<Icon name="glass" size={14} />}>
+          Break-glass
+        </Button>
+      }
+    >
       <div className={css.grid}>
         <Card flush title="Engaged now">
           <Shown read={kills}>

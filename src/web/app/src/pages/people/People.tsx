@@ -1,7 +1,6 @@
 import { Button, Modal, SegmentedControl, Select, TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef, useState, type FormEvent } from 'react';
+import { useMemo, useState, type FormEvent } from 'react';
 import { actorAdd, type Actor as Record, type ActorKind, type Role } from '../../api';
 import { Avatar, nameOf, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
@@ -9,6 +8,7 @@ import { Icon } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { State } from '../../parts/Verdict';
+import { VirtualRows } from '../../parts/Virtual';
 import css from './people.module.css';
 import { Trust } from './Trust';
 
@@ -76,36 +76,28 @@ function order(a: Record, b: Record): number {
 
 function Rows({ list }: { list: Record[] }) {
   const { byId } = useActors();
-  const scroll = useRef<HTMLDivElement>(null);
-  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => 52, overscan: 10 });
   const name = (id: string | null | undefined) => (id ? nameOf(byId.get(id), id) : '');
   return (
-    <div ref={scroll} className={css.scroll}>
-      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
-        {rows.getVirtualItems().map(({ index, start }) => {
-          const actor = list[index];
-          if (!actor) return null;
-          return (
-            <Link key={actor.id} to="/people/$id" params={{ id: actor.id }} className={css.row} style={{ top: start }}>
-              <span className={css.who}>
-                <Avatar id={actor.id} actor={actor} />
-                <span className={css.name}>
-                  <bdi>{nameOf(actor, actor.id)}</bdi>
-                  <small>{actor.id}</small>
-                </span>
-              </span>
-              <span>{actor.status === 'offboarded' ? <State state="offboarded" /> : actor.kind === 'agent' || actor.kind === 'outside_agent' ? <Trust tier={actor.trust} /> : actor.kind === 'team' ? 'team' : actor.role}</span>
-              <span className={css.name}>
-                <bdi style={{ fontWeight: 400 }}>{actor.kind === 'team' ? (actor.lead ? `led by ${name(actor.lead)}` : '') : name(actor.team ?? actor.owner)}</bdi>
-              </span>
-              <span className={css.name}>
-                <small>{actor.skills.join(', ')}</small>
-              </span>
-            </Link>
-          );
-        })}
-      </div>
-    </div>
+    <VirtualRows list={list} height={52} className={css.scroll}>
+      {(actor, style) => (
+        <Link key={actor.id} to="/people/$id" params={{ id: actor.id }} className={css.row} style={style}>
+          <span className={css.who}>
+            <Avatar id={actor.id} actor={actor} />
+            <span className={css.name}>
+              <bdi>{nameOf(actor, actor.id)}</bdi>
+              <small>{actor.id}</small>
+            </span>
+          </span>
+          <span>{actor.status === 'offboarded' ? <State state="offboarded" /> : actor.kind === 'agent' || actor.kind === 'outside_agent' ? <Trust tier={actor.trust} /> : actor.kind === 'team' ? 'team' : actor.role}</span>
+          <span className={css.name}>
+            <bdi style={{ fontWeight: 400 }}>{actor.kind === 'team' ? (actor.lead ? `led by ${name(actor.lead)}` : '') : name(actor.team ?? actor.owner)}</bdi>
+          </span>
+          <span className={css.name}>
+            <small>{actor.skills.join(', ')}</small>
+          </span>
+        </Link>
+      )}
+    </VirtualRows>
   );
 }
 

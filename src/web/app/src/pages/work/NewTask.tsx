@@ -1,0 +1,56 @@
+import { Button, Modal, Select, Textarea, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { taskCreate, type Priority } from '../../api';
+import { useActors } from '../../parts/Actor';
+import { useAct } from '../../parts/act';
+import css from './work.module.css';
+
+const PRIORITIES: Priority[] = ['low', 'normal', 'high', 'urgent'];
+const NOTHING = { title: '', goal: '', owner: '', priority: 'normal' as Priority, due: '' };
+
+/** Who can have a task: people and agents who are there. */
+export function useOwners() {
+  const { all } = useActors();
+  return all.filter(({ kind, status }) => (kind === 'person' || kind === 'agent') && status === 'active').map(({ id, name, kind }) => ({ value: id, label: `${name || id}${kind === 'agent' ? ' (agent)' : ''}` }));
+}
+
+export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void }) {
+  const [fields, setFields] = useState(NOTHING);
+  const owners = useOwners();
+  const navigate = useNavigate();
+  const { act, busy } = useAct();
+  const set = (next: Partial<typeof fields>) => setFields((before) => ({ ...before, ...next }));
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const body = {
+      title: fields.title.trim(),
+      priority: fields.priority,
+      ...(fields.goal.trim() ? { goal: fields.goal.trim() } : {}),
+      ...(fields.owner ? { owner: fields.owner } : {}),
+      // A day ends in the evening of whoever names it.
+      ...(fields.due ? { due_at: new Date(`${fields.due}T18:00`).toISOString() } : {}),
+    };
+    const made = await act((headers) => taskCreate({ body, headers, throwOnError: true }), 'The task is created');
+    if (!made) return;
+    setFields(NOTHING);
+    close();
+    void navigate({ to: '/tasks/$id', params: { id: made.id } });
+  };
+  return (
+    <Modal opened={isOpen} onClose={close} title="New task" closeButtonProps={{ 'aria-label': 'close' }}>
+      <form onSubmit={(event) => void submit(event)} className={css.form}>
+        <TextInput label="Title" description="the log keeps it for good: what is personal belongs into the goal" maxLength={200} required value={fields.title} onChange={(event) => set({ title: event.currentTarget.value })} data-autofocus />
+        <Textarea label="Goal" autosize minRows={2} maxRows={8} value={fields.goal} onChange={(event) => set({ goal: event.currentTarget.value })} />
+        <Select label="Owner" placeholder="Nobody yet" data={owners} searchable clearable limit={100} value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} />
+        <div className={css.pair}>
+          <Select label="Priority" data={PRIORITIES} allowDeselect={false} value={fields.priority} onChange={(priority) => set({ priority: (priority as Priority) ?? 'normal' })} />
+          <TextInput label="Due" type="date" value={fields.due} onChange={(event) => set({ due: event.currentTarget.value })} />
+        </div>
+        <Button type="submit" loading={busy} disabled={!fields.title.trim()}>
+          Create
+        </Button>
+      </form>
+    </Modal>
+  );
+}

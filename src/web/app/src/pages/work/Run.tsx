@@ -1,0 +1,162 @@
+import { Button, Modal, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
+import { runCancel, runReadOptions, type WholeRun } from '../../api';
+import { Actor, Avatar, useActors } from '../../parts/Actor';
+import { Do, useAct } from '../../parts/act';
+import { Copy } from '../../parts/Copy';
+import { Icon } from '../../parts/icons';
+import { Card, Facts } from '../../parts/Page';
+import { Shown } from '../../parts/states';
+import { State } from '../../parts/Verdict';
+import { When } from '../../parts/When';
+import { Steps } from './Steps';
+import { Waiting } from './Waiting';
+import { cents, isOver, span } from './words';
+import css from './work.module.css';
+import parts from '../../parts/parts.module.css';
+
+/** How often a run under way is read again, for those who may not read the log and hear nothing of its events. */
+const EVERY_MS = 2_000;
+
+export function RunPage() {
+  const { id } = useParams({ from: '/runs/$id' });
+  const run = useQuery({
+    ...runReadOptions({ path: { id } }),
+    retry: false,
+    refetchInterval: ({ state }) => (state.data && isOver(state.data.status) ? false : EVERY_MS),
+  });
+  useEffect(() => {
+    document.title = `${run.data?.input?.slice(0, 60) ?? 'Run'} · ok`;
+  }, [run.data?.input]);
+  return (
+    <div className={parts.page}>
+      {!run.data && <h1 className={parts.vh}>Run</h1>}
+      <Shown read={run}>{(data) => <Whole run={data} />}</Shown>
+    </div>
+  );
+}
+
+function Whole({ run }: { run: WholeRun }) {
+  const { byId } = useActors();
+  return (
+    <>
+      <header className={css.hero}>
+        <Avatar id={run.agent} actor={byId.get(run.agent)} size="lg" />
+        <div>
+          <h1 className={css.asked}>
+            <bdi>{run.input ?? 'What was asked is erased'}</bdi>
+          </h1>
+          <div className={css.meta}>
+            <State state={run.status} />
+            <span>
+              <Actor id={run.agent} avatar={false} />, asked by <Actor id={run.asker} avatar={false} /> <When at={run.created_at} />
+            </span>
+            <span>
+              {cents(run.cost_cents)}
+              {typeof run.budget_cents === 'number' && ` of ${cents(run.budget_cents)}`}
+            </span>
+          </div>
+        </div>
+        {!isOver(run.status) && <Cancel run={run} />}
+      </header>
+      <div className={css.grid}>
+        <div className={css.column} aria-live="polite">
+          <Waiting run={run} />
+          <Steps run={run} />
+          <Ended run={run} />
+        </div>
+        <div className={css.column}>
+          <About run={run} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Ended({ run }: { run: WholeRun }) {
+  if (run.error) {
+    return (
+      <Card title="It failed">
+        <p style={{ color: 'var(--deny)' }}>{run.error.message}</p>
+      </Card>
+    );
+  }
+  if (run.status !== 'completed' || !run.output) return null;
+  return (
+    <Card title="What came of it" aside={<Copy text={run.output} what="the answer" />}>
+      <p className={css.said}>
+        <bdi>{run.output}</bdi>
+      </p>
+    </Card>
+  );
+}
+
+function About({ run }: { run: WholeRun }) {
+  const of: [string, ReactNode][] = [
+    ['agent', <Actor key="agent" id={run.agent} />],
+    ['asked by', <Actor key="asker" id={run.asker} />],
+    [
+      'task',
+      <Link key="task" to="/tasks/$id" params={{ id: run.task }}>
+        <code>{run.task.slice(0, 12)}…</code>
+      </Link>,
+    ],
+  ];
+  if (run.parent) {
+    const { parent } = run;
+    of.push([
+      'part of',
+      <Link key="parent" to="/runs/$id" params={{ id: parent }}>
+        <code>{parent.slice(0, 12)}…</code>
+      </Link>,
+    ]);
+  }
+  of.push(['steps', run.steps]);
+  if (run.tokens.input + run.tokens.output > 0) of.push(['tokens', `${run.tokens.input.toLocaleString()} read, ${run.tokens.output.toLocaleString()} written`]);
+  of.push(['cost', cents(run.cost_cents)], ['budget', typeof run.budget_cents === 'number' ? cents(run.budget_cents) : 'no limit'], ['took', span(run.duration_ms)]);
+  if (run.ended_at) of.push(['ended', <When key="ended" at={run.ended_at} />]);
+  return (
+    <Card title="About" aside={<Copy text={run.id} what="the run’s id" />}>
+      {typeof run.budget_cents === 'number' && run.budget_cents > 0 && <Meter spent={run.cost_cents} of={run.budget_cents} />}
+      <Facts of={of} />
+    </Card>
+  );
+}
+
+/** How much of the budget is spent. */
+function Meter({ spent, of }: { spent: number; of: number }) {
+  return (
+    <div className={css.meter} role="img" aria-label={`${cents(spent)} of ${cents(of)} spent`}>
+      <i data-full={spent >= of || undefined} style={{ width: `${Math.min(100, (spent / of) * 100)}%` }} />
+    </div>
+  );
+}
+
+function Cancel({ run }: { run: WholeRun }) {
+  const [isOpen, setOpen] = useState(false);
+  const [reason, setReason] = useState('');
+  const { act, busy } = useAct();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    await act((headers) => runCancel({ path: { id: run.id }, body: reason.trim() ? { reason: reason.trim() } : {}, headers, throwOnError: true }), 'The run is cancelled');
+    setOpen(false);
+  };
+  return (
+    <div className={parts.actions} style={{ flex: 'none' }}>
+      <Do op="run.cancel" target={run.id} variant="default" onClick={() => setOpen(true)} leftSection={<Icon name="x" size={14} />}>
+        Cancel
+      </Do>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title="Cancel this run" closeButtonProps={{ 'aria-label': 'close' }}>
+        <form onSubmit={(event) => void submit(event)} className={css.form}>
+          <p className={parts.dim}>It ends with its parts. What it has done stays done.</p>
+          <TextInput label="Why" maxLength={1000} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
+          <Button type="submit" color="red" loading={busy}>
+            Cancel the run
+          </Button>
+        </form>
+      </Modal>
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+import { SegmentedControl } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { ShownRun } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Card } from '../../parts/Page';
+import { Empty, Shown } from '../../parts/states';
+import { State } from '../../parts/Verdict';
+import { VirtualRows } from '../../parts/Virtual';
+import { When } from '../../parts/When';
+import { useMe } from '../../shell/useMe';
+import { MOST, useRuns } from './useWork';
+import { cents, isOver, span } from './words';
+import css from './work.module.css';
+
+type Which = 'mine' | 'open' | 'all';
+
+/** The runs that one may see. */
+export function Runs() {
+  const me = useMe();
+  const runs = useRuns();
+  const [which, setWhich] = useState<Which>('all');
+  const listed = (runs.data ?? []).filter((run) => which === 'all' || (which === 'mine' ? run.asker === me?.id : !isOver(run.status)));
+  return (
+    <Card
+      flush
+      title="Runs"
+      aside={
+        <SegmentedControl
+          size="xs"
+          value={which}
+          aria-label="which runs"
+          onChange={(value) => setWhich(value as Which)}
+          data={[
+            { value: 'all', label: 'All' },
+            { value: 'mine', label: 'I asked' },
+            { value: 'open', label: 'Under way' },
+          ]}
+        />
+      }
+    >
+      <Shown read={runs} rows={5}>
+        {(all) => (
+          <>
+            {listed.length === 0 ? <Empty icon="bot" title={which === 'open' ? 'No agent is at work' : 'No runs'} /> : <RunRows list={listed} />}
+            {all.length >= MOST && <p className={css.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
+          </>
+        )}
+      </Shown>
+    </Card>
+  );
+}
+
+const HEIGHT = 58;
+
+export function RunRows({ list }: { list: ShownRun[] }) {
+  return (
+    <VirtualRows list={list} height={HEIGHT} className={list.length > 10 ? css.scroll : undefined}>
+      {(run, style) => (
+        <Link key={run.id} to="/runs/$id" params={{ id: run.id }} className={css.run} style={style}>
+          <Actor id={run.agent} plain />
+          <span className={css.runState}>
+            <State state={run.status} />
+          </span>
+          <span className={css.runBy}>
+            asked by <Actor id={run.asker} plain avatar={false} /> <When at={run.created_at} />
+          </span>
+          <span className={css.figures}>
+            {run.steps} {run.steps === 1 ? 'step' : 'steps'} · {cents(run.cost_cents)} · {span(run.duration_ms)}
+          </span>
+        </Link>
+      )}
+    </VirtualRows>
+  );
+}

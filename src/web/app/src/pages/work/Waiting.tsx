@@ -1,0 +1,173 @@
+import { Button, NumberInput, Textarea } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
+import { approvalReadOptions, budgetRaise, runAnswer, type WholeRun } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Do, useAct } from '../../parts/act';
+import { Icon } from '../../parts/icons';
+import { Kbd } from '../../parts/Page';
+import { Shown } from '../../parts/states';
+import { When } from '../../parts/When';
+import { mod } from '../../shell/pages';
+import { useMe } from '../../shell/useMe';
+import { Decide } from '../approvals/Decide';
+import { asks, cents, isOver } from './words';
+import css from './work.module.css';
+import parts from '../../parts/parts.module.css';
+
+/** What a run waits for, and what ends the waiting. */
+export function Waiting({ run }: { run: WholeRun }) {
+  const { waiting } = run;
+  if (isOver(run.status)) return null;
+  if (run.status === 'held' && waiting?.kind !== 'budget') return <Stopped run={run} />;
+  if (!waiting) return null;
+  switch (waiting.kind) {
+    case 'approval':
+      return <Approval id={waiting.approval} />;
+    case 'question':
+      return <Question key={run.steps} run={run} to={waiting.to} />;
+    case 'budget':
+      return <Budget run={run} />;
+    case 'run':
+      return (
+        <Panel icon="branch" title="It waits for a part">
+          <Link to="/runs/$id" params={{ id: waiting.run }}>
+            See how the part goes
+          </Link>
+        </Panel>
+      );
+    default:
+      return (
+        <Panel icon="clock" title="It rests">
+          and goes on <When at={waiting.until} />.
+        </Panel>
+      );
+  }
+}
+
+function Panel({ icon, title, children }: { icon: 'clock' | 'branch' | 'help' | 'power' | 'key'; title: ReactNode; children?: ReactNode }) {
+  return (
+    <section className={css.panel}>
+      <Icon name={icon} size={18} />
+      <div>
+        <h2>{title}</h2>
+        {children}
+      </div>
+    </section>
+  );
+}
+
+function Stopped({ run }: { run: WholeRun }) {
+  return (
+    <Panel icon="power" title="A kill switch holds it">
+      It stays where it is until <Actor id={run.agent} avatar={false} /> is released. <Link to="/kill">See which switch</Link>
+    </Panel>
+  );
+}
+
+function Approval({ id }: { id: string }) {
+  const approval = useQuery({ ...approvalReadOptions({ path: { id } }), retry: false, refetchInterval: 5_000 });
+  if (approval.error) {
+    return (
+      <Panel icon="clock" title="It waits for approval">
+        Others decide it.
+      </Panel>
+    );
+  }
+  return (
+    <Panel icon="clock" title="It waits for approval">
+      <Shown read={approval} rows={2}>
+        {(data) => (
+          <div className={parts.stack}>
+            <p>
+              <Link to="/approvals/$id" params={{ id }}>
+                <bdi>{data.summary}</bdi>
+              </Link>
+              <span className={parts.dim}> {data.reason}</span>
+            </p>
+            <Decide approval={data} />
+          </div>
+        )}
+      </Shown>
+    </Panel>
+  );
+}
+
+function Question({ run, to }: { run: WholeRun; to: string[] }) {
+  const me = useMe();
+  return (
+    <Panel icon="help" title={<bdi>{run.question ?? 'It has asked something that is erased'}</bdi>}>
+      {asks(run, me?.id) ? (
+        <Answer run={run} />
+      ) : (
+        <p>
+          <Actor id={run.agent} avatar={false} /> waits for the answer of{' '}
+          {to.map((id) => (
+            <Actor key={id} id={id} />
+          ))}
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function Answer({ run }: { run: WholeRun }) {
+  const [text, setText] = useState('');
+  const { act, busy } = useAct();
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  const submit = async (event?: FormEvent) => {
+    event?.preventDefault();
+    if (!text.trim()) return;
+    await act((headers) => runAnswer({ path: { id: run.id }, body: { text: text.trim(), question: run.steps + 1 }, headers, throwOnError: true }), 'Answered');
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className={css.form}>
+      <Textarea
+        ref={field}
+        aria-label="Your answer"
+        placeholder="Your answer"
+        autosize
+        minRows={2}
+        maxRows={12}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit();
+        }}
+      />
+      <div className={css.buttons}>
+        <Button type="submit" loading={busy} disabled={!text.trim()}>
+          Answer
+        </Button>
+        <span className={css.hint}>
+          <Kbd>{mod}Enter</Kbd>
+        </span>
+      </div>
+    </form>
+  );
+}
+
+function Budget({ run }: { run: WholeRun }) {
+  const budget = run.budget_cents ?? 0;
+  const [next, setNext] = useState<number | string>(Math.max(budget * 2, run.cost_cents + 50));
+  const { act, busy } = useAct();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    await act((headers) => budgetRaise({ path: { id: run.id }, body: { budget_cents: Number(next) }, headers, throwOnError: true }), 'It goes on');
+  };
+  return (
+    <Panel icon="key" title="Its budget holds it">
+      <p>
+        It has spent {cents(run.cost_cents)} of {cents(budget)}, and its next step would cost more than is left.
+      </p>
+      <form onSubmit={(event) => void submit(event)} className={css.inline}>
+        <NumberInput aria-label="What it may spend in all, in cents" suffix=" ct" min={run.cost_cents + 1} allowDecimal={false} value={next} onChange={setNext} w={140} />
+        <Do op="budget.raise" target={run.id} type="submit" loading={busy} disabled={Number(next) <= budget}>
+          Raise the budget
+        </Do>
+      </form>
+    </Panel>
+  );
+}

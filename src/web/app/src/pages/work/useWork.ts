@@ -1,0 +1,26 @@
+// Reads of tasks and runs that several pages share.
+
+import { runListOptions, taskListOptions, type ShownRun, type ShownTask } from '../../api';
+import { useGuarded } from '../../parts/guard';
+import { useMe } from '../../shell/useMe';
+import { asks, isOver, isTodo, sooner } from './words';
+
+/** The longest page that the server hands out. */
+export const MOST = 1000;
+
+export const useRuns = () => useGuarded('run.list', runListOptions({ query: { limit: MOST } }));
+export const useTasks = () => useGuarded('task.list', taskListOptions({ query: { limit: MOST } }));
+
+export type Mine = { questions: ShownRun[]; held: ShownRun[]; todo: ShownTask[] };
+
+/** What of the work waits for the signed-in person: questions, runs of theirs that are held, tasks of their own. */
+export function useMine(): Mine {
+  const me = useMe()?.id;
+  const runs = useRuns().data ?? [];
+  const tasks = useTasks().data ?? [];
+  return {
+    questions: runs.filter((run) => asks(run, me)),
+    held: runs.filter((run) => run.asker === me && run.status === 'held' && !isOver(run.status)),
+    todo: tasks.filter((task) => isTodo(task, me)).sort(sooner),
+  };
+}

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import type { EventRecord, ShownRun, ShownTask } from '../../api';
+import { asks, cents, decisions, isOverdue, saidIn, sooner, span } from './words';
+
+const task = (more: Partial<ShownTask>): ShownTask => ({ id: 'tsk', title: 't', status: 'assigned', owner: 'max', created_by: 'ana', priority: 'normal', version: 1, created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z', ...more });
+
+test('lengths of time are told in the largest fitting unit', () => {
+  expect([340, 12_400, 90_000, 7_500_000, 7_200_000, 260_000_000].map(span)).toEqual(['340 ms', '12 s', '2 min', '2 h 5 min', '2 h', '3 days']);
+});
+
+test('amounts below one are told in cents', () => {
+  expect([0, 7, 99, 100, 123_456].map(cents)).toEqual(['0 ct', '7 ct', '99 ct', '1.00', '1,234.56']);
+});
+
+test('what is wanted sooner comes first', () => {
+  const list = [
+    task({ id: 'old' }),
+    task({ id: 'new', created_at: '2026-02-01T00:00:00Z' }),
+    task({ id: 'due', due_at: '2026-03-01T00:00:00Z' }),
+    task({ id: 'urgent', priority: 'urgent' }),
+    task({ id: 'low', priority: 'low', due_at: '2026-01-02T00:00:00Z' }),
+  ];
+  expect(list.sort(sooner).map(({ id }) => id)).toEqual(['urgent', 'due', 'new', 'old', 'low']);
+});
+
+test('a task is overdue only as long as it is not closed', () => {
+  const now = new Date('2026-02-01T00:00:00Z');
+  expect([task({ due_at: '2026-01-05T00:00:00Z' }), task({ due_at: '2026-01-05T00:00:00Z', status: 'completed' }), task({ due_at: '2026-03-05T00:00:00Z' }), task({})].map((one) => isOverdue(one, now))).toEqual([true, false, false, false]);
+});
+
+test('a run asks whom it names, and only while it waits', () => {
+  const run = { status: 'waiting_input', waiting: { kind: 'question', to: ['max'] } } as unknown as ShownRun;
+  expect([asks(run, 'max'), asks(run, 'mia'), asks(run, undefined), asks({ ...run, status: 'held' }, 'max')]).toEqual([true, false, false, false]);
+});
+
+describe('of each step', () => {
+  const event = (seq: number, type: string, step?: number): EventRecord => ({ seq, at: '', actor: 'bot', decision: 'allow', event: { type, ...(step === undefined ? {} : { step }) } });
+  test('the last event that tells of it counts', () => {
+    const found = decisions([event(1, 'run_started'), event(2, 'run_waiting', 1), event(3, 'step_completed', 1), event(4, 'content_kept', 2)]);
+    expect([...found].map(([step, { seq }]) => [step, seq])).toEqual([[1, 3]]);
+  });
+  test('what was said is found wherever it stands', () => {
+    expect([saidIn('a'), saidIn({ text: 'b' }), saidIn({ answer: 'c' }), saidIn({ id: 1 }), saidIn(null), saidIn(7)]).toEqual(['a', 'b', 'c', undefined, undefined, undefined]);
+  });
+});

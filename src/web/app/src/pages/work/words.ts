@@ -1,0 +1,87 @@
+// Tasks and runs in words: what a run waits for, how long something took, what it cost.
+
+import type { EventRecord, RunStatus, ShownRun, ShownStep, ShownTask, TaskStatus } from '../../api';
+import { fieldsOf } from '../../parts/Sentence';
+
+const OVER = new Set<string>(['completed', 'failed', 'timed_out', 'cancelled']);
+
+export const isOver = (status: RunStatus | TaskStatus) => OVER.has(status);
+
+/** The columns of the board, in the order in which a task goes through them. */
+export const COLUMNS: { title: string; of: TaskStatus[] }[] = [
+  { title: 'Open', of: ['open'] },
+  { title: 'Assigned', of: ['assigned'] },
+  { title: 'Running', of: ['running'] },
+  { title: 'Waiting', of: ['waiting'] },
+  { title: 'Closed', of: ['completed', 'failed', 'cancelled'] },
+];
+
+export function cents(amount: number): string {
+  return amount < 100 ? `${amount} ct` : (amount / 100).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+}
+
+/** Such as `340 ms`, `12 s`, `3 min`, `2 h 5 min`, `3 days`. */
+export function span(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 48) return `${Math.round(hours / 24)} days`;
+  return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+}
+
+/** Whether somebody is asked by a run and it waits for the answer. */
+export const asks = (run: ShownRun, me: string | undefined) => run.status === 'waiting_input' && run.waiting?.kind === 'question' && !!me && run.waiting.to.includes(me);
+
+/** A task of somebody's own that is not closed, and no agent's. */
+export const isTodo = (task: ShownTask, me: string | undefined) => !!me && task.owner === me && !isOver(task.status);
+
+const RANKS: Record<ShownTask['priority'], number> = { urgent: 0, high: 1, normal: 2, low: 3 };
+
+/** What is wanted sooner comes first: by priority, by when it is due, then the newest. */
+export function sooner(a: ShownTask, b: ShownTask): number {
+  return RANKS[a.priority] - RANKS[b.priority] || (a.due_at ?? '9').localeCompare(b.due_at ?? '9') || b.created_at.localeCompare(a.created_at);
+}
+
+export const isOverdue = (task: ShownTask, now: Date) => !!task.due_at && !isOver(task.status) && new Date(task.due_at) < now;
+
+/** Of each step, the event that tells how it was decided. */
+export function decisions(events: EventRecord[]): Map<number, EventRecord> {
+  const of = new Map<number, EventRecord>();
+  for (const record of events) {
+    const { type, step } = fieldsOf(record);
+    if (typeof step === 'number' && /^(step_|run_waiting)/.test(type)) of.set(step, record);
+  }
+  return of;
+}
+
+/** What a step did, after the name of the agent. */
+export function did(step: ShownStep): string {
+  switch (step.kind) {
+    case 'say':
+      return 'says';
+    case 'model':
+      return `asks the model ${step.name}`;
+    case 'tool':
+      return step.status === 'denied' ? 'may not' : step.status === 'failed' ? 'could not' : step.status === 'waiting' ? 'asks to' : 'calls';
+    case 'question':
+      return 'asks';
+    case 'delegate':
+      return 'has a part done by';
+    case 'wait':
+      return 'waits';
+    default:
+      return 'gives up';
+  }
+}
+
+/** The text in what came of a step, where it is one. */
+export function saidIn(output: unknown): string | undefined {
+  if (typeof output === 'string') return output;
+  if (typeof output !== 'object' || output === null) return undefined;
+  const { text, answer, question } = output as Record<string, unknown>;
+  const said = text ?? answer ?? question;
+  return typeof said === 'string' ? said : undefined;
+}
