@@ -33,6 +33,28 @@ export class Company {
     return company;
   }
 
+  /** The demo, as `ok demo` makes it and `ok demo serve` shows it; with the tokens that it prints. */
+  static async demo() {
+    const company = new Company();
+    company.folder = mkdtempSync(join(tmpdir(), 'ok-browser-'));
+    company.port = await freePort();
+    company.address = `http://127.0.0.1:${company.port}`;
+    const env = { PATH: process.env.PATH, HOME: company.folder };
+    execFileSync(binary, ['demo', '--dir', 'demo'], { env, cwd: company.folder, stdio: 'ignore' });
+    company.server = spawn(binary, ['--format', 'json', 'demo', 'serve', '--bind', `127.0.0.1:${company.port}`], { env, cwd: company.folder, stdio: ['ignore', 'pipe', 'ignore'] });
+    const printed = await new Promise((resolve, reject) => {
+      let text = '';
+      company.server.stdout.on('data', (part) => {
+        text += part;
+        if (text.includes('\n')) resolve(JSON.parse(text));
+      });
+      company.server.once('exit', () => reject(new Error('the demo did not start')));
+    });
+    company.tokens = Object.fromEntries(printed.people.map(({ id, token }) => [id, token]));
+    await company.isUp();
+    return company;
+  }
+
   ok(args) {
     const env = { PATH: process.env.PATH, HOME: this.folder, OK_STATE: join(this.folder, 'state.db') };
     return execFileSync(binary, args, { env, cwd: this.folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
@@ -46,6 +68,10 @@ export class Company {
   async start() {
     const env = { PATH: process.env.PATH, HOME: this.folder, OK_STATE: join(this.folder, 'state.db'), ...(this.devAuth ? { OK_DEV_AUTH: '1' } : {}) };
     this.server = spawn(binary, ['serve', '--bind', `127.0.0.1:${this.port}`], { env, cwd: this.folder, stdio: 'ignore' });
+    await this.isUp();
+  }
+
+  async isUp() {
     for (let tries = 0; tries < 200; tries += 1) {
       const up = await fetch(`${this.address}/api/health`).then((answer) => answer.ok, () => false);
       if (up) return;

@@ -39,6 +39,8 @@ const STATES: Record<string, Tone> = {
   waiting_approval: 'wait',
   waiting_input: 'wait',
   held: 'wait',
+  'waits for a part': 'accent',
+  rests: 'accent',
   completed: 'allow',
   timed_out: 'deny',
   denied: 'deny',
@@ -65,8 +67,8 @@ export function State({ state }: { state: string }) {
 
 export function Tag({ tone = 'plain', icon, children }: { tone?: Tone; icon?: IconName; children: ReactNode }) {
   return (
-    <span className={css.verdict} data-tone={tone}>
-      {icon ? <Icon name={icon} size={12} strokeWidth={2.4} /> : <i />}
+    <span className={css.verdict} data-tone={tone} data-plain={icon ? undefined : ''}>
+      {icon && <Icon name={icon} size={12} strokeWidth={2.4} />}
       {children}
     </span>
   );

@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useCallback, useRef, useState, type ReactNode } from 'react';
 import { policyExplain, queries, Refused, type Explained } from '../api';
+import css from './parts.module.css';
 import { refusedOperation, sentence } from './states';
 
 /** What the gate would answer the signed-in person. Unknown until it has said so, and where it does not tell. */
@@ -106,12 +107,13 @@ export function Do({ op, target, input, children, late = false, ...button }: Doi
   const [isAsked, setAsked] = useState(!late);
   const may = useMay(op, target, input, isAsked);
   const isDenied = may?.decision === 'deny';
-  const needs = may?.decision === 'needs_approval' ? `takes the approval of ${may.approvals.map((need) => need.kind).join(' and ')}` : undefined;
-  const label = isDenied ? sentence(new Error(may.reason)) : needs;
+  const kinds = may?.decision === 'needs_approval' ? may.approvals.map((need) => need.kind).join(' and ') : undefined;
+  const label = isDenied ? sentence(new Error(may.reason)) : kinds && `takes the approval of ${kinds}`;
   const ask = () => setAsked(true);
   const inside = (
     <Button {...button} onMouseEnter={ask} onFocus={ask} aria-disabled={isDenied || undefined} data-disabled={isDenied || button.disabled || undefined} onClick={isDenied ? (event: React.MouseEvent) => event.preventDefault() : button.onClick}>
-      {needs && !late ? <>{children}…</> : children}
+      {children}
+      {kinds && !late && <small className={css.asks}>asks {kinds}</small>}
     </Button>
   );
   return label ? <Tooltip label={label}>{inside}</Tooltip> : inside;

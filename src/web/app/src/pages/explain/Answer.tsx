@@ -8,9 +8,27 @@ import { Policy, type Marks } from '../../parts/PolicyText';
 import { sentence } from '../../parts/states';
 import { Tag, Verdict } from '../../parts/Verdict';
 import { exact } from '../../parts/time';
+import { useMe } from '../../shell/useMe';
 import css from './explain.module.css';
+import { whereDone } from './where';
 
 const SEALS: Record<string, [IconName, string]> = { allow: ['check', 'may'], deny: ['x', 'may not'], needs_approval: ['clock', 'may, with approval,'] };
+
+/** Whoever may do it with approval is shown the way to ask: to do it is to ask for it. */
+function AskForIt({ answer }: { answer: Explained }) {
+  const me = useMe();
+  const path = whereDone(answer.operation, answer.target);
+  const isOpen = answer.decision === 'needs_approval' && answer.approvals.every((need) => !need.request);
+  if (answer.actor !== me?.id || !path || !isOpen) return null;
+  return (
+    <p className={css.ask}>
+      <Button component={Link} to={path} variant="default" leftSection={<Icon name="clock" size={14} />}>
+        Ask for it
+      </Button>
+      Do it there: the call waits until those above have decided, and is carried out then.
+    </p>
+  );
+}
 
 /** The answer as a tree: what decided it, what nearly did, and what would change it. */
 export function Answer({ answer }: { answer: Explained }) {
@@ -84,6 +102,7 @@ export function Answer({ answer }: { answer: Explained }) {
               </div>
             ))}
           </div>
+          <AskForIt answer={answer} />
         </Node>
       )}
       {links.length > 0 && (

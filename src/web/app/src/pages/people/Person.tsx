@@ -1,6 +1,6 @@
 import { Button, Modal, Select, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent } from 'react';
 import { actorReadOptions, actorTrust, actorUpdate, type Role, type ShownActor, type Trust as Tier } from '../../api';
 import { Actor, Avatar, nameOf, useActors } from '../../parts/Actor';
@@ -35,6 +35,7 @@ export function Person() {
 function Somebody({ actor }: { actor: ShownActor }) {
   const isAgent = actor.kind === 'agent' || actor.kind === 'outside_agent';
   const isTeam = actor.kind === 'team';
+  const navigate = useNavigate();
   return (
     <>
       <header className={css.hero}>
@@ -58,6 +59,11 @@ function Somebody({ actor }: { actor: ShownActor }) {
           <Button component={Link} to="/explain" search={{ actor: actor.id } as never} variant="default" leftSection={<Icon name="help" size={14} />}>
             What may they do?
           </Button>
+          {actor.kind === 'agent' && actor.status === 'active' && (
+            <Do op="agent.ask" target={actor.id} variant="default" onClick={() => void navigate({ to: '/ask', search: { agent: actor.id } })} leftSection={<Icon name="bot" size={14} />}>
+              Ask
+            </Do>
+          )}
           {actor.status === 'active' && <Offboard actor={actor} />}
         </div>
       </header>

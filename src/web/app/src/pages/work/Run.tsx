@@ -13,7 +13,7 @@ import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { Steps } from './Steps';
 import { Waiting } from './Waiting';
-import { cents, isOver, span } from './words';
+import { cents, isOver, span, standing } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 
@@ -49,7 +49,7 @@ function Whole({ run }: { run: WholeRun }) {
             <bdi>{run.input ?? 'What was asked is erased'}</bdi>
           </h1>
           <div className={css.meta}>
-            <State state={run.status} />
+            <State state={standing(run)} />
             <span>
               <Actor id={run.agent} avatar={false} />, asked by <Actor id={run.asker} avatar={false} /> <When at={run.created_at} />
             </span>
@@ -115,7 +115,7 @@ function About({ run }: { run: WholeRun }) {
   }
   of.push(['steps', run.steps]);
   if (run.tokens.input + run.tokens.output > 0) of.push(['tokens', `${run.tokens.input.toLocaleString()} read, ${run.tokens.output.toLocaleString()} written`]);
-  of.push(['cost', cents(run.cost_cents)], ['budget', typeof run.budget_cents === 'number' ? cents(run.budget_cents) : 'no limit'], ['took', span(run.duration_ms)]);
+  of.push(['cost', cents(run.cost_cents)], ['budget', typeof run.budget_cents === 'number' ? cents(run.budget_cents) : 'no limit'], [isOver(run.status) ? 'took' : 'for', span(run.duration_ms)]);
   if (run.ended_at) of.push(['ended', <When key="ended" at={run.ended_at} />]);
   return (
     <Card title="About" aside={<Copy text={run.id} what="the run’s id" />}>

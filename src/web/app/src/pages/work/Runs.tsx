@@ -10,7 +10,7 @@ import { VirtualRows } from '../../parts/Virtual';
 import { When } from '../../parts/When';
 import { useMe } from '../../shell/useMe';
 import { MOST, useRuns } from './useWork';
-import { cents, isOver, span } from './words';
+import { cents, isOver, span, standing } from './words';
 import css from './work.module.css';
 
 type Which = 'mine' | 'open' | 'all';
@@ -60,7 +60,7 @@ export function RunRows({ list }: { list: ShownRun[] }) {
         <Link key={run.id} to="/runs/$id" params={{ id: run.id }} className={css.run} style={style}>
           <Actor id={run.agent} plain />
           <span className={css.runState}>
-            <State state={run.status} />
+            <State state={standing(run)} />
           </span>
           <span className={css.runBy}>
             asked by <Actor id={run.asker} plain avatar={false} /> <When at={run.created_at} />

@@ -114,31 +114,23 @@ function Target({ id }: { id: string }) {
 function Why({ step, agent, decided }: { step: ShownStep; agent: string; decided?: EventRecord }) {
   if (step.kind !== 'tool' && step.kind !== 'model') return null;
   const policies = decided?.policies ?? [];
-  return (
-    <p className={css.why}>
-      {decided && policies.length > 0 && (
-        <>
-          {step.status === 'denied' ? 'refused' : step.status === 'waiting' ? 'asked for' : 'allowed'} by{' '}
-          {policies.map((policy, index) => (
-            <span key={policy}>
-              {index > 0 && ', '}
-              <code>{policy}</code>
-            </span>
-          ))}
-          {' · '}
-          <Link to="/log/$seq" params={{ seq: String(decided.seq) }}>
-            event {decided.seq}
-          </Link>
-        </>
-      )}
-      {step.kind === 'tool' && (
-        <>
-          {decided && policies.length > 0 && ' · '}
-          <Link to="/explain" search={{ actor: agent, op: step.name } as never}>
-            why
-          </Link>
-        </>
-      )}
-    </p>
-  );
+  const word = step.status === 'denied' ? 'refused by' : step.status === 'waiting' ? 'waits because of' : 'allowed by';
+  const told = [
+    policies.length > 0 && (
+      <span key="policies">
+        {word} <code>{policies.join(', ')}</code>
+      </span>
+    ),
+    decided && (
+      <Link key="event" to="/log/$seq" params={{ seq: String(decided.seq) }}>
+        event {decided.seq}
+      </Link>
+    ),
+    step.kind === 'tool' && (
+      <Link key="why" to="/explain" search={{ actor: agent, op: step.name } as never}>
+        why
+      </Link>
+    ),
+  ];
+  return <p className={css.why}>{told}</p>;
 }

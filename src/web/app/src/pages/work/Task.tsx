@@ -14,7 +14,7 @@ import { When } from '../../parts/When';
 import { useOwners } from './NewTask';
 import { PlanField } from './Plan';
 import { RunRows } from './Runs';
-import { Due, Priority } from './Tasks';
+import { Due, Priority, Title } from './Tasks';
 import { isOver } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
@@ -42,7 +42,7 @@ function Whole({ task }: { task: WholeTask }) {
       <header className={css.hero}>
         <div>
           <h1>
-            <bdi>{task.title}</bdi>
+            <Title task={task} />
           </h1>
           <div className={css.meta}>
             <State state={task.status} />
@@ -89,7 +89,7 @@ function Told({ title, text }: { title: string; text?: string | null }) {
   if (!text) return null;
   return (
     <div>
-      <h3 className={parts.dim}>{title}</h3>
+      <p className={css.label}>{title}</p>
       <p className={css.said}>
         <bdi>{text}</bdi>
       </p>

@@ -13,7 +13,7 @@ import { useNow, When } from '../../parts/When';
 import { useMe } from '../../shell/useMe';
 import { NewTask } from './NewTask';
 import { MOST, useTasks } from './useWork';
-import { COLUMNS, isOver, isOverdue, sooner } from './words';
+import { COLUMNS, isOver, isOverdue, sooner, titleOf } from './words';
 import css from './work.module.css';
 
 export type TaskSearch = { view?: 'list'; whose?: 'mine' | 'people'; q?: string };
@@ -98,7 +98,7 @@ function Board({ list }: { list: ShownTask[] }) {
         const isLast = title === 'Closed';
         const shown = isLast ? here.sort((a, b) => (b.closed_at ?? '').localeCompare(a.closed_at ?? '')).slice(0, CLOSED) : here;
         return (
-          <section key={title} className={css.lane} aria-label={title}>
+          <section key={title} className={css.lane} aria-label={title} data-empty={here.length === 0 || undefined}>
             <h2>
               {title} <span>{here.length}</span>
             </h2>
@@ -127,18 +127,21 @@ function BoardCard({ task, isLast }: { task: ShownTask; isLast: boolean }) {
       <Title task={task} />
       <span className={css.taskFoot}>
         {task.owner ? <Actor id={task.owner} plain /> : <span>nobody yet</span>}
-        {isLast ? task.status === 'completed' ? <Icon name="check" size={14} aria-label="completed" /> : <State state={task.status} /> : <Due task={task} />}
+        {isLast && <State state={task.status} />}
       </span>
-      {!isLast && <Priority task={task} />}
+      {!isLast && (task.due_at || task.priority !== 'normal') && (
+        <span className={css.taskFoot}>
+          <Priority task={task} />
+          <Due task={task} />
+        </span>
+      )}
     </Link>
   );
 }
 
-/** A task that came of a question has no title of its own. */
-function Title({ task }: { task: ShownTask }) {
+export function Title({ task }: { task: ShownTask }) {
   const { byId } = useActors();
-  const isAsked = !!task.owner && task.title === `asked of ${task.owner}`;
-  return <bdi className={css.taskTitle}>{isAsked ? `Asked of ${nameOf(byId.get(task.owner ?? ''), task.owner ?? '')}` : task.title}</bdi>;
+  return <bdi className={css.taskTitle}>{titleOf(task, (id) => nameOf(byId.get(id), id))}</bdi>;
 }
 
 export function Priority({ task }: { task: ShownTask }) {

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { approvalReadOptions, budgetRaise, runAnswer, type WholeRun } from '../../api';
 import { Actor } from '../../parts/Actor';
-import { Do, useAct } from '../../parts/act';
+import { Do, useAct, useMay } from '../../parts/act';
 import { Icon } from '../../parts/icons';
 import { Kbd } from '../../parts/Page';
 import { Shown } from '../../parts/states';
@@ -152,6 +152,7 @@ function Answer({ run }: { run: WholeRun }) {
 function Budget({ run }: { run: WholeRun }) {
   const budget = run.budget_cents ?? 0;
   const [next, setNext] = useState<number | string>(Math.max(budget * 2, run.cost_cents + 50));
+  const may = useMay('budget.raise', run.id);
   const { act, busy } = useAct();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -168,6 +169,7 @@ function Budget({ run }: { run: WholeRun }) {
           Raise the budget
         </Do>
       </form>
+      {may?.decision === 'deny' && <p className={parts.dim}>You may not raise it: {may.reason}. Who owns or leads the agent may.</p>}
     </Panel>
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EventRecord, ShownRun, ShownTask } from '../../api';
-import { asks, cents, decisions, isOverdue, saidIn, sooner, span } from './words';
+import { asks, cents, decisions, isOverdue, saidIn, sooner, span, standing, titleOf } from './words';
 
 const task = (more: Partial<ShownTask>): ShownTask => ({ id: 'tsk', title: 't', status: 'assigned', owner: 'max', created_by: 'ana', priority: 'normal', version: 1, created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z', ...more });
 
@@ -18,9 +18,10 @@ test('what is wanted sooner comes first', () => {
     task({ id: 'new', created_at: '2026-02-01T00:00:00Z' }),
     task({ id: 'due', due_at: '2026-03-01T00:00:00Z' }),
     task({ id: 'urgent', priority: 'urgent' }),
+    task({ id: 'done', priority: 'urgent', status: 'completed', closed_at: '2026-03-01T00:00:00Z' }),
     task({ id: 'low', priority: 'low', due_at: '2026-01-02T00:00:00Z' }),
   ];
-  expect(list.sort(sooner).map(({ id }) => id)).toEqual(['urgent', 'due', 'new', 'old', 'low']);
+  expect(list.sort(sooner).map(({ id }) => id)).toEqual(['urgent', 'due', 'new', 'old', 'low', 'done']);
 });
 
 test('a task is overdue only as long as it is not closed', () => {
@@ -31,6 +32,15 @@ test('a task is overdue only as long as it is not closed', () => {
 test('a run asks whom it names, and only while it waits', () => {
   const run = { status: 'waiting_input', waiting: { kind: 'question', to: ['max'] } } as unknown as ShownRun;
   expect([asks(run, 'max'), asks(run, 'mia'), asks(run, undefined), asks({ ...run, status: 'held' }, 'max')]).toEqual([true, false, false, false]);
+});
+
+test('a run that runs may wait all the same', () => {
+  const run = (status: string, kind?: string) => ({ status, waiting: kind ? { kind } : null }) as unknown as ShownRun;
+  expect([run('running'), run('running', 'time'), run('running', 'run'), run('held', 'budget')].map(standing)).toEqual(['running', 'rests', 'waits for a part', 'held']);
+});
+
+test('a task that came of a question is called by whom it was asked of', () => {
+  expect([task({ title: 'asked of max' }), task({ title: 'asked of mia' })].map((one) => titleOf(one, () => 'Max'))).toEqual(['Asked of Max', 'asked of mia']);
 });
 
 describe('of each step', () => {

@@ -32,6 +32,17 @@ export function span(ms: number): string {
   return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
 }
 
+/** How a run stands: one that runs may wait for a time or for a part of it. */
+export function standing(run: ShownRun): string {
+  if (run.status !== 'running') return run.status;
+  return run.waiting?.kind === 'run' ? 'waits for a part' : run.waiting?.kind === 'time' ? 'rests' : 'running';
+}
+
+/** A task that came of a question has no title of its own. */
+export function titleOf(task: ShownTask, name: (id: string) => string): string {
+  return task.owner && task.title === `asked of ${task.owner}` ? `Asked of ${name(task.owner)}` : task.title;
+}
+
 /** Whether somebody is asked by a run and it waits for the answer. */
 export const asks = (run: ShownRun, me: string | undefined) => run.status === 'waiting_input' && run.waiting?.kind === 'question' && !!me && run.waiting.to.includes(me);
 
@@ -40,8 +51,10 @@ export const isTodo = (task: ShownTask, me: string | undefined) => !!me && task.
 
 const RANKS: Record<ShownTask['priority'], number> = { urgent: 0, high: 1, normal: 2, low: 3 };
 
-/** What is wanted sooner comes first: by priority, by when it is due, then the newest. */
+/** What is wanted sooner comes first: what is not closed, by priority, by when it is due, then the newest. */
 export function sooner(a: ShownTask, b: ShownTask): number {
+  const closed = Number(isOver(a.status)) - Number(isOver(b.status));
+  if (closed !== 0 || isOver(a.status)) return closed || (b.closed_at ?? '').localeCompare(a.closed_at ?? '');
   return RANKS[a.priority] - RANKS[b.priority] || (a.due_at ?? '9').localeCompare(b.due_at ?? '9') || b.created_at.localeCompare(a.created_at);
 }
 

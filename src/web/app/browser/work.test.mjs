@@ -1,0 +1,229 @@
+// Asking agents, following their runs, and tasks: in the demo, with the people who are in it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { join } from 'node:path';
+import { findings, launch, signedIn } from './browser.mjs';
+import { Company } from './company.mjs';
+import { shoot } from './shots.mjs';
+
+let company;
+let browser;
+const pictures = process.env.OK_PICTURES ?? join(import.meta.dirname, '../node_modules/.pictures');
+
+before(async () => {
+  company = await Company.demo();
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await company?.remove();
+});
+
+async function as(who, run, options) {
+  const session = await signedIn(browser, company.address, company.tokens[who], options);
+  try {
+    await run(session.page, session);
+    assert.deepEqual(session.faults, []);
+  } finally {
+    await session.context.close();
+  }
+}
+
+const ask = (who, path) => company.ask(company.tokens[who], 'GET', path);
+
+test('the pages of work stand in every size and theme, and axe finds nothing', { timeout: 240_000 }, async () => {
+  const runs = await ask('ana', '/api/runs');
+  const [task] = (await ask('ana', '/api/tasks?status=assigned')).slice(-1);
+  const at = (status, agent) => `/runs/${runs.find((run) => run.status === status && (!agent || run.agent === agent)).id}`;
+  const all = {
+    'work-home': '/',
+    ask: '/ask',
+    question: at('waiting_input'),
+    approving: at('waiting_approval'),
+    held: at('held'),
+    refused: at('failed', 'ledger'),
+    done: at('completed', 'triage'),
+    board: '/tasks',
+    tasks: '/tasks?view=list',
+    task: `/tasks/${task.id}`,
+    glass: '/break-glass',
+  };
+  const sides = process.env.OK_PROVE ? undefined : ['narrow light', 'wide dark'];
+  assert.deepEqual(await shoot(browser, company.address, company.tokens.ana, all, pictures, { sides }), []);
+});
+
+test('an agent is asked, asks back, is answered, and comes to an end, live', { timeout: 60_000 }, async () => {
+  await as('mia', async (page) => {
+    await page.goto('/');
+    // Keys are listened to as soon as what the first look does not need is there.
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForTimeout(500);
+    await page.keyboard.press('g');
+    await page.keyboard.press('q');
+    await page.getByRole('heading', { name: 'Ask' }).waitFor();
+    await page.getByRole('radio', { name: /Ticket triage/ }).check();
+    await page.getByLabel('What is it to do?').fill('Find out who can write French.');
+    await page.getByRole('button', { name: 'Budget and plan' }).click();
+    await page.getByLabel('Plan').fill('steps:\n  - call: {tool: actor.list}\n  - ask: {text: "Only people, or agents too?"}\n  - say: "Max can."\n');
+    assert.deepEqual(await findings(page), []);
+    await page.getByRole('button', { name: 'Ask Ticket triage' }).click();
+    await page.getByRole('heading', { name: 'Find out who can write French.' }).waitFor();
+    await page.getByText('Only people, or agents too?').waitFor();
+    // What decided a step is told beside it.
+    await page.getByText('everyone-reads-the-directory').or(page.getByRole('link', { name: /^event \d+$/ })).first().waitFor();
+    const address = new URL(page.url()).pathname;
+    await as('lea', async (lead) => {
+      await lead.goto(address);
+      await lead.getByText('waits for the answer of').waitFor();
+      await page.getByLabel('Your answer').fill('Only people');
+      await page.keyboard.press('Control+Enter');
+      await page.getByText('What came of it', { exact: true }).waitFor();
+      await page.getByText('Max can.').first().waitFor();
+      await lead.getByText('Max can.').first().waitFor({ timeout: 8_000 });
+    });
+  });
+});
+
+test('what somebody has to answer waits on their first page, and in the palette', async () => {
+  await as('max', async (page) => {
+    await page.getByRole('link', { name: /asks you something/ }).waitFor();
+    await page.getByRole('link', { name: /Ask 1/ }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('textbox', { name: 'search' }).fill('Answer scribe');
+    await page.keyboard.press('Enter');
+    await page.getByText('The grinder G2 is not sold any more.').waitFor();
+  });
+});
+
+test('a call of a run is approved where the run is followed, and the run goes on', async () => {
+  const run = (await ask('ana', '/api/runs?status=waiting_approval'))[0];
+  await as('lea', async (page) => {
+    await page.goto(`/runs/${run.id}`);
+    await page.getByText('It waits for approval').waitFor();
+    await page.getByLabel('Note').fill('go on');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('Finance has the refund.').first().waitFor();
+    await page.getByText('completed').first().waitFor();
+  });
+});
+
+test('a run that its budget holds goes on when somebody raises it', async () => {
+  const run = (await ask('ana', '/api/runs?status=held'))[0];
+  await as('nora', async (page) => {
+    await page.goto(`/runs/${run.id}`);
+    await page.getByText('You may not raise it').waitFor();
+  });
+  await as('omar', async (page) => {
+    await page.goto(`/runs/${run.id}`);
+    await page.getByText('Its budget holds it').waitFor();
+    await page.getByRole('button', { name: 'Raise the budget' }).click();
+    await page.getByText('What came of it', { exact: true }).waitFor();
+  });
+});
+
+test('a run is cancelled, with a reason', async () => {
+  const run = (await ask('ana', '/api/runs?agent=oncall')).find(({ status }) => status === 'running');
+  await as('ivy', async (page) => {
+    await page.goto(`/runs/${run.id}`);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Why').fill('not tonight');
+    await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+    await page.getByText('cancelled', { exact: true }).first().waitFor();
+  });
+});
+
+test('a task is created, assigned, referred to and closed', async () => {
+  await as('lea', async (page) => {
+    await page.goto('/tasks');
+    await page.getByRole('button', { name: 'New task' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Title').fill('Taste the new roast');
+    await dialog.getByLabel('Goal').fill('Ten cups, blind.');
+    await page.waitForTimeout(300);
+    assert.deepEqual(await findings(page), []);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Taste the new roast' }).waitFor();
+    await page.getByRole('button', { name: 'Assign' }).click();
+    await dialog.getByRole('combobox', { name: 'To' }).click();
+    await page.getByRole('option', { name: 'Mia Sato' }).click();
+    await dialog.getByRole('button', { name: 'Assign' }).click();
+    await page.getByText('assigned', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'Add' }).click();
+    await dialog.getByLabel('Address').fill('https://roast.example/42');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('link', { name: 'https://roast.example/42' }).waitFor();
+  });
+  await as('mia', async (page) => {
+    await page.goto('/tasks?whose=mine');
+    const lane = page.getByRole('region', { name: 'Assigned' });
+    await lane.getByRole('link', { name: /Taste the new roast/ }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('What came of it').fill('The light one.');
+    await dialog.getByRole('button', { name: 'Close the task' }).click();
+    await page.getByText('The light one.').waitFor();
+    await page.goto('/tasks?view=list&q=roast');
+    await page.getByRole('link', { name: /Taste the new roast.*completed/ }).waitFor();
+  });
+});
+
+test('who may do something with approval is told whom it asks, and where to ask', async () => {
+  await as('lea', async (page) => {
+    await page.goto('/people/mia');
+    await page.getByRole('button', { name: 'Offboard asks admin' }).waitFor();
+    await page.goto('/explain?actor=lea&op=actor.offboard&target=mia');
+    await page.getByRole('link', { name: 'Ask for it' }).click();
+    await page.getByRole('heading', { name: 'Mia Sato' }).waitFor();
+  });
+});
+
+test('the glass is broken, seen, and reviewed by somebody else', async () => {
+  await as('omar', async (page) => {
+    await page.goto('/break-glass');
+    await page.getByLabel('For which operations').fill('actor.add');
+    await page.getByLabel('Why it cannot wait').fill('the new clerk stands at the till');
+    await page.getByRole('button', { name: 'Break the glass' }).click();
+    await page.getByText('open now').waitFor();
+    await page.getByRole('button', { name: 'End it' }).click();
+    await page.getByText('to be reviewed').waitFor();
+  });
+  await as('ben', async (page) => {
+    await page.goto('/break-glass');
+    await page.getByRole('button', { name: 'Review' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Note').fill('seen');
+    await dialog.getByRole('button', { name: 'Review' }).click();
+    await page.getByText('«seen»').waitFor();
+  });
+});
+
+test('looking at the pages of work asks for nothing that is refused', async () => {
+  const refusals = async () => (await ask('ana', '/api/events?type=denied&actor=kai&limit=1000')).events.length;
+  const before = await refusals();
+  await as('kai', async (page) => {
+    for (const path of ['/', '/ask', '/tasks', '/tasks?view=list', '/break-glass']) {
+      await page.goto(path);
+      await page.locator('h1').first().waitFor();
+      await page.waitForTimeout(400);
+    }
+  });
+  assert.equal(await refusals(), before);
+});
+
+test('a thousand runs and tasks are drawn as far as they are seen', async () => {
+  await as('ana', async (page) => {
+    const [run] = await ask('ana', '/api/runs?limit=1');
+    const [task] = await ask('ana', '/api/tasks?limit=1');
+    const many = (one) => Array.from({ length: 1000 }, (_, at) => ({ ...one, id: `${one.id.slice(0, -4)}${String(at).padStart(4, '0')}` }));
+    await page.route(/\/api\/runs\?/, (route) => route.fulfill({ json: many(run) }));
+    await page.route(/\/api\/tasks\?/, (route) => route.fulfill({ json: many(task) }));
+    for (const path of ['/ask', '/tasks?view=list']) {
+      await page.goto(path);
+      await page.getByText('1,000 were looked through').waitFor();
+      const count = await page.getByRole('main').getByRole('link').count();
+      assert.ok(count > 5 && count < 60, `${path}: ${count} rows are drawn`);
+    }
+  });
+});
