@@ -76,7 +76,7 @@ test('an agent is asked, asks back, is answered, and comes to an end, live', { t
     await as('lea', async (lead) => {
       await lead.goto(address);
       await lead.getByText('waits for the answer of').waitFor();
-      await page.getByLabel('Your answer').fill('Only people');
+      await page.getByRole('textbox', { name: 'Your answer' }).fill('Only people');
       await page.keyboard.press('Control+Enter');
       await page.getByText('What came of it', { exact: true }).waitFor();
       await page.getByText('Max can.').first().waitFor();

@@ -50,3 +50,13 @@ export function Facts({ of }: { of: [string, ReactNode][] }) {
 }
 
 export const Kbd = ({ children }: { children: ReactNode }) => <kbd className={css.kbd}>{children}</kbd>;
+
+/** How much of something there is. */
+export function Meter({ value, of, label }: { value: number; of: number; label: string }) {
+  const share = of > 0 ? Math.min(1, value / of) : 1;
+  return (
+    <div className={css.meter} role="progressbar" aria-label={label} aria-valuenow={Math.min(value, of)} aria-valuemin={0} aria-valuemax={of}>
+      <i style={{ width: `${100 * share}%` }} />
+    </div>
+  );
+}

@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 import { changeReadOptions, type ShownChange } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Icon, type IconName } from '../../parts/icons';
-import { Card, Facts } from '../../parts/Page';
+import { Meter, Card, Facts } from '../../parts/Page';
 import { Shown } from '../../parts/states';
 import { State, Tag, Verdict } from '../../parts/Verdict';
 import { When } from '../../parts/When';
@@ -159,17 +159,14 @@ function Reviews({ change }: { change: ShownChange }) {
 function Canary({ change }: { change: ShownChange }) {
   const { canary } = change;
   if (!canary) return null;
-  const seen = canary.matrix ? Object.values(canary.matrix).flatMap((row) => Object.values(row)).reduce((sum, count) => sum + count, 0) : 0;
   return (
     <Card flush title="Canary" aside={<span className={parts.dim}>{canary.percent} % of decisions, live</span>}>
       <div style={{ padding: 'var(--s-3) var(--s-4)' }}>
-        <p style={{ marginBottom: 8 }}>
-          {seen.toLocaleString()} of at least {canary.min_decisions.toLocaleString()} decisions seen. No answer is changed by it.
-        </p>
-        <div role="progressbar" aria-label="decisions seen" aria-valuenow={Math.min(seen, canary.min_decisions)} aria-valuemin={0} aria-valuemax={canary.min_decisions} style={{ height: 6, borderRadius: 3, background: 'var(--raised)', marginBottom: 12 }}>
-          <div style={{ height: 6, borderRadius: 3, background: 'var(--accent)', width: `${Math.min(100, canary.min_decisions ? (100 * seen) / canary.min_decisions : 100)}%` }} />
-        </div>
-        {canary.matrix && <MatrixTable matrix={canary.matrix} />}
+        {canary.matrix ? (
+          <Seen matrix={canary.matrix} least={canary.min_decisions} />
+        ) : (
+          <p>It has to see {canary.min_decisions.toLocaleString()} decisions. How many it has seen is for those who may read the audit. No answer is changed by it.</p>
+        )}
       </div>
       {(canary.samples ?? []).map((sample) => (
         <div key={sample.at + sample.operation + sample.actor} className={css.shift}>
@@ -180,5 +177,18 @@ function Canary({ change }: { change: ShownChange }) {
         </div>
       ))}
     </Card>
+  );
+}
+
+function Seen({ matrix, least }: { matrix: NonNullable<NonNullable<ShownChange['canary']>['matrix']>; least: number }) {
+  const seen = Object.values(matrix).flatMap((row) => Object.values(row)).reduce((sum, count) => sum + count, 0);
+  return (
+    <>
+      <p style={{ marginBottom: 8 }}>
+        {seen.toLocaleString()} of at least {least.toLocaleString()} decisions seen. No answer is changed by it.
+      </p>
+      <Meter value={seen} of={least} label="decisions seen" />
+      <MatrixTable matrix={matrix} />
+    </>
   );
 }

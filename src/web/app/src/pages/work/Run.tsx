@@ -7,7 +7,7 @@ import { Actor, Avatar, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { Copy } from '../../parts/Copy';
 import { Icon } from '../../parts/icons';
-import { Card, Facts } from '../../parts/Page';
+import { Card, Facts, Meter } from '../../parts/Page';
 import { Shown } from '../../parts/states';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
@@ -119,18 +119,9 @@ function About({ run }: { run: WholeRun }) {
   if (run.ended_at) of.push(['ended', <When key="ended" at={run.ended_at} />]);
   return (
     <Card title="About" aside={<Copy text={run.id} what="the run’s id" />}>
-      {typeof run.budget_cents === 'number' && run.budget_cents > 0 && <Meter spent={run.cost_cents} of={run.budget_cents} />}
+      {typeof run.budget_cents === 'number' && run.budget_cents > 0 && <Meter value={run.cost_cents} of={run.budget_cents} label="spent of the budget" />}
       <Facts of={of} />
     </Card>
-  );
-}
-
-/** How much of the budget is spent. */
-function Meter({ spent, of }: { spent: number; of: number }) {
-  return (
-    <div className={css.meter} role="img" aria-label={`${cents(spent)} of ${cents(of)} spent`}>
-      <i data-full={spent >= of || undefined} style={{ width: `${Math.min(100, (spent / of) * 100)}%` }} />
-    </div>
   );
 }
 
