@@ -124,11 +124,21 @@ fn rows(place: &Place, line: &str) -> Vec<Value> {
     serde_json::from_str(&place.ana(&format!("--format json {line}")).stdout).unwrap_or_default()
 }
 
+fn of_them(place: &Place, named: &str, line: &str) -> Vec<Value> {
+    serde_json::from_str(&place.ok(&format!("--format json {named} {line}")).stdout).unwrap_or_default()
+}
+
 /// A word as it is for this reader.
-fn word(place: &Place, word: &str) -> String {
-    let id =
-        |line: &str| rows(place, line).first().and_then(|row| Some(row["id"].as_str()?.to_owned())).unwrap_or_default();
+fn word(place: &Place, line: &str, word: &str) -> String {
+    // A line that names a state file and who acts is about what they see there.
+    let named: Vec<&str> = line.split(' ').take(4).collect();
+    let named = if named.first() == Some(&"--state") { named.join(" ") } else { String::new() };
+    let id = |line: &str| {
+        let rows = if named.is_empty() { rows(place, line) } else { of_them(place, &named, line) };
+        rows.first().and_then(|row| Some(row["id"].as_str()?.to_owned())).unwrap_or_default()
+    };
     match word {
+        _ if word.starts_with("apr_") && !named.is_empty() => id("approval list --mine --status pending"),
         _ if word.starts_with("apr_") => id("approval list --status pending"),
         _ if word.starts_with("chg_") => id("changes list"),
         _ if word.starts_with("whk_") => id("subscription list"),
@@ -143,8 +153,8 @@ fn words(place: &Place, line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (number, part) in line.split('"').enumerate() {
         match number % 2 {
-            0 => words.extend(part.split_whitespace().map(|one| word(place, one))),
-            _ => words.push(word(place, part)),
+            0 => words.extend(part.split_whitespace().map(|one| word(place, line, one))),
+            _ => words.push(word(place, line, part)),
         }
     }
     words
