@@ -11,6 +11,7 @@ import { When } from '../../parts/When';
 import { isTyping } from '../../shell/typing';
 import { useMe, usePending, waitsFor } from '../../shell/useMe';
 import css from './approvals.module.css';
+import parts from '../../parts/parts.module.css';
 
 /** The longest page that the server hands out. */
 const MOST = 1000;
@@ -62,7 +63,7 @@ export function Approvals() {
           {(all) => (
             <>
               {list.length === 0 ? <Nothing show={show} /> : <Rows list={list} show={show} />}
-              {all.length >= MOST && <p className={css.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
+              {all.length >= MOST && <p className={parts.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
             </>
           )}
         </Shown>

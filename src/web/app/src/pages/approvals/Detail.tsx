@@ -8,6 +8,7 @@ import { Icon } from '../../parts/icons';
 import { Card, Facts } from '../../parts/Page';
 import { Json, Policy } from '../../parts/PolicyText';
 import { Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { useListed, useShow } from './Approvals';
@@ -50,7 +51,7 @@ function Head({ approval }: { approval: ShownApproval }) {
       <h1>
         <bdi>{approval.summary}</bdi>
       </h1>
-      <div className={css.meta}>
+      <div className={parts.meta}>
         <State state={approval.status} />
         <span>
           <Actor id={approval.actor} /> asked <When at={approval.created_at} />
@@ -91,26 +92,17 @@ function Arguments({ approval, diff }: { approval: ShownApproval; diff: Explaine
         ]}
       />
       {changed.length > 0 && (
-        <table className={parts.table}>
-          <thead>
-            <tr>
-              <th scope="col">would change</th>
-              <th scope="col">from</th>
-              <th scope="col">to</th>
+        <Table columns={['would change', 'from', 'to']}>
+          {changed.map(([name, { was, is }]) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td>{was === null ? '–' : String(was)}</td>
+              <td>
+                <strong>{is === null ? '–' : String(is)}</strong>
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {changed.map(([name, { was, is }]) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td>{was === null ? '–' : String(was)}</td>
-                <td>
-                  <strong>{is === null ? '–' : String(is)}</strong>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </Card>
   );

@@ -5,6 +5,7 @@ import { policyWhoCan } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Card } from '../../parts/Page';
 import { Empty, Failed, Loading } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { Tag, Verdict } from '../../parts/Verdict';
 import parts from '../../parts/parts.module.css';
 
@@ -46,44 +47,30 @@ export function WhoCan({ op, target }: { op?: string; target?: string }) {
           Of those whose decisions you may have explained.
         </Empty>
       ) : (
-        <div className={parts.scroll}>
-          <table className={parts.table}>
-            <thead>
-              <tr>
-                <th scope="col">Who</th>
-                <th scope="col">Answer</th>
-                <th scope="col">Takes approval of</th>
-                <th scope="col">
-                  <span className={parts.vh}>why</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {all.map((one) => (
-                <tr key={one.actor}>
-                  <td>
-                    <Actor id={one.actor} />
-                  </td>
-                  <td>
-                    <Verdict decision={one.decision} />
-                  </td>
-                  <td>
-                    {one.approvals.map((kind) => (
-                      <Tag key={kind} tone="wait">
-                        {kind}
-                      </Tag>
-                    ))}
-                  </td>
-                  <td>
-                    <Link to="/explain" search={{ actor: one.actor, op, target }}>
-                      Why?
-                    </Link>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={['Who', 'Answer', 'Takes approval of', { hidden: 'why' }]}>
+          {all.map((one) => (
+            <tr key={one.actor}>
+              <td>
+                <Actor id={one.actor} />
+              </td>
+              <td>
+                <Verdict decision={one.decision} />
+              </td>
+              <td>
+                {one.approvals.map((kind) => (
+                  <Tag key={kind} tone="wait">
+                    {kind}
+                  </Tag>
+                ))}
+              </td>
+              <td>
+                <Link to="/explain" search={{ actor: one.actor, op, target }}>
+                  Why?
+                </Link>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       {read.hasNextPage && (
         <div style={{ padding: 'var(--s-3)', textAlign: 'center' }}>

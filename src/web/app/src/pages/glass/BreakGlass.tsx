@@ -1,8 +1,9 @@
-import { Button, Modal, NumberInput, SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import { NumberInput, SegmentedControl, Textarea, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { breakGlassEnd, breakGlassListOptions, breakGlassOpen, breakGlassReview, type ShownGrant } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
@@ -17,7 +18,7 @@ export function BreakGlass() {
   const grants = useGuarded('break_glass.list', { ...breakGlassListOptions({ query: { limit: 200 } }), refetchInterval: 15_000 });
   return (
     <Page title="Break-glass" lead="For a short time, go on without the approvals that your calls would need. Everybody who is skipped is told, each use is recorded, and somebody else reviews it.">
-      <div className={css.grid}>
+      <div className={parts.grid}>
         <Card flush title="Grants">
           <Shown read={grants}>{(list) => (list.length === 0 ? <Empty icon="glass" title="The glass is whole" /> : list.map((grant) => <Grant key={grant.id} grant={grant} />))}</Shown>
         </Card>
@@ -90,24 +91,19 @@ function Review({ grant }: { grant: ShownGrant }) {
       <Do late op="break_glass.review" target={grant.id} variant="default" size="compact-sm" onClick={() => setOpen(true)}>
         Review
       </Do>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="Review this grant" closeButtonProps={{ 'aria-label': 'close' }}>
-        <form onSubmit={(event) => void submit(event)} className={css.form}>
-          <SegmentedControl
-            fullWidth
-            aria-label="verdict"
-            value={verdict}
-            onChange={(value) => setVerdict(value as 'justified' | 'unjustified')}
-            data={[
-              { value: 'justified', label: 'It was justified' },
-              { value: 'unjustified', label: 'It was not' },
-            ]}
-          />
-          <Textarea label="Note" autosize minRows={2} maxLength={1000} value={note} onChange={(event) => setNote(event.currentTarget.value)} data-autofocus />
-          <Button type="submit" loading={busy}>
-            Review
-          </Button>
-        </form>
-      </Modal>
+      <FormDialog title="Review this grant" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Review" busy={busy}>
+        <SegmentedControl
+          fullWidth
+          aria-label="verdict"
+          value={verdict}
+          onChange={(value) => setVerdict(value as 'justified' | 'unjustified')}
+          data={[
+            { value: 'justified', label: 'It was justified' },
+            { value: 'unjustified', label: 'It was not' },
+          ]}
+        />
+        <Textarea label="Note" autosize minRows={2} maxLength={1000} value={note} onChange={(event) => setNote(event.currentTarget.value)} data-autofocus />
+      </FormDialog>
     </>
   );
 }
@@ -125,7 +121,7 @@ function Open() {
     setReason('');
   };
   return (
-    <form onSubmit={(event) => void submit(event)} className={css.form}>
+    <form onSubmit={(event) => void submit(event)} className={parts.form}>
       <TextInput label="For which operations" description="such as actor.offboard, or token.*" required value={scope} onChange={(event) => setScope(event.currentTarget.value)} />
       <Textarea label="Why it cannot wait" description="those who are skipped read it" required autosize minRows={2} maxLength={1000} value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
       <NumberInput label="Minutes" min={1} max={240} allowDecimal={false} value={minutes} onChange={setMinutes} />

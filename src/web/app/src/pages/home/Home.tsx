@@ -14,6 +14,7 @@ import { useMine } from '../work/useWork';
 import { Health } from './Health';
 import { Decisions } from './Decisions';
 import css from './home.module.css';
+import parts from '../../parts/parts.module.css';
 
 function greeting(hour: number): string {
   return hour < 5 ? 'Good night' : hour < 12 ? 'Good morning' : hour < 18 ? 'Good afternoon' : 'Good evening';
@@ -25,12 +26,12 @@ export function Home() {
   const today = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' }).format(new Date());
   return (
     <Page title={`${greeting(new Date().getHours())}, ${first}`} lead={today}>
-      <div className={css.grid}>
-        <div className={css.column}>
+      <div className={parts.grid}>
+        <div className={parts.stack}>
           <Waiting />
           <Happened />
         </div>
-        <div className={css.column}>
+        <div className={parts.stack}>
           <Health />
           <Decisions />
           <News />

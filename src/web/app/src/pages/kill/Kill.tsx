@@ -1,9 +1,10 @@
-import { Button, Modal, SegmentedControl, Select, Textarea, TextInput } from '@mantine/core';
+import { Button, SegmentedControl, Select, Textarea, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { kill, type Engaged } from '../../api';
 import { Actor, useActors } from '../../parts/Actor';
 import { Do, useAct, useMay } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
 import { Empty, sentence, Shown } from '../../parts/states';
@@ -26,7 +27,7 @@ export function Kill() {
         </Button>
       }
     >
-      <div className={css.grid}>
+      <div className={parts.grid}>
         <Card flush title="Engaged now">
           <Shown read={kills}>
             {(engaged) =>
@@ -87,14 +88,9 @@ function Release({ scope, isOpen, close }: { scope: string; isOpen: boolean; clo
     close();
   };
   return (
-    <Modal opened={isOpen} onClose={close} title={`Release ${scope}`} closeButtonProps={{ 'aria-label': 'close' }}>
-      <form onSubmit={(event) => void submit(event)} className={css.form}>
-        <Textarea label="Why is it safe again?" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required autosize minRows={2} data-autofocus />
-        <Button type="submit" loading={busy} disabled={!reason.trim()}>
-          Release
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog title={`Release ${scope}`} isOpen={isOpen} close={close} submit={submit} action="Release" busy={busy} disabled={!reason.trim()}>
+      <Textarea label="Why is it safe again?" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required autosize minRows={2} data-autofocus />
+    </FormDialog>
   );
 }
 
@@ -117,7 +113,7 @@ function Engage() {
   };
   const isDenied = may?.decision === 'deny';
   return (
-    <form onSubmit={(event) => void submit(event)} className={css.form}>
+    <form onSubmit={(event) => void submit(event)} className={parts.form}>
       <SegmentedControl
         fullWidth
         value={kind}

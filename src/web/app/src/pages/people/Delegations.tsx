@@ -1,13 +1,15 @@
-import { Button, Modal, Select, TextInput, NumberInput } from '@mantine/core';
+import { Select, TextInput, NumberInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { delegationGrant, delegationListOptions, delegationRevoke, type Authority, type ShownDelegation } from '../../api';
 import { Actor, nameOf, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { layout } from './layout';
@@ -38,7 +40,7 @@ export function Delegations() {
               </Empty>
             </Card>
           ) : (
-            <div className={css.column}>
+            <div className={parts.stack}>
               <Card flush title="Who for whom">
                 <Graph list={list.filter(({ status }) => status === 'active')} />
               </Card>
@@ -104,46 +106,30 @@ function Graph({ list }: { list: ShownDelegation[] }) {
 export function DelegationTable({ list }: { list: ShownDelegation[] }) {
   const { act, busy } = useAct();
   return (
-    <div className={parts.scroll}>
-      <table className={parts.table}>
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col">What</th>
-            <th scope="col">Budget left</th>
-            <th scope="col">Until</th>
-            <th scope="col">
-              <span className={parts.vh}>actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {list.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Actor id={one.from} />
-              </td>
-              <td>
-                <Actor id={one.to} />
-              </td>
-              <td>
-                {one.authority}: <code>{one.scope.join(', ')}</code>
-              </td>
-              <td>{one.left_cents === null || one.left_cents === undefined ? 'no limit' : (one.left_cents / 100).toFixed(2)}</td>
-              <td>{one.status === 'active' ? <When at={one.expires_at} /> : <State state={one.status} />}</td>
-              <td style={{ textAlign: 'right' }}>
-                {one.status === 'active' && (
-                  <Do late op="delegation.revoke" target={one.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => delegationRevoke({ path: { id: one.id }, headers, throwOnError: true }), 'Revoked')}>
-                    Revoke
-                  </Do>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['From', 'To', 'What', 'Budget left', 'Until', { hidden: 'actions' }]}>
+      {list.map((one) => (
+        <tr key={one.id}>
+          <td>
+            <Actor id={one.from} />
+          </td>
+          <td>
+            <Actor id={one.to} />
+          </td>
+          <td>
+            {one.authority}: <code>{one.scope.join(', ')}</code>
+          </td>
+          <td>{one.left_cents === null || one.left_cents === undefined ? 'no limit' : (one.left_cents / 100).toFixed(2)}</td>
+          <td>{one.status === 'active' ? <When at={one.expires_at} /> : <State state={one.status} />}</td>
+          <td style={{ textAlign: 'right' }}>
+            {one.status === 'active' && (
+              <Do late op="delegation.revoke" target={one.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => delegationRevoke({ path: { id: one.id }, headers, throwOnError: true }), 'Revoked')}>
+                Revoke
+              </Do>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -170,17 +156,12 @@ function Grant({ isOpen, close }: { isOpen: boolean; close: () => void }) {
     if (await act((headers) => delegationGrant({ body, headers, throwOnError: true }), 'Delegated')) close();
   };
   return (
-    <Modal opened={isOpen} onClose={close} title="Let somebody act on your behalf" closeButtonProps={{ 'aria-label': 'close' }}>
-      <form onSubmit={(event) => void submit(event)} className={css.form}>
-        <Select label="Who" data={people} searchable value={fields.to || null} onChange={(to) => setFields({ ...fields, to: to ?? '' })} required />
-        <Select label="How far" data={AUTHORITIES} allowDeselect={false} value={fields.authority} onChange={(authority) => setFields({ ...fields, authority: (authority as Authority) ?? 'inform' })} />
-        <TextInput label="What" description="operations such as actor.read, groups such as token.*, or *" value={fields.scope} onChange={(event) => setFields({ ...fields, scope: event.currentTarget.value })} required />
-        <NumberInput label="For how many days" min={1} max={366} value={fields.days} onChange={(days) => setFields({ ...fields, days: Number(days) || 7 })} />
-        <NumberInput label="Budget" description="what may be spent; empty for no limit" min={0} decimalScale={2} value={fields.budget} onChange={(budget) => setFields({ ...fields, budget })} />
-        <Button type="submit" loading={busy} disabled={!fields.to}>
-          Delegate
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog title="Let somebody act on your behalf" isOpen={isOpen} close={close} submit={submit} action="Delegate" busy={busy} disabled={!fields.to}>
+      <Select label="Who" data={people} searchable value={fields.to || null} onChange={(to) => setFields({ ...fields, to: to ?? '' })} required />
+      <Select label="How far" data={AUTHORITIES} allowDeselect={false} value={fields.authority} onChange={(authority) => setFields({ ...fields, authority: (authority as Authority) ?? 'inform' })} />
+      <TextInput label="What" description="operations such as actor.read, groups such as token.*, or *" value={fields.scope} onChange={(event) => setFields({ ...fields, scope: event.currentTarget.value })} required />
+      <NumberInput label="For how many days" min={1} max={366} value={fields.days} onChange={(days) => setFields({ ...fields, days: Number(days) || 7 })} />
+      <NumberInput label="Budget" description="what may be spent; empty for no limit" min={0} decimalScale={2} value={fields.budget} onChange={(budget) => setFields({ ...fields, budget })} />
+    </FormDialog>
   );
 }

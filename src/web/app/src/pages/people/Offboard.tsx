@@ -1,8 +1,9 @@
-import { Button, Modal, Select, TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { actorOffboard, approvalListOptions, tokenListOptions, webhookListOptions, type ShownActor } from '../../api';
 import { useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { useDelegations } from './Delegations';
@@ -54,23 +55,18 @@ export function Offboard({ actor }: { actor: ShownActor }) {
       <Do op="actor.offboard" target={actor.id} variant="default" onClick={() => setOpen(true)} leftSection={<Icon name="leave" size={14} />}>
         {verb}
       </Do>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title={`${verb} ${actor.name || actor.id}`} closeButtonProps={{ 'aria-label': 'close' }}>
-        <form onSubmit={(event) => void submit(event)} className={css.form}>
-          <ul className={css.consequences} aria-label="what follows">
-            {consequences.map((text) => (
-              <li key={text}>
-                <Icon name="alert" size={14} />
-                {text}
-              </li>
-            ))}
-          </ul>
-          <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
-          {actor.kind !== 'team' && <Select label="Successor" description="takes over agents, teams and webhooks" data={people} searchable clearable value={successor || null} onChange={(value) => setSuccessor(value ?? '')} />}
-          <Button type="submit" color="red" loading={busy}>
-            {verb}
-          </Button>
-        </form>
-      </Modal>
+      <FormDialog title={`${verb} ${actor.name || actor.id}`} isOpen={isOpen} close={() => setOpen(false)} submit={submit} action={verb} busy={busy} color="red">
+        <ul className={css.consequences} aria-label="what follows">
+          {consequences.map((text) => (
+            <li key={text}>
+              <Icon name="alert" size={14} />
+              {text}
+            </li>
+          ))}
+        </ul>
+        <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
+        {actor.kind !== 'team' && <Select label="Successor" description="takes over agents, teams and webhooks" data={people} searchable clearable value={successor || null} onChange={(value) => setSuccessor(value ?? '')} />}
+      </FormDialog>
     </>
   );
 }

@@ -1,9 +1,10 @@
-import { Button, Modal, SegmentedControl, Select, TextInput } from '@mantine/core';
+import { Button, SegmentedControl, Select, TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { actorAdd, type Actor as Record, type ActorKind, type Role } from '../../api';
 import { Avatar, nameOf, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
@@ -11,6 +12,7 @@ import { State } from '../../parts/Verdict';
 import { VirtualRows } from '../../parts/Virtual';
 import css from './people.module.css';
 import { Trust } from './Trust';
+import parts from '../../parts/parts.module.css';
 
 const KINDS = [
   { value: '', label: 'All' },
@@ -43,7 +45,7 @@ export function People() {
         </>
       }
     >
-      <div className={css.bar}>
+      <div className={parts.bar}>
         <TextInput placeholder="Name, id, team, skill" aria-label="find somebody" value={q} onChange={(event) => set({ q: event.currentTarget.value || undefined })} leftSection={<Icon name="search" size={14} />} />
         <SegmentedControl data={KINDS} value={kind} aria-label="kind" onChange={(value) => set({ kind: value || undefined })} />
       </div>
@@ -58,7 +60,7 @@ export function People() {
           {(list) => (
             <>
               {list.length === 0 ? <Empty icon="people" title="Nobody like that" /> : <Rows list={list} />}
-              {actors.all.length >= 1000 && <p className={css.cut}>The newest 1,000 were looked through.</p>}
+              {actors.all.length >= 1000 && <p className={parts.cut}>The newest 1,000 were looked through.</p>}
             </>
           )}
         </Shown>
@@ -128,18 +130,13 @@ function Add({ isOpen, close }: { isOpen: boolean; close: () => void }) {
     }
   };
   return (
-    <Modal opened={isOpen} onClose={close} title="Add somebody" closeButtonProps={{ 'aria-label': 'close' }}>
-      <form onSubmit={(event) => void submit(event)} className={css.form}>
-        <SegmentedControl fullWidth value={kind} aria-label="kind" onChange={(value) => setKind(value as ActorKind)} data={KINDS.slice(1).map(({ value }) => ({ value, label: value === 'person' ? 'A person' : value === 'agent' ? 'An agent' : 'A team' }))} />
-        <TextInput label="Id" description="small letters, digits, dots and dashes; it never changes" value={fields.id} onChange={(event) => set({ id: event.currentTarget.value })} required leftSection={kind === 'team' ? <span style={{ fontSize: 12 }}>team:</span> : undefined} leftSectionWidth={kind === 'team' ? 52 : undefined} data-autofocus />
-        <TextInput label="Name" value={fields.name} onChange={(event) => set({ name: event.currentTarget.value })} />
-        {kind === 'person' && <Select label="Role" data={ROLES} value={fields.role} onChange={(role) => set({ role: (role as Role) ?? 'member' })} allowDeselect={false} />}
-        {kind === 'agent' && <Select label="Owner" description="answers for the agent" data={people} searchable value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} required />}
-        <Select label={kind === 'team' ? 'Part of the team' : 'Team'} data={teams} searchable clearable value={fields.team || null} onChange={(team) => set({ team: team ?? '' })} />
-        <Button type="submit" loading={busy}>
-          Add
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog title="Add somebody" isOpen={isOpen} close={close} submit={submit} action="Add" busy={busy}>
+      <SegmentedControl fullWidth value={kind} aria-label="kind" onChange={(value) => setKind(value as ActorKind)} data={KINDS.slice(1).map(({ value }) => ({ value, label: value === 'person' ? 'A person' : value === 'agent' ? 'An agent' : 'A team' }))} />
+      <TextInput label="Id" description="small letters, digits, dots and dashes; it never changes" value={fields.id} onChange={(event) => set({ id: event.currentTarget.value })} required leftSection={kind === 'team' ? <span style={{ fontSize: 12 }}>team:</span> : undefined} leftSectionWidth={kind === 'team' ? 52 : undefined} data-autofocus />
+      <TextInput label="Name" value={fields.name} onChange={(event) => set({ name: event.currentTarget.value })} />
+      {kind === 'person' && <Select label="Role" data={ROLES} value={fields.role} onChange={(role) => set({ role: (role as Role) ?? 'member' })} allowDeselect={false} />}
+      {kind === 'agent' && <Select label="Owner" description="answers for the agent" data={people} searchable value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} required />}
+      <Select label={kind === 'team' ? 'Part of the team' : 'Team'} data={teams} searchable clearable value={fields.team || null} onChange={(team) => set({ team: team ?? '' })} />
+    </FormDialog>
   );
 }

@@ -1,10 +1,11 @@
-import { Button, Modal, Select, TextInput } from '@mantine/core';
+import { Button, Select, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent } from 'react';
 import { actorReadOptions, actorTrust, actorUpdate, type Role, type ShownActor, type Trust as Tier } from '../../api';
 import { Actor, Avatar, nameOf, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
 import { Card, Facts } from '../../parts/Page';
 import { Json } from '../../parts/PolicyText';
@@ -38,13 +39,13 @@ function Somebody({ actor }: { actor: ShownActor }) {
   const navigate = useNavigate();
   return (
     <>
-      <header className={css.hero}>
+      <header className={parts.hero}>
         <Avatar id={actor.id} actor={actor} size="lg" />
         <div>
           <h1>
             <bdi>{nameOf(actor, actor.id)}</bdi>
           </h1>
-          <div className={css.meta}>
+          <div className={parts.meta}>
             <code>{actor.id}</code>
             <span>{isTeam ? 'team' : isAgent ? actor.kind.replace('_', ' ') : actor.role}</span>
             {actor.status !== 'active' && <State state={actor.status} />}
@@ -55,7 +56,7 @@ function Somebody({ actor }: { actor: ShownActor }) {
             ))}
           </div>
         </div>
-        <div className={parts.actions} style={{ flex: 'none' }}>
+        <div className={parts.actions}>
           <Button component={Link} to="/explain" search={{ actor: actor.id } as never} variant="default" leftSection={<Icon name="help" size={14} />}>
             What may they do?
           </Button>
@@ -67,15 +68,15 @@ function Somebody({ actor }: { actor: ShownActor }) {
           {actor.status === 'active' && <Offboard actor={actor} />}
         </div>
       </header>
-      <div className={css.grid}>
-        <div className={css.column}>
+      <div className={parts.grid}>
+        <div className={parts.stack}>
           <Card title="About" aside={actor.status === 'active' ? <Edit actor={actor} /> : undefined}>
             <About actor={actor} isAgent={isAgent} isTeam={isTeam} />
           </Card>
           {!isTeam && <TokenTable holder={actor.id} />}
           {!isTeam && <Acting id={actor.id} />}
         </div>
-        <div className={css.column}>
+        <div className={parts.stack}>
           {isAgent && actor.status === 'active' && <Raise actor={actor} />}
           <Together title="Members" ids={actor.members ?? []} />
           <Together title="Leads" ids={actor.leads ?? []} />
@@ -154,17 +155,12 @@ function Edit({ actor }: { actor: ShownActor }) {
       <Do op="actor.update" target={actor.id} variant="default" size="compact-sm" onClick={() => setOpen(true)}>
         Change
       </Do>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title={`Change ${actor.id}`} closeButtonProps={{ 'aria-label': 'close' }}>
-        <form onSubmit={(event) => void submit(event)} className={css.form}>
-          <TextInput label="Name" value={fields.name} onChange={(event) => setFields({ ...fields, name: event.currentTarget.value })} />
-          {actor.kind === 'person' && <Select label="Role" data={ROLES} allowDeselect={false} value={fields.role} onChange={(role) => setFields({ ...fields, role: (role as Role) ?? actor.role })} />}
-          <Select label="Team" data={teams} searchable clearable value={fields.team || null} onChange={(team) => setFields({ ...fields, team: team ?? '' })} />
-          {isTeam && <Select label="Lead" data={people} searchable clearable value={fields.lead || null} onChange={(lead) => setFields({ ...fields, lead: lead ?? '' })} />}
-          <Button type="submit" loading={busy}>
-            Change
-          </Button>
-        </form>
-      </Modal>
+      <FormDialog title={`Change ${actor.id}`} isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Change" busy={busy}>
+        <TextInput label="Name" value={fields.name} onChange={(event) => setFields({ ...fields, name: event.currentTarget.value })} />
+        {actor.kind === 'person' && <Select label="Role" data={ROLES} allowDeselect={false} value={fields.role} onChange={(role) => setFields({ ...fields, role: (role as Role) ?? actor.role })} />}
+        <Select label="Team" data={teams} searchable clearable value={fields.team || null} onChange={(team) => setFields({ ...fields, team: team ?? '' })} />
+        {isTeam && <Select label="Lead" data={people} searchable clearable value={fields.lead || null} onChange={(lead) => setFields({ ...fields, lead: lead ?? '' })} />}
+      </FormDialog>
     </>
   );
 }
@@ -179,7 +175,7 @@ function Raise({ actor }: { actor: ShownActor }) {
   };
   return (
     <Card title="Trust">
-      <form onSubmit={(event) => void submit(event)} className={css.form}>
+      <form onSubmit={(event) => void submit(event)} className={parts.form}>
         <Select label="Tier" data={TIERS} allowDeselect={false} value={tier} onChange={(value) => setTier((value as Tier) ?? actor.trust)} />
         <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
         <Do op="actor.trust" target={actor.id} input={{ tier, reason: 'x' }} type="submit" variant="default" loading={busy} disabled={tier === actor.trust || !reason.trim()}>

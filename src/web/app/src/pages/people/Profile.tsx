@@ -8,7 +8,6 @@ import { Icon } from '../../parts/icons';
 import { Card, Facts, Page } from '../../parts/Page';
 import { Loading, sentence } from '../../parts/states';
 import { useMe } from '../../shell/useMe';
-import css from './people.module.css';
 import parts from '../../parts/parts.module.css';
 import { TokenTable } from './Tokens';
 import { exact } from '../../parts/time';
@@ -18,11 +17,11 @@ export function Profile() {
   if (!me) return <Loading />;
   return (
     <Page title="Profile" lead="You, and the tokens that act in your name.">
-      <div className={css.grid}>
-        <div className={css.column}>
+      <div className={parts.grid}>
+        <div className={parts.stack}>
           <TokenTable holder={me.id} />
         </div>
-        <div className={css.column}>
+        <div className={parts.stack}>
           <Card title="New token">
             <Issue />
           </Card>
@@ -54,11 +53,11 @@ function Issue() {
   };
   if (issued) {
     return (
-      <div className={css.form}>
+      <div className={parts.form}>
         <p>
           <strong>Copy it now: it is shown this once.</strong> It is valid until {exact(new Date(issued.expires_at))}.
         </p>
-        <div className={css.secret}>
+        <div className={parts.secret}>
           <span data-testid="token">{issued.token}</span>
           <Copy text={issued.token} what="the token" />
         </div>
@@ -69,7 +68,7 @@ function Issue() {
     );
   }
   return (
-    <form onSubmit={(event) => void submit(event)} className={css.form}>
+    <form onSubmit={(event) => void submit(event)} className={parts.form}>
       <TextInput label="What is it for?" placeholder="laptop" maxLength={100} value={label} onChange={(event) => setLabel(event.currentTarget.value)} required />
       <div>
         <div style={{ fontSize: 'var(--t-sm)', fontWeight: 500, marginBottom: 4 }} id="days">

@@ -4,6 +4,7 @@ import { Do, useAct } from '../../parts/act';
 import { useGuarded } from '../../parts/guard';
 import { Card } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
@@ -19,25 +20,11 @@ export function TokenTable({ holder }: { holder: string }) {
               That you may see.
             </Empty>
           ) : (
-            <div className={parts.scroll}>
-              <table className={parts.table}>
-                <thead>
-                  <tr>
-                    <th scope="col">For</th>
-                    <th scope="col">Access</th>
-                    <th scope="col">Until</th>
-                    <th scope="col">
-                      <span className={parts.vh}>actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.map((token) => (
-                    <Row key={token.id} token={token} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table columns={['For', 'Access', 'Until', { hidden: 'actions' }]}>
+              {list.map((token) => (
+                <Row key={token.id} token={token} />
+              ))}
+            </Table>
           )
         }
       </Shown>

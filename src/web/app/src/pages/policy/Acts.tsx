@@ -5,7 +5,6 @@ import { Do, useAct } from '../../parts/act';
 import { Icon } from '../../parts/icons';
 import { Card } from '../../parts/Page';
 import { useMe } from '../../shell/useMe';
-import css from './policy.module.css';
 import parts from '../../parts/parts.module.css';
 
 const ENDED = new Set<ShownChange['state']>(['promoted', 'rolled_back', 'rejected', 'superseded', 'withdrawn']);
@@ -22,7 +21,7 @@ export function Acts({ change }: { change: ShownChange }) {
   const noted = note.trim() ? { note: note.trim() } : {};
   return (
     <Card title="Next">
-      <div className={css.form}>
+      <div className={parts.form}>
         {!change.evals.run && (
           <Do op="change.evals" target={id} loading={busy} onClick={() => void act((headers) => changeEvals({ ...path, headers }), 'The tests ran')} leftSection={<Icon name="check" size={14} />}>
             Run the tests
@@ -67,7 +66,7 @@ function Try({ change }: { change: ShownChange }) {
   const start = () =>
     void act((headers) => changeCanary({ path: { id: change.id }, body: { percent: Number(percent), min_decisions: Number(least) }, headers, throwOnError: true }), 'The canary runs');
   return (
-    <div className={css.form}>
+    <div className={parts.form}>
       <NumberInput label="Share of decisions, percent" min={1} max={100} value={percent} onChange={setPercent} />
       <NumberInput label="Decisions before it may come into force" min={1} value={least} onChange={setLeast} />
       <Button onClick={start} loading={busy}>

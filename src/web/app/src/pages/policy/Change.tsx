@@ -28,13 +28,13 @@ export function ChangePage() {
           <>
             <Head change={data.change} />
             <Steps change={data.change} />
-            <div className={css.grid}>
-              <div className={css.column}>
+            <div className={parts.grid}>
+              <div className={parts.stack}>
                 {data.change.canary && <Canary change={data.change} />}
                 <Evals change={data.change} />
                 <Comparison of={data} />
               </div>
-              <div className={css.column}>
+              <div className={parts.stack}>
                 <Acts change={data.change} />
                 <Reviews change={data.change} />
                 <Card title="About">

@@ -6,6 +6,7 @@ import { Actor } from '../../parts/Actor';
 import { useGuarded } from '../../parts/guard';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
@@ -53,39 +54,26 @@ export function Changes() {
 
 function List({ list }: { list: ShownChange[] }) {
   return (
-    <div className={parts.scroll}>
-      <table className={parts.table}>
-        <thead>
-          <tr>
-            <th scope="col">Change</th>
-            <th scope="col">State</th>
-            <th scope="col">By</th>
-            <th scope="col">Made from</th>
-            <th scope="col">Changed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {list.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Link to="/policy/changes/$id" params={{ id: one.id }}>
-                  <bdi>{one.reason || one.id}</bdi>
-                </Link>
-              </td>
-              <td>
-                <State state={one.state} />
-              </td>
-              <td>
-                <Actor id={one.author} />
-              </td>
-              <td>version {one.base_version}</td>
-              <td className={parts.dim}>
-                <When at={one.updated_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Change', 'State', 'By', 'Made from', 'Changed']}>
+      {list.map((one) => (
+        <tr key={one.id}>
+          <td>
+            <Link to="/policy/changes/$id" params={{ id: one.id }}>
+              <bdi>{one.reason || one.id}</bdi>
+            </Link>
+          </td>
+          <td>
+            <State state={one.state} />
+          </td>
+          <td>
+            <Actor id={one.author} />
+          </td>
+          <td>version {one.base_version}</td>
+          <td className={parts.dim}>
+            <When at={one.updated_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -5,6 +5,7 @@ import { Actor } from '../../parts/Actor';
 import { Card } from '../../parts/Page';
 import { Cedar, Diff } from '../../parts/PolicyText';
 import { Empty } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { Tag, Verdict, type Tone } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import css from './policy.module.css';
@@ -157,42 +158,29 @@ function ImpactCard({ impact }: { impact: Impact }) {
         <MatrixTable matrix={impact.matrix} cell={cell} pick={setCell} />
       </div>
       {samples.length > 0 && (
-        <div className={parts.scroll}>
-          <table className={parts.table}>
-            <thead>
-              <tr>
-                <th scope="col">Event</th>
-                <th scope="col">Who</th>
-                <th scope="col">What</th>
-                <th scope="col">Was → would be</th>
-                <th scope="col">When</th>
-              </tr>
-            </thead>
-            <tbody>
-              {samples.map((sample) => (
-                <tr key={sample.seq}>
-                  <td>
-                    <Link to="/log/$seq" params={{ seq: String(sample.seq) }}>
-                      {sample.seq}
-                    </Link>
-                  </td>
-                  <td>
-                    <Actor id={sample.actor} />
-                  </td>
-                  <td>
-                    <code>{sample.operation}</code> <span className={parts.dim}>{sample.target}</span>
-                  </td>
-                  <td style={{ whiteSpace: 'nowrap' }}>
-                    <Verdict decision={decisionOf(sample.before)} /> → <Verdict decision={decisionOf(sample.after)} />
-                  </td>
-                  <td className={parts.dim}>
-                    <When at={sample.at} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={['Event', 'Who', 'What', 'Was → would be', 'When']}>
+          {samples.map((sample) => (
+            <tr key={sample.seq}>
+              <td>
+                <Link to="/log/$seq" params={{ seq: String(sample.seq) }}>
+                  {sample.seq}
+                </Link>
+              </td>
+              <td>
+                <Actor id={sample.actor} />
+              </td>
+              <td>
+                <code>{sample.operation}</code> <span className={parts.dim}>{sample.target}</span>
+              </td>
+              <td style={{ whiteSpace: 'nowrap' }}>
+                <Verdict decision={decisionOf(sample.before)} /> → <Verdict decision={decisionOf(sample.after)} />
+              </td>
+              <td className={parts.dim}>
+                <When at={sample.at} />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Card>
   );

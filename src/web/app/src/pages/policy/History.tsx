@@ -1,27 +1,28 @@
-import { Button, Modal, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { policyApplied, policyDriftOptions, policyPropose, policyReadOptions, type AppliedVersion, type Drift, type LastApplied } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { useCan, useGuarded } from '../../parts/guard';
 import { Card, Facts, Page } from '../../parts/Page';
 import { Diff } from '../../parts/PolicyText';
 import { Failed, Loading, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { Tag, type Tone } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
-import css from './policy.module.css';
 import { Tabs } from './Tabs';
 
 export function History() {
   return (
     <Page title="Policy" lead="Every version that was in force, and whether what is in force is what the repository declares.">
       <Tabs />
-      <div className={css.grid}>
+      <div className={parts.grid}>
         <Versions />
-        <div className={css.column}>
+        <div className={parts.stack}>
           <DriftCard />
           <SourceCard />
         </div>
@@ -49,7 +50,7 @@ function Versions() {
   const all = newest ? once([first(newest), ...(read.data?.pages ?? []).flatMap(({ earlier }) => earlier)]) : [];
   return (
     <Card flush title="Versions">
-      {can?.decision === 'deny' ? <Failed error={new Error(can.reason)} /> : read.error ? <Failed error={read.error} retry={() => void read.refetch()} /> : !newest ? <Loading /> : <Table all={all} inForce={newest.version} />}
+      {can?.decision === 'deny' ? <Failed error={new Error(can.reason)} /> : read.error ? <Failed error={read.error} retry={() => void read.refetch()} /> : !newest ? <Loading /> : <VersionRows all={all} inForce={newest.version} />}
       {read.hasNextPage && (
         <div style={{ padding: 'var(--s-3)', textAlign: 'center' }}>
           <Button variant="default" loading={read.isFetchingNextPage} onClick={() => void read.fetchNextPage()}>
@@ -64,54 +65,39 @@ function Versions() {
 const first = ({ version, hash, by, at, change, commit }: LastApplied): AppliedVersion => ({ version, hash, by, at, change, commit });
 const once = (all: AppliedVersion[]) => [...new Map(all.map((one) => [one.version, one])).values()];
 
-function Table({ all, inForce }: { all: AppliedVersion[]; inForce: number }) {
+function VersionRows({ all, inForce }: { all: AppliedVersion[]; inForce: number }) {
   return (
-    <div className={parts.scroll}>
-      <table className={parts.table}>
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">By</th>
-            <th scope="col">When</th>
-            <th scope="col">With</th>
-            <th scope="col">
-              <span className={parts.vh}>actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {all.map((one) => (
-            <tr key={one.version}>
-              <td>
-                <strong>{one.version}</strong> <code className={parts.dim}>{one.hash.slice(0, 8)}</code>
-              </td>
-              <td>
-                <Actor id={one.by} />
-              </td>
-              <td className={parts.dim}>
-                <When at={one.at} />
-              </td>
-              <td>
-                {one.change ? (
-                  <Link to="/policy/changes/$id" params={{ id: one.change }}>
-                    a change
-                  </Link>
-                ) : (
-                  'the start'
-                )}
-                {one.commit && (
-                  <>
-                    {' '}
-                    <code>{one.commit.slice(0, 10)}</code>
-                  </>
-                )}
-              </td>
-              <td style={{ textAlign: 'right' }}>{one.version === inForce ? <Tag tone="allow" icon="check">in force</Tag> : <Back version={one.version} base={inForce} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Version', 'By', 'When', 'With', { hidden: 'actions' }]}>
+      {all.map((one) => (
+        <tr key={one.version}>
+          <td>
+            <strong>{one.version}</strong> <code className={parts.dim}>{one.hash.slice(0, 8)}</code>
+          </td>
+          <td>
+            <Actor id={one.by} />
+          </td>
+          <td className={parts.dim}>
+            <When at={one.at} />
+          </td>
+          <td>
+            {one.change ? (
+              <Link to="/policy/changes/$id" params={{ id: one.change }}>
+                a change
+              </Link>
+            ) : (
+              'the start'
+            )}
+            {one.commit && (
+              <>
+                {' '}
+                <code>{one.commit.slice(0, 10)}</code>
+              </>
+            )}
+          </td>
+          <td style={{ textAlign: 'right' }}>{one.version === inForce ? <Tag tone="allow" icon="check">in force</Tag> : <Back version={one.version} base={inForce} />}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -131,14 +117,9 @@ function Back({ version, base }: { version: number; base: number }) {
       <Do op="policy.propose" variant="default" size="compact-sm" onClick={() => setOpen(true)}>
         Roll back
       </Do>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title={`Roll back to version ${version}`} closeButtonProps={{ 'aria-label': 'close' }}>
-        <form onSubmit={(event) => void submit(event)} className={css.form}>
-          <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required data-autofocus />
-          <Button type="submit" loading={busy}>
-            Propose it
-          </Button>
-        </form>
-      </Modal>
+      <FormDialog title={`Roll back to version ${version}`} isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Propose it" busy={busy}>
+        <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required data-autofocus />
+      </FormDialog>
     </>
   );
 }
@@ -159,7 +140,7 @@ function DriftCard() {
         {(data) => {
           const [tone, text] = DRIFTS[data.status];
           return (
-            <div className={css.form}>
+            <div className={parts.form}>
               <p>
                 <Tag tone={tone}>{data.status.replace('_', ' ')}</Tag>
               </p>

@@ -7,7 +7,7 @@ import { Do, useAct } from '../../parts/act';
 import { Failed, Loading } from '../../parts/states';
 import { Comparison } from './Comparison';
 import { applied, discard, type Draft } from './draft';
-import css from './policy.module.css';
+import parts from '../../parts/parts.module.css';
 
 /** What the draft would change, and the proposal of it. */
 export function Propose({ exported, draft }: { exported: Exported; draft: Draft }) {
@@ -41,10 +41,10 @@ function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
     void navigate({ to: '/policy/changes/$id', params: { id: done.id } });
   };
   return (
-    <div className={css.column}>
+    <div className={parts.stack}>
       {draft.base !== exported.version && <Failed error={new Error(`version ${exported.version} came into force since you began with version ${draft.base}: look at what it changed first`)} />}
       {compared.error ? <Failed error={compared.error} retry={() => void compared.refetch()} /> : compared.data ? <Comparison of={compared.data} impact={compared.data.impact} /> : <Loading rows={6} what="comparing" />}
-      <form onSubmit={(event) => void submit(event)} className={css.form}>
+      <form onSubmit={(event) => void submit(event)} className={parts.form}>
         <TextInput label="Why" description="reviewers read it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
         <Do op="policy.propose" type="submit" loading={busy} disabled={!reason.trim() || !!compared.error}>
           Propose

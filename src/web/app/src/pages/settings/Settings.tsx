@@ -7,12 +7,13 @@ import { sentence, Shown } from '../../parts/states';
 import { useCompany } from '../../shell/useMe';
 import css from './settings.module.css';
 import { Webhooks } from './Webhooks';
+import parts from '../../parts/parts.module.css';
 
 export function Settings() {
   const company = useCompany();
   return (
     <Page title="Settings">
-      <div className={css.column}>
+      <div className={parts.stack}>
         <Card title="Company">
           <Shown read={company} rows={5}>
             {(data) => <Company key={data.version} company={data} />}

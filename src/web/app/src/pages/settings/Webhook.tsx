@@ -7,9 +7,9 @@ import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { Card, Facts } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
-import css from './settings.module.css';
 import parts from '../../parts/parts.module.css';
 import { Secret } from './Webhooks';
 
@@ -68,7 +68,7 @@ function One({ webhook }: { webhook: ShownWebhook }) {
           </Do>
         </div>
       </header>
-      <div className={css.grid}>
+      <div className={parts.grid}>
         <Deliveries id={id} />
         <Card title="About">
           <Facts
@@ -98,26 +98,11 @@ function Deliveries({ id }: { id: string }) {
           data.length === 0 ? (
             <Empty icon="hook" title="Nothing was sent yet" />
           ) : (
-            <div className={parts.scroll}>
-              <table className={parts.table}>
-                <thead>
-                  <tr>
-                    <th scope="col">What</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Answer</th>
-                    <th scope="col">Next try</th>
-                    <th scope="col">
-                      <span className={parts.vh}>actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {data.map((one) => (
-                    <Row key={one.id} webhook={id} delivery={one} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table columns={['What', 'State', 'Answer', 'Next try', { hidden: 'actions' }]}>
+              {data.map((one) => (
+                <Row key={one.id} webhook={id} delivery={one} />
+              ))}
+            </Table>
           )
         }
       </Shown>

@@ -9,6 +9,7 @@ import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Card } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import css from './settings.module.css';
@@ -47,43 +48,30 @@ export function Webhooks() {
 
 function List({ list }: { list: ShownWebhook[] }) {
   return (
-    <div className={parts.scroll}>
-      <table className={parts.table}>
-        <thead>
-          <tr>
-            <th scope="col">Where</th>
-            <th scope="col">State</th>
-            <th scope="col">Told of</th>
-            <th scope="col">Owner</th>
-            <th scope="col">Last delivery</th>
-          </tr>
-        </thead>
-        <tbody>
-          {list.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Link to="/settings/webhooks/$id" params={{ id: one.id }}>
-                  {one.url}
-                </Link>
-                <div className={parts.dim}>
-                  <bdi>{one.description}</bdi>
-                </div>
-              </td>
-              <td>
-                <State state={one.status} />
-              </td>
-              <td>
-                <code>{one.events.join(', ')}</code>
-              </td>
-              <td>
-                <Actor id={one.owner} />
-              </td>
-              <td className={parts.dim}>{one.last_delivery?.at ? <When at={one.last_delivery.at} /> : 'none yet'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Where', 'State', 'Told of', 'Owner', 'Last delivery']}>
+      {list.map((one) => (
+        <tr key={one.id}>
+          <td>
+            <Link to="/settings/webhooks/$id" params={{ id: one.id }}>
+              {one.url}
+            </Link>
+            <div className={parts.dim}>
+              <bdi>{one.description}</bdi>
+            </div>
+          </td>
+          <td>
+            <State state={one.status} />
+          </td>
+          <td>
+            <code>{one.events.join(', ')}</code>
+          </td>
+          <td>
+            <Actor id={one.owner} />
+          </td>
+          <td className={parts.dim}>{one.last_delivery?.at ? <When at={one.last_delivery.at} /> : 'none yet'}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -93,7 +81,7 @@ export function Secret({ secret, close }: { secret: string; close: () => void })
       <p>
         <strong>Copy the secret now: it is shown this once.</strong> Messages are signed with it.
       </p>
-      <div className={css.secret}>
+      <div className={parts.secret}>
         <span>{secret}</span>
         <Copy text={secret} what="the secret" />
       </div>
@@ -127,7 +115,7 @@ function Create({ isOpen, close }: { isOpen: boolean; close: () => void }) {
           <TextInput label="Address" type="url" placeholder="https://example.com/hooks/ok" value={fields.url} onChange={(event) => setFields({ ...fields, url: event.currentTarget.value })} required data-autofocus />
           <TextInput label="What it is for" value={fields.description} onChange={(event) => setFields({ ...fields, description: event.currentTarget.value })} />
           <Checkbox.Group label="Told of" value={fields.events} onChange={(events) => setFields({ ...fields, events })}>
-            <div className={css.column} style={{ gap: 8, marginTop: 8 }}>
+            <div className={parts.stack} style={{ gap: 8, marginTop: 8 }}>
               {TOPICS.map((topic) => (
                 <Checkbox key={topic} value={topic} label={topic} />
               ))}

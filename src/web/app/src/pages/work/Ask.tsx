@@ -13,12 +13,13 @@ import { mod } from '../../shell/pages';
 import { PlanField } from './Plan';
 import { Runs } from './Runs';
 import css from './work.module.css';
+import parts from '../../parts/parts.module.css';
 
 export function Ask() {
   const agents = useGuarded('me.agents', meAgentsOptions({ query: { limit: 200 } }));
   return (
     <Page title="Ask" lead="Ask an agent for something. It may do what it may do anyhow; each of its steps passes the gate in its own name.">
-      <div className={css.column}>
+      <div className={parts.stack}>
         <Card>
           <Shown read={agents} rows={3}>
             {(list) =>
@@ -58,7 +59,7 @@ function Form({ agents }: { agents: Askable[] }) {
     if (begun && 'run' in begun) void navigate({ to: '/runs/$id', params: { id: begun.run } });
   };
   return (
-    <form onSubmit={(event) => void submit(event)} className={css.form}>
+    <form onSubmit={(event) => void submit(event)} className={parts.form}>
       <fieldset className={css.agents}>
         <legend>Which agent?</legend>
         {agents.map((one) => (

@@ -1,9 +1,10 @@
-import { Button, Modal, Select, Textarea, TextInput } from '@mantine/core';
+import { Select, Textarea, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { taskCreate, type Priority } from '../../api';
 import { useActors } from '../../parts/Actor';
 import { useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import css from './work.module.css';
 
 const PRIORITIES: Priority[] = ['low', 'normal', 'high', 'urgent'];
@@ -38,19 +39,14 @@ export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void 
     void navigate({ to: '/tasks/$id', params: { id: made.id } });
   };
   return (
-    <Modal opened={isOpen} onClose={close} title="New task" closeButtonProps={{ 'aria-label': 'close' }}>
-      <form onSubmit={(event) => void submit(event)} className={css.form}>
-        <TextInput label="Title" description="the log keeps it for good: what is personal belongs into the goal" maxLength={200} required value={fields.title} onChange={(event) => set({ title: event.currentTarget.value })} data-autofocus />
-        <Textarea label="Goal" autosize minRows={2} maxRows={8} value={fields.goal} onChange={(event) => set({ goal: event.currentTarget.value })} />
-        <Select label="Owner" placeholder="Nobody yet" data={owners} searchable clearable limit={100} value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} />
-        <div className={css.pair}>
-          <Select label="Priority" data={PRIORITIES} allowDeselect={false} value={fields.priority} onChange={(priority) => set({ priority: (priority as Priority) ?? 'normal' })} />
-          <TextInput label="Due" type="date" value={fields.due} onChange={(event) => set({ due: event.currentTarget.value })} />
-        </div>
-        <Button type="submit" loading={busy} disabled={!fields.title.trim()}>
-          Create
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog title="New task" isOpen={isOpen} close={close} submit={submit} action="Create" busy={busy} disabled={!fields.title.trim()}>
+      <TextInput label="Title" description="the log keeps it for good: what is personal belongs into the goal" maxLength={200} required value={fields.title} onChange={(event) => set({ title: event.currentTarget.value })} data-autofocus />
+      <Textarea label="Goal" autosize minRows={2} maxRows={8} value={fields.goal} onChange={(event) => set({ goal: event.currentTarget.value })} />
+      <Select label="Owner" placeholder="Nobody yet" data={owners} searchable clearable limit={100} value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} />
+      <div className={css.pair}>
+        <Select label="Priority" data={PRIORITIES} allowDeselect={false} value={fields.priority} onChange={(priority) => set({ priority: (priority as Priority) ?? 'normal' })} />
+        <TextInput label="Due" type="date" value={fields.due} onChange={(event) => set({ due: event.currentTarget.value })} />
+      </div>
+    </FormDialog>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Modal, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
@@ -6,6 +6,7 @@ import { runCancel, runReadOptions, type WholeRun } from '../../api';
 import { Actor, Avatar, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { Copy } from '../../parts/Copy';
+import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
 import { Card, Facts, Meter } from '../../parts/Page';
 import { Shown } from '../../parts/states';
@@ -42,13 +43,13 @@ function Whole({ run }: { run: WholeRun }) {
   const { byId } = useActors();
   return (
     <>
-      <header className={css.hero}>
+      <header className={parts.hero}>
         <Avatar id={run.agent} actor={byId.get(run.agent)} size="lg" />
         <div>
           <h1 className={css.asked}>
             <bdi>{run.input ?? 'What was asked is erased'}</bdi>
           </h1>
-          <div className={css.meta}>
+          <div className={parts.meta}>
             <State state={standing(run)} />
             <span>
               <Actor id={run.agent} avatar={false} />, asked by <Actor id={run.asker} avatar={false} /> <When at={run.created_at} />
@@ -61,13 +62,13 @@ function Whole({ run }: { run: WholeRun }) {
         </div>
         {!isOver(run.status) && <Cancel run={run} />}
       </header>
-      <div className={css.grid}>
-        <div className={css.column} aria-live="polite">
+      <div className={parts.grid}>
+        <div className={parts.stack} aria-live="polite">
           <Waiting run={run} />
           <Steps run={run} />
           <Ended run={run} />
         </div>
-        <div className={css.column}>
+        <div className={parts.stack}>
           <About run={run} />
         </div>
       </div>
@@ -135,19 +136,14 @@ function Cancel({ run }: { run: WholeRun }) {
     setOpen(false);
   };
   return (
-    <div className={parts.actions} style={{ flex: 'none' }}>
+    <div className={parts.actions}>
       <Do op="run.cancel" target={run.id} variant="default" onClick={() => setOpen(true)} leftSection={<Icon name="x" size={14} />}>
         Cancel
       </Do>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="Cancel this run" closeButtonProps={{ 'aria-label': 'close' }}>
-        <form onSubmit={(event) => void submit(event)} className={css.form}>
-          <p className={parts.dim}>It ends with its parts. What it has done stays done.</p>
-          <TextInput label="Why" maxLength={1000} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
-          <Button type="submit" color="red" loading={busy}>
-            Cancel the run
-          </Button>
-        </form>
-      </Modal>
+      <FormDialog title="Cancel this run" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Cancel the run" busy={busy} color="red">
+        <p className={parts.dim}>It ends with its parts. What it has done stays done.</p>
+        <TextInput label="Why" maxLength={1000} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
+      </FormDialog>
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { useMe } from '../../shell/useMe';
 import { MOST, useRuns } from './useWork';
 import { cents, isOver, span, standing } from './words';
 import css from './work.module.css';
+import parts from '../../parts/parts.module.css';
 
 type Which = 'mine' | 'open' | 'all';
 
@@ -43,7 +44,7 @@ export function Runs() {
         {(all) => (
           <>
             {listed.length === 0 ? <Empty icon="bot" title={which === 'open' ? 'No agent is at work' : 'No runs'} /> : <RunRows list={listed} />}
-            {all.length >= MOST && <p className={css.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
+            {all.length >= MOST && <p className={parts.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
           </>
         )}
       </Shown>

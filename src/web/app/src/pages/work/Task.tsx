@@ -1,4 +1,4 @@
-import { Button, Modal, NumberInput, SegmentedControl, Select, Textarea, TextInput } from '@mantine/core';
+import { NumberInput, SegmentedControl, Select, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
@@ -6,6 +6,7 @@ import { taskAssign, taskComplete, taskReadOptions, taskRun, taskUpdate, type Sh
 import { Actor, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { Copy } from '../../parts/Copy';
+import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
 import { Card, Facts } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
@@ -39,12 +40,12 @@ function Whole({ task }: { task: WholeTask }) {
   const isOpen = !isOver(task.status);
   return (
     <>
-      <header className={css.hero}>
+      <header className={parts.hero}>
         <div>
           <h1>
             <Title task={task} />
           </h1>
-          <div className={css.meta}>
+          <div className={parts.meta}>
             <State state={task.status} />
             <Priority task={task} />
             <span>
@@ -54,15 +55,15 @@ function Whole({ task }: { task: WholeTask }) {
           </div>
         </div>
         {isOpen && (
-          <div className={parts.actions} style={{ flex: 'none' }}>
+          <div className={parts.actions}>
             {isAgents && <Start task={task} />}
             <Assign task={task} />
             <Complete task={task} />
           </div>
         )}
       </header>
-      <div className={css.grid}>
-        <div className={css.column}>
+      <div className={parts.grid}>
+        <div className={parts.stack}>
           {(task.goal || task.note || task.result) && (
             <Card>
               <div className={parts.stack}>
@@ -76,7 +77,7 @@ function Whole({ task }: { task: WholeTask }) {
             {task.runs.length > 0 ? <RunRows list={task.runs} /> : <Empty icon="bot" title={isAgents ? 'No agent has begun' : 'A person does this'} />}
           </Card>
         </div>
-        <div className={css.column}>
+        <div className={parts.stack}>
           <About task={task} />
           <Refs task={task} isOpen={isOpen} />
         </div>
@@ -177,16 +178,11 @@ function AddRef({ task, isOpen, close }: Dialog) {
     close();
   };
   return (
-    <Modal opened={isOpen} onClose={close} title="What the task is about" closeButtonProps={{ 'aria-label': 'close' }}>
-      <form onSubmit={(event) => void submit(event)} className={css.form}>
-        <TextInput label="Collection" description="url, or the collection that holds the thing" required value={fields.collection} onChange={(event) => setFields({ ...fields, collection: event.currentTarget.value })} />
-        <TextInput label={fields.collection === 'url' ? 'Address' : 'Thing'} required value={fields.thing} onChange={(event) => setFields({ ...fields, thing: event.currentTarget.value })} data-autofocus />
-        <TextInput label="Why it matters" maxLength={500} value={fields.note} onChange={(event) => setFields({ ...fields, note: event.currentTarget.value })} />
-        <Button type="submit" loading={busy} disabled={!fields.thing.trim()}>
-          Add
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog title="What the task is about" isOpen={isOpen} close={close} submit={submit} action="Add" busy={busy} disabled={!fields.thing.trim()}>
+      <TextInput label="Collection" description="url, or the collection that holds the thing" required value={fields.collection} onChange={(event) => setFields({ ...fields, collection: event.currentTarget.value })} />
+      <TextInput label={fields.collection === 'url' ? 'Address' : 'Thing'} required value={fields.thing} onChange={(event) => setFields({ ...fields, thing: event.currentTarget.value })} data-autofocus />
+      <TextInput label="Why it matters" maxLength={500} value={fields.note} onChange={(event) => setFields({ ...fields, note: event.currentTarget.value })} />
+    </FormDialog>
   );
 }
 
@@ -206,15 +202,10 @@ function Assign({ task }: { task: WholeTask }) {
       <Do op="task.assign" target={task.id} variant="default" onClick={() => setOpen(true)}>
         Assign
       </Do>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="Assign this task" closeButtonProps={{ 'aria-label': 'close' }}>
-        <form onSubmit={(event) => void submit(event)} className={css.form}>
-          <Select label="To" data={owners} searchable limit={100} required value={to || null} onChange={(value) => setTo(value ?? '')} data-autofocus />
-          <Textarea label="What they should know" autosize minRows={2} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
-          <Button type="submit" loading={busy} disabled={!to}>
-            Assign
-          </Button>
-        </form>
-      </Modal>
+      <FormDialog title="Assign this task" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Assign" busy={busy} disabled={!to}>
+        <Select label="To" data={owners} searchable limit={100} required value={to || null} onChange={(value) => setTo(value ?? '')} data-autofocus />
+        <Textarea label="What they should know" autosize minRows={2} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
+      </FormDialog>
     </>
   );
 }
@@ -239,15 +230,10 @@ function Start({ task }: { task: WholeTask }) {
       <Do op="task.run" target={task.id} onClick={() => setOpen(true)} disabled={isRunning} leftSection={<Icon name="bot" size={14} />}>
         Run
       </Do>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="Let the agent work on it" size="lg" closeButtonProps={{ 'aria-label': 'close' }}>
-        <form onSubmit={(event) => void submit(event)} className={css.form}>
-          <NumberInput label="Budget" description="in cents; before it is exceeded, the run is held" min={0} allowDecimal={false} value={budget} onChange={setBudget} />
-          <PlanField value={plan} set={setPlan} />
-          <Button type="submit" loading={busy}>
-            Run
-          </Button>
-        </form>
-      </Modal>
+      <FormDialog title="Let the agent work on it" size="lg" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Run" busy={busy}>
+        <NumberInput label="Budget" description="in cents; before it is exceeded, the run is held" min={0} allowDecimal={false} value={budget} onChange={setBudget} />
+        <PlanField value={plan} set={setPlan} />
+      </FormDialog>
     </>
   );
 }
@@ -267,24 +253,19 @@ function Complete({ task }: { task: WholeTask }) {
       <Do op="task.complete" target={task.id} variant="default" onClick={() => setOpen(true)} leftSection={<Icon name="check" size={14} />}>
         Close
       </Do>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="Close this task" closeButtonProps={{ 'aria-label': 'close' }}>
-        <form onSubmit={(event) => void submit(event)} className={css.form}>
-          <SegmentedControl
-            fullWidth
-            aria-label="outcome"
-            value={outcome}
-            onChange={(value) => setOutcome(value as 'done' | 'cancelled')}
-            data={[
-              { value: 'done', label: 'It is done' },
-              { value: 'cancelled', label: 'It was given up' },
-            ]}
-          />
-          <Textarea label="What came of it" autosize minRows={2} value={result} onChange={(event) => setResult(event.currentTarget.value)} data-autofocus />
-          <Button type="submit" loading={busy}>
-            Close the task
-          </Button>
-        </form>
-      </Modal>
+      <FormDialog title="Close this task" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Close the task" busy={busy}>
+        <SegmentedControl
+          fullWidth
+          aria-label="outcome"
+          value={outcome}
+          onChange={(value) => setOutcome(value as 'done' | 'cancelled')}
+          data={[
+            { value: 'done', label: 'It is done' },
+            { value: 'cancelled', label: 'It was given up' },
+          ]}
+        />
+        <Textarea label="What came of it" autosize minRows={2} value={result} onChange={(event) => setResult(event.currentTarget.value)} data-autofocus />
+      </FormDialog>
     </>
   );
 }

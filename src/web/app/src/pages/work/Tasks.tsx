@@ -15,6 +15,7 @@ import { NewTask } from './NewTask';
 import { MOST, useTasks } from './useWork';
 import { COLUMNS, isOver, isOverdue, sooner, titleOf } from './words';
 import css from './work.module.css';
+import parts from '../../parts/parts.module.css';
 
 export type TaskSearch = { view?: 'list'; whose?: 'mine' | 'people'; q?: string };
 
@@ -43,7 +44,7 @@ export function Tasks() {
         </Do>
       }
     >
-      <div className={css.bar}>
+      <div className={parts.bar}>
         <TextInput placeholder="Title, owner, id" aria-label="find a task" value={q} onChange={(event) => set({ q: event.currentTarget.value || undefined })} leftSection={<Icon name="search" size={14} />} />
         <SegmentedControl
           aria-label="whose tasks"
@@ -77,7 +78,7 @@ export function Tasks() {
             ) : (
               <Board list={listed} />
             )}
-            {all.length >= MOST && <p className={css.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
+            {all.length >= MOST && <p className={parts.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
           </>
         )}
       </Shown>

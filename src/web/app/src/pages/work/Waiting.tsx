@@ -123,7 +123,7 @@ function Answer({ run }: { run: WholeRun }) {
     await act((headers) => runAnswer({ path: { id: run.id }, body: { text: text.trim(), question: run.steps + 1 }, headers, throwOnError: true }), 'Answered');
   };
   return (
-    <form onSubmit={(event) => void submit(event)} className={css.form}>
+    <form onSubmit={(event) => void submit(event)} className={parts.form}>
       <Textarea
         ref={field}
         aria-label="Your answer"

@@ -1,0 +1,31 @@
+import { Button, Modal, type MantineSize } from '@mantine/core';
+import type { FormEvent, ReactNode } from 'react';
+import css from './parts.module.css';
+
+type Dialog = {
+  title: string;
+  isOpen: boolean;
+  close: () => void;
+  submit: (event: FormEvent) => Promise<void>;
+  /** What the button says that does it. */
+  action: ReactNode;
+  busy: boolean;
+  disabled?: boolean;
+  color?: string;
+  size?: MantineSize;
+  children: ReactNode;
+};
+
+/** A form in a dialog, with the one button that does what it is for. */
+export function FormDialog({ title, isOpen, close, submit, action, busy, disabled, color, size, children }: Dialog) {
+  return (
+    <Modal opened={isOpen} onClose={close} title={title} size={size} closeButtonProps={{ 'aria-label': 'close' }}>
+      <form onSubmit={(event) => void submit(event)} className={css.form}>
+        {children}
+        <Button type="submit" color={color} loading={busy} disabled={disabled}>
+          {action}
+        </Button>
+      </form>
+    </Modal>
+  );
+}
