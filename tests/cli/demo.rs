@@ -137,11 +137,19 @@ fn a_folder_that_is_something_elses_is_left_alone() {
 #[test]
 fn a_demo_is_replaced_by_force_unless_it_is_in_use() {
     let place = demo();
-    let server = Server::start(place.command(&["demo", "serve", "--bind", "127.0.0.1:0"]));
+    let printed = place.path().join("printed");
+    let mut command = place.command(&["demo", "serve", "--dev-auth", "--bind", "127.0.0.1:0"]);
+    command.stdout(Stdio::from(std::fs::File::create(&printed).unwrap()));
+    let server = Server::begin(command);
+    assert_snapshot("the_demo_prints_a_link_for_each_of_its_people", std::fs::read_to_string(printed).unwrap());
+    assert!(asked(&server, "/api/health", "").contains(r#""dev_auth":true"#));
     let refused = place.ok("demo --force");
     assert_eq!(refused.code, 75, "{refused}");
     assert!(refused.stderr.contains("is in use by process"), "{refused}");
     assert_eq!(server.stop().code, 0);
+    // As a command that was killed leaves it.
+    std::fs::create_dir(place.path().join("demo/.building")).unwrap();
+    std::fs::write(place.path().join("demo/.building/state.db"), "").unwrap();
     let before = rows(&place, "runs")[0]["id"].clone();
     let again = place.ok("--format json demo --force");
     assert_eq!(again.code, 0, "{again}");
@@ -167,16 +175,17 @@ fn token_of(printed: &Value, who: &str) -> String {
 
 /// The status of `GET /api/me` with a token.
 fn me(server: &Server, token: &str) -> String {
+    asked(server, "/api/me", token).split(' ').nth(1).unwrap().to_owned()
+}
+
+fn asked(server: &Server, path: &str, token: &str) -> String {
     let mut stream = TcpStream::connect(server.address()).unwrap();
-    write!(
-        stream,
-        "GET /api/me HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n",
-        server.address()
-    )
-    .unwrap();
+    let credential = if token.is_empty() { String::new() } else { format!("authorization: Bearer {token}\r\n") };
+    let host = server.address();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\n{credential}connection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    answer.split(' ').nth(1).unwrap().to_owned()
+    answer
 }
 
 #[test]

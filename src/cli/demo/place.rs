@@ -52,6 +52,10 @@ impl Place {
         }
         let old = if is_demo { Some(take(&folder.join(STATE))?) } else { None };
         let building = folder.join(BUILDING);
+        // What a command that was killed left there is nobody's; what another one is making is.
+        if building.join(STATE).exists() {
+            drop(take(&building.join(STATE))?);
+        }
         let place = Place { folder: folder.to_owned(), building, fresh, old, done: false };
         let cannot = |error| Failure::new(format!("cannot make a demo in {shown}: {error}"));
         remove(&place.building).map_err(cannot)?;
