@@ -25,11 +25,10 @@ pub const COMMANDS: Commands = &[&own::<Demo>("demo")];
 /// Three teams, a dozen people, six agents, their policies and some weeks of their work. Everything in it was done through
 /// the gate, so its log verifies. `ok demo serve` shows it.
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Demo {
-    /// The folder that it is made in
-    #[arg(long, value_name = "DIR", default_value = FOLDER)]
-    dir: PathBuf,
+    /// The folder that it is made in [default: demo]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// Replace the demo that is there
     #[arg(long)]
     force: bool,
@@ -48,9 +47,9 @@ enum Below {
 /// arrives at a receiver on this machine, which prints it.
 #[derive(clap::Args)]
 struct Serve {
-    /// The folder of the demo
-    #[arg(long, value_name = "DIR", default_value = FOLDER)]
-    dir: PathBuf,
+    /// The folder of the demo [default: demo]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// The address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     bind: String,
@@ -61,13 +60,25 @@ struct Serve {
 
 const FOLDER: &str = "demo";
 
+/// How a command names a folder.
+fn named(dir: &Path) -> String {
+    if dir == Path::new(FOLDER) { String::new() } else { format!(" --dir {}", dir.display()) }
+}
+
 impl Run for Demo {
     const NEEDS: Needs = Needs::Nothing;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        match self.below {
-            Some(Below::Serve(serve)) => serve.run(context).await,
-            None => make(&self.dir, self.force, context).await,
+        let Demo { dir, force, below } = self;
+        match below {
+            Some(Below::Serve(_)) if force => {
+                Err(Failure::Usage("--force makes a demo; `serve` does not take it".into()))
+            }
+            Some(Below::Serve(serve)) => {
+                let dir = serve.dir.clone().or(dir).unwrap_or_else(|| FOLDER.into());
+                serve.run(&dir, context).await
+            }
+            None => make(&dir.unwrap_or_else(|| FOLDER.into()), force, context).await,
         }
     }
 }
@@ -114,7 +125,7 @@ impl Made {
         let Made { dir, people, agents, teams, events, git } = self;
         show::text(&format!("{people} people, {agents} agents, {teams} teams, {events} events in {dir}"))?;
         let kept = if *git { "a git repository" } else { "no repository, because git is not installed" };
-        let at = if dir == FOLDER { String::new() } else { format!(" --dir {dir}") };
+        let at = named(Path::new(dir));
         show::note(&format!(
             "Its policies are in {dir}/policies ({kept}).\nNext: `ok demo serve{at}`, or `ok --state {dir}/state.db audit verify`."
         ));
@@ -123,13 +134,12 @@ impl Made {
 }
 
 impl Serve {
-    async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        if !self.dir.join("state.db").exists() {
-            let at =
-                if self.dir == Path::new(FOLDER) { String::new() } else { format!(" --dir {}", self.dir.display()) };
-            return Err(Failure::new(format!("there is no demo in {}: `ok demo{at}` makes one", self.dir.display())));
+    async fn run(self, dir: &Path, context: &Context) -> Result<Exit, Failure> {
+        if !dir.join("state.db").exists() {
+            let (at, dir) = (named(dir), dir.display());
+            return Err(Failure::new(format!("there is no demo in {dir}: `ok demo{at}` makes one")));
         }
-        let within = inside(&self.dir, context);
+        let within = inside(dir, context);
         let within = Context { dev_auth: self.dev_auth || context.dev_auth, ..within };
         serve::run(&self.bind, &within, async |company: &Company, address: SocketAddr, stop: &CancellationToken| {
             begin(company, address, stop, context).await

@@ -126,6 +126,7 @@ fn a_folder_that_is_something_elses_is_left_alone() {
         place.ok("demo serve --dir mine"),
         place.ok("demo serve --bind nowhere"),
         place.ok("demo --dir other serve"),
+        place.ok("demo --force serve"),
     ];
     assert_snapshot("a_folder_that_is_something_elses_is_left_alone", session(runs));
     let left: Vec<_> =

@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import type { TaskSearch } from './pages/work/Tasks';
 import { NotFound } from './shell/NotFound';
 import { Shell } from './shell/Shell';
 import { Broken } from './shell/Broken';
@@ -21,7 +22,7 @@ const tasks = createRoute({
   getParentRoute: () => root,
   path: '/tasks',
   component: lazyRouteComponent(() => import('./pages/work/Tasks'), 'Tasks'),
-  validateSearch: (search: Record<string, unknown>): { view?: 'list'; whose?: 'mine' | 'people'; q?: string } => ({
+  validateSearch: (search: Record<string, unknown>): TaskSearch => ({
     view: search.view === 'list' ? 'list' : undefined,
     whose: search.whose === 'mine' || search.whose === 'people' ? search.whose : undefined,
     q: text(search.q),

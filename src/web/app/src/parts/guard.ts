@@ -4,7 +4,7 @@ import { useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-q
 import { policyExplain, Refused, type AllExplained } from '../api';
 
 /** Every operation, with what the gate would answer where it is about the company itself. */
-export function useCans() {
+function useCans() {
   const { data } = useQuery({
     queryKey: [{ _id: 'policyExplainAll' }],
     queryFn: async () => {

@@ -11,7 +11,7 @@ import { When } from '../../parts/When';
 import css from './policy.module.css';
 import parts from '../../parts/parts.module.css';
 
-export const SHIFTS: Record<string, Tone> = { looser: 'deny', tighter: 'wait', mixed: 'accent', same: 'plain' };
+const SHIFTS: Record<string, Tone> = { looser: 'deny', tighter: 'wait', mixed: 'accent', same: 'plain' };
 const CHANGES: Record<string, Tone> = { added: 'allow', removed: 'deny', changed: 'accent', moved: 'plain' };
 
 /** What a change would do: to the text, to the answers, and to the decisions of the log. */
