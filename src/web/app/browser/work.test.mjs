@@ -174,6 +174,20 @@ test('a task is created, assigned, referred to and closed', async () => {
   });
 });
 
+test('an agent is set to work on its task, by a plan', later, async () => {
+  const task = await company.ask(company.tokens.lea, 'POST', '/api/tasks', { title: 'Count the tickets', owner: 'triage' });
+  await as('lea', async (page) => {
+    await page.goto(`/tasks/${task.id}`);
+    await page.getByRole('button', { name: 'Run' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Plan').fill('steps:\n  - say: "Seven."\n');
+    await dialog.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('What came of it', { exact: true }).waitFor();
+    await page.goto(`/tasks/${task.id}`);
+    await page.getByRole('link', { name: /Ticket triage.*completed/ }).waitFor();
+  });
+});
+
 test('who may do something with approval is told whom it asks, and where to ask', later, async () => {
   await as('lea', async (page) => {
     await page.goto('/people/mia');
