@@ -205,6 +205,8 @@ test('the glass is broken, seen, and reviewed by somebody else', later, async ()
     await page.getByLabel('Why it cannot wait').fill('the new clerk stands at the till');
     await page.getByRole('button', { name: 'Break the glass' }).click();
     await page.getByText('open now').waitFor();
+    await page.getByText('The glass is broken: until').waitFor();
+    assert.deepEqual(await findings(page), []);
     await page.getByRole('button', { name: 'End it' }).click();
     await page.getByText('to be reviewed').waitFor();
   });

@@ -23,7 +23,8 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm' } },
     Select: { defaultProps: { size: 'sm', comboboxProps: { shadow: 'md' } } },
-    Modal: { defaultProps: { centered: true, radius: 'md', overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: '16px', fontWeight: 600 } } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'close' } } },
+    Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'close' }, centered: true, radius: 'md', overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: '16px', fontWeight: 600 } } },
     Tooltip: { defaultProps: { openDelay: 250, events: { hover: true, focus: true, touch: true }, multiline: true, maw: 320 } },
   },
 });

@@ -19,7 +19,7 @@ type Dialog = {
 /** A form in a dialog, with the one button that does what it is for. */
 export function FormDialog({ title, isOpen, close, submit, action, busy, disabled, color, size, children }: Dialog) {
   return (
-    <Modal opened={isOpen} onClose={close} title={title} size={size} closeButtonProps={{ 'aria-label': 'close' }}>
+    <Modal opened={isOpen} onClose={close} title={title} size={size}>
       <form onSubmit={(event) => void submit(event)} className={css.form}>
         {children}
         <Button type="submit" color={color} loading={busy} disabled={disabled}>

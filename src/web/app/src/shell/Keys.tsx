@@ -26,7 +26,7 @@ export function Keys() {
     return () => window.removeEventListener('keydown', press);
   }, [navigate]);
   return (
-    <Modal opened={isOpen} onClose={() => setOpen(false)} title="Keys" closeButtonProps={{ 'aria-label': 'close' }}>
+    <Modal opened={isOpen} onClose={() => setOpen(false)} title="Keys">
       <div className={css.keys}>
         <span>
           <Kbd>{mod}K</Kbd>

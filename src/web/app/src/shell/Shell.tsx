@@ -3,16 +3,17 @@ import { spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import { healthReadOptions, isRefused, meReadOptions, Unreachable } from '../api';
+import { breakGlassListOptions, healthReadOptions, isRefused, meReadOptions, Unreachable } from '../api';
 import { useFollowing, useLive } from '../live';
-import { useCan } from '../parts/guard';
+import { useCan, useGuarded } from '../parts/guard';
 import { Icon, Mark } from '../parts/icons';
 import { Failed, Loading } from '../parts/states';
+import { When } from '../parts/When';
 import { useSession } from '../session';
 import { Nav } from './Nav';
 import css from './shell.module.css';
 import { SignIn } from './SignIn';
-import { useCompany, useKills } from './useMe';
+import { useCompany, useKills, useMe } from './useMe';
 
 const Extras = lazy(() => import('./Extras'));
 
@@ -84,6 +85,8 @@ function Frame() {
 function Banners() {
   const live = useLive();
   const kills = useKills().data ?? [];
+  const me = useMe();
+  const open = (useGuarded('break_glass.list', { ...breakGlassListOptions({ query: { limit: 50 } }), staleTime: 30_000 }).data ?? []).find(({ active, holder }) => active && holder === me?.id);
   const health = useQuery({ ...healthReadOptions(), staleTime: 30_000, refetchInterval: 30_000 }).data;
   return (
     <>
@@ -105,6 +108,14 @@ function Banners() {
           <span>
             {kills.some(({ scope }) => scope === 'global') ? 'Everything is stopped.' : `${kills.length === 1 ? 'A kill switch is' : `${kills.length} kill switches are`} engaged: ${kills.map(({ scope }) => scope).join(', ')}.`}{' '}
             <Link to="/kill">See which</Link>
+          </span>
+        </div>
+      )}
+      {open && (
+        <div className={css.banner} data-tone="deny" role="status">
+          <Icon name="glass" />
+          <span>
+            The glass is broken: until <When at={open.expires_at} as="stamp" /> you go on without approval for {open.scope.join(', ')}. <Link to="/break-glass">End it</Link>
           </span>
         </div>
       )}

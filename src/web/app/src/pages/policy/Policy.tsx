@@ -155,7 +155,7 @@ function NewFile({ base, names, go }: { base: number; names: string[]; go: (path
       <Button variant="subtle" size="compact-sm" mt={8} leftSection={<Icon name="plus" size={13} />} onClick={() => setOpen(true)}>
         New file
       </Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="New file" closeButtonProps={{ 'aria-label': 'close' }}>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title="New file">
         <form onSubmit={submit} className={parts.form}>
           <TextInput label="Path" placeholder="payments.cedar or tests/payments.yaml" value={name} onChange={(event) => setName(event.currentTarget.value)} error={isTaken ? 'there is such a file' : undefined} pattern="(tests/)?[\w.\/\-]+[.](cedar|yaml)" required data-autofocus />
           <Button type="submit">Create</Button>

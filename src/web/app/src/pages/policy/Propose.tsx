@@ -15,7 +15,7 @@ export function Propose({ exported, draft }: { exported: Exported; draft: Draft 
   return (
     <>
       <Button onClick={() => setOpen(true)}>Compare and propose</Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="What this would change" size={960} closeButtonProps={{ 'aria-label': 'close' }}>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title="What this would change" size={960}>
         {isOpen && <Proposal exported={exported} draft={draft} />}
       </Modal>
     </>

@@ -82,7 +82,7 @@ function One({ webhook }: { webhook: ShownWebhook }) {
           />
         </Card>
       </div>
-      <Modal opened={!!secret} onClose={() => setSecret(undefined)} title="New secret" closeButtonProps={{ 'aria-label': 'close' }}>
+      <Modal opened={!!secret} onClose={() => setSecret(undefined)} title="New secret">
         {secret && <Secret secret={secret} close={() => setSecret(undefined)} />}
       </Modal>
     </>

@@ -107,7 +107,7 @@ function Create({ isOpen, close }: { isOpen: boolean; close: () => void }) {
     close();
   };
   return (
-    <Modal opened={isOpen} onClose={end} title="Create a webhook" closeButtonProps={{ 'aria-label': 'close' }}>
+    <Modal opened={isOpen} onClose={end} title="Create a webhook">
       {secret ? (
         <Secret secret={secret} close={end} />
       ) : (
