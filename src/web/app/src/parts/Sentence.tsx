@@ -112,6 +112,13 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   run_completed: (e) => <>ended {run(e)} of {who(e.agent)}</>,
   run_failed: (e) => <>saw {run(e)} of {who(e.agent)} fail{quoted(e.reason)}</>,
   run_cancelled: (e) => <>cancelled {run(e)} of {who(e.agent)}{quoted(e.reason)}</>,
+  record_written: (e) => <>wrote records of {code(e.collection)}</>,
+  record_deleted: (e) => <>deleted {code(e.id)} of {code(e.collection)}</>,
+  record_rolled_back: (e) => <>rolled {code(e.id)} of {code(e.collection)} back{quoted(e.reason)}</>,
+  record_flagged: (e) => <>flagged {code(e.record)} of {code(e.collection)}{quoted(e.note)}</>,
+  schema_proposed: (e) => <>proposed to change {code(e.collection)}{quoted(e.reason)}</>,
+  schema_applied: (e) => <>changed what {code(e.collection)} is made of</>,
+  schema_rejected: (e) => <>rejected a change of {code(e.collection)}{quoted(e.reason)}</>,
   content_kept: () => 'kept content beside an event',
   context_forgotten: (e) => <>erased the content of {Array.isArray(e.events) ? e.events.length : ''} events{quoted(e.reason)}</>,
 };

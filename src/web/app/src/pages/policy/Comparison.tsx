@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Link } from '@tanstack/react-router';
-import type { Answer, Impact, Matrix, Semantic2 as Semantic, Term, TextDiff } from '../../api';
+import type { Answer, Compared2, Matrix, Term, TextDiff } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Card } from '../../parts/Page';
 import { Cedar, Diff } from '../../parts/PolicyText';
@@ -13,6 +13,10 @@ import parts from '../../parts/parts.module.css';
 
 const SHIFTS: Record<string, Tone> = { looser: 'deny', tighter: 'wait', mixed: 'accent', same: 'plain' };
 const CHANGES: Record<string, Tone> = { added: 'allow', removed: 'deny', changed: 'accent', moved: 'plain' };
+
+// Of what they are a part: the generated names count up where another noun has a type of that name.
+type Impact = NonNullable<Compared2['impact']>;
+type Semantic = NonNullable<Compared2['semantic']>;
 
 /** What a change would do: to the text, to the answers, and to the decisions of the log. */
 export function Comparison({ of, impact }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic }; impact?: Impact | null }) {
