@@ -14,7 +14,7 @@ use self::place::Place;
 use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
 use super::policy::export;
-use super::{Context, client, serve, show};
+use super::{Context, client, models, serve, show};
 use crate::demo::{self, Receiver, SignIn, Told};
 use crate::gate::open::Company;
 
@@ -95,7 +95,7 @@ async fn make(dir: &Path, force: bool, context: &Context) -> Result<Exit, Failur
     let mut progress = |chapter: &str| show::note(&format!("  {chapter}"));
     show::note(&format!("Making a demo company in {}:", dir.display()));
     let options = client::options(&within);
-    let told = demo::tell(&options, policies.clone(), &mut progress).await;
+    let told = demo::tell(&options, models::client(context.models())?, policies.clone(), &mut progress).await;
     let told = told.map_err(|error| Failure::new(error.to_string()))?;
     export::write_to(&policies, &within).await?;
     demo::commit_rest(policies, &*options.clock);

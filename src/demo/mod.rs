@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::engine::models::Chat;
 use crate::gate::open::{CannotOpen, Options, open};
 use crate::gate::{Gate, Request};
 use crate::types::caller::{Channel, Credential, Presented};
@@ -51,13 +52,18 @@ pub enum CannotTell {
 }
 
 /// Makes the company: its state file is the options', its policies lie in `policies`. `progress` hears of each chapter.
-pub async fn tell(options: &Options, policies: PathBuf, progress: &mut dyn FnMut(&str)) -> Result<Told, CannotTell> {
+pub async fn tell(
+    options: &Options,
+    models: Arc<dyn Chat>,
+    policies: PathBuf,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Told, CannotTell> {
     let story = script::story().map_err(CannotTell::Story)?;
     let clock = Arc::new(StoryClock::before(Arc::clone(&options.clock)));
     let company = open(&Options { clock: Arc::<StoryClock>::clone(&clock) as Arc<dyn Clock>, ..options.clone() })?;
     let repository = Repository::new(policies);
     let git = repository.is_git();
-    let mut teller = Teller::new(Arc::clone(&company.gate), clock, repository);
+    let mut teller = Teller::new(Arc::clone(&company.gate), clock, repository, models);
     let mut told = Ok(());
     for chapter in &story {
         progress(&chapter.title);

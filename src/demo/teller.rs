@@ -9,6 +9,7 @@ use super::repository::Repository;
 use super::script::{Chapter, Expected, Scene, bundle, props};
 use super::time::StoryClock;
 use super::{CannotTell, in_words, perform};
+use crate::engine::models::Chat;
 use crate::engine::runner;
 use crate::gate::Gate;
 use crate::types::refusal::{Code, Stop};
@@ -21,13 +22,15 @@ pub struct Teller {
     gate: Arc<Gate>,
     clock: Arc<StoryClock>,
     repository: Repository,
+    /// The story's runs have plans: none asks a model.
+    models: Arc<dyn Chat>,
     /// What scenes have kept, by name.
     kept: BTreeMap<String, Value>,
 }
 
 impl Teller {
-    pub fn new(gate: Arc<Gate>, clock: Arc<StoryClock>, repository: Repository) -> Teller {
-        Teller { gate, clock, repository, kept: BTreeMap::new() }
+    pub fn new(gate: Arc<Gate>, clock: Arc<StoryClock>, repository: Repository, models: Arc<dyn Chat>) -> Teller {
+        Teller { gate, clock, repository, models, kept: BTreeMap::new() }
     }
 
     pub async fn tell(&mut self, chapter: &Chapter) -> Result<(), CannotTell> {
@@ -62,7 +65,9 @@ impl Teller {
         }
         let input = self.filled(&Value::Object(scene.with.clone())).map_err(broken)?;
         let answer = match scene.act.as_str() {
-            "runs" => runner::settle(&self.gate).await.map(|()| Value::Null).map_err(broken)?,
+            "runs" => {
+                runner::settle(&self.gate, Arc::clone(&self.models)).await.map(|()| Value::Null).map_err(broken)?
+            }
             "commit" => self.commit(&input)?,
             _ => self.perform(scene, input).await.map_err(broken)?,
         };
@@ -75,7 +80,7 @@ impl Teller {
 
     /// What happens by itself from one day to the next.
     async fn night(&self) -> Result<(), String> {
-        runner::settle(&self.gate).await?;
+        runner::settle(&self.gate, Arc::clone(&self.models)).await?;
         perform(&self.gate, None, "tick", json!({}), None).await.map(drop).map_err(|stop| in_words(&stop))
     }
 
