@@ -25,6 +25,8 @@ pub struct Arguments {
     pub fields: Vec<Field>,
     /// What policies do not see, and why.
     pub left_out: Vec<(String, &'static str)>,
+    /// What of that can be erased all the same.
+    apart: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -60,10 +62,13 @@ impl Entry {
 
 impl Arguments {
     fn of(entry: &Entry) -> Arguments {
-        let mut arguments = Arguments { fields: Vec::new(), left_out: Vec::new() };
+        let mut arguments = Arguments { fields: Vec::new(), left_out: Vec::new(), apart: Vec::new() };
         let schema = entry.input_schema().to_value();
         let required = names(&schema, "required");
         for (name, field) in properties(&schema) {
+            if is_marked(field, ERASABLE) && shape(field).is_err() {
+                arguments.apart.push(name.clone());
+            }
             match shape(field) {
                 _ if entry.spec.route.is_standard() => {
                     arguments.left_out.push((name.clone(), "it is another program's"))
@@ -132,7 +137,8 @@ impl Arguments {
 
     /// The fields that can be erased.
     pub fn erasable(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().filter(|field| field.is_erasable).map(|field| field.name.as_str())
+        let seen = self.fields.iter().filter(|field| field.is_erasable).map(|field| field.name.as_str());
+        seen.chain(self.apart.iter().map(String::as_str))
     }
 
     /// An input as it is put together again from its two parts: what can be erased and was not given leaves no trace.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::target::Fact;
-use crate::types::field::shown_decimal;
+use crate::types::decimal::shown_decimal;
 use crate::types::id::ActorId;
 
 /// What of a thing policies may look at.

@@ -1,7 +1,7 @@
 //! What of a state file the log does not account for, beside the tables that are a fold of it: its schema, its indexes, the key
 //! that was made with it, and the answers that are kept to be given again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension as _};
 use serde::Deserialize;
@@ -87,9 +87,14 @@ fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     let Some(newest) = (last > 0).then(|| read::one(conn, last)).transpose()? else { return Ok(Vec::new()) };
     let begun = newest.at.plus_ms(-idem::KEPT_MS);
     let mut given: BTreeMap<Vec<u8>, (String, Time)> = BTreeMap::new();
+    // Whoever erased what one call had written erased the answer to it as well.
+    let mut erased: BTreeSet<Vec<u8>> = BTreeSet::new();
     read::decided(conn, read::last_until(conn, begun)?, last, &mut |entry| {
         let Some(key) = entry.idem else { return Ok(()) };
-        let Some(payload) = entry.payload else { return Ok(()) };
+        let Some(payload) = entry.payload else {
+            erased.insert(key);
+            return Ok(());
+        };
         if let Some(answer) = serde_json::from_slice::<Payload>(&payload)?.gate.answer {
             given.insert(key, (answer, entry.at.plus_ms(idem::KEPT_MS)));
         }
@@ -105,7 +110,10 @@ fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
         found.push(told("idem", hex::encode(key), message));
     }
     found.extend(
-        given.into_keys().map(|key| told("idem", hex::encode(key), "is missing: a retry would be carried out")),
+        given
+            .into_keys()
+            .filter(|key| !erased.contains(key))
+            .map(|key| told("idem", hex::encode(key), "is missing: a retry would be carried out")),
     );
     Ok(found)
 }

@@ -41,6 +41,9 @@ pub struct CollectionSpec {
     pub key: Vec<String>,
     /// The fields by name; 1 to 300.
     pub fields: BTreeMap<String, Field>,
+    /// What fields were called that are there no more. Records still have it in their history, so no other field is called so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<String>,
     /// Aggregates leave out groups of fewer records than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_group: Option<u32>,

@@ -11,6 +11,7 @@ pub mod change;
 pub mod chat;
 pub mod collection;
 pub mod condition;
+pub mod decimal;
 pub mod decision;
 pub mod definition;
 pub mod delegation;

@@ -55,11 +55,27 @@ impl Sealer<'_> {
         Some(mac)
     }
 
+    /// A position may be that of a row which its reader may not see, so it is not to be read: it is masked by what follows from
+    /// key and tag, and the tag from the position (a synthetic IV, as in RFC 5297, of HMAC-SHA-256 alone).
     pub fn seal(&self, position: &str) -> Option<String> {
-        let mut bytes = position.as_bytes().to_vec();
-        let tag = self.mac(&bytes)?.finalize().into_bytes();
-        bytes.extend(tag.iter().take(MAC));
+        let tag = self.mac(position.as_bytes())?.finalize().into_bytes();
+        let tag = tag.get(..MAC)?;
+        let mut bytes = self.masked(position.as_bytes(), tag)?;
+        bytes.extend_from_slice(tag);
         Some(URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// Masks and unmasks.
+    fn masked(&self, bytes: &[u8], tag: &[u8]) -> Option<Vec<u8>> {
+        let mut masked = Vec::with_capacity(bytes.len() + MAC);
+        for (number, block) in (0_u64..).zip(bytes.chunks(32)) {
+            let mut mask = Hmac::<Sha256>::new_from_slice(self.key).ok()?;
+            mask.update(b"ok/cursor/mask/v1\0");
+            mask.update(&number.to_be_bytes());
+            mask.update(tag);
+            masked.extend(block.iter().zip(mask.finalize().into_bytes()).map(|(byte, mask)| byte ^ mask));
+        }
+        Some(masked)
     }
 
     /// The position in a cursor that this server issued for this list.
@@ -70,8 +86,9 @@ impl Sealer<'_> {
     fn try_open(&self, cursor: &str) -> Option<String> {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
         let (position, tag) = bytes.split_at_checked(bytes.len().checked_sub(MAC)?)?;
-        self.mac(position)?.verify_truncated_left(tag).ok()?;
-        String::from_utf8(position.to_vec()).ok()
+        let position = self.masked(position, tag)?;
+        self.mac(&position)?.verify_truncated_left(tag).ok()?;
+        String::from_utf8(position).ok()
     }
 }
 

@@ -16,6 +16,14 @@ use crate::types::refusal::Refusal;
 const DEPTH: usize = 20;
 const PARTS: usize = 500;
 const VALUES: usize = 1_000;
+/// The most values of all of it: a statement takes so many, once for each way to a record.
+const ALL_VALUES: usize = 3_000;
+
+/// What a filter may still hold.
+struct Left {
+    parts: usize,
+    values: usize,
+}
 
 /// Reads the filters of one caller.
 pub struct Filters<'a> {
@@ -26,19 +34,20 @@ pub struct Filters<'a> {
 
 impl Filters<'_> {
     pub fn read(&self, filter: Option<&Value>) -> Result<Condition, Refusal> {
-        let mut left = PARTS;
+        let mut left = Left { parts: PARTS, values: ALL_VALUES };
         let read = filter.map(|filter| self.condition(filter, "filter", DEPTH, &mut left));
         read.unwrap_or(Ok(Condition::Always)).map_err(|(at, what)| Refusal::field(&at, what))
     }
 
-    fn condition(&self, filter: &Value, at: &str, depth: usize, left: &mut usize) -> Read {
+    fn condition(&self, filter: &Value, at: &str, depth: usize, left: &mut Left) -> Read {
         let wrong = |what: String| Err((at.to_owned(), what));
         if depth == 0 {
             return wrong(format!("nests deeper than {DEPTH}"));
         }
-        *left = left.checked_sub(1).ok_or_else(|| ("filter".to_owned(), format!("has more than {PARTS} parts")))?;
+        left.parts =
+            left.parts.checked_sub(1).ok_or_else(|| ("filter".to_owned(), format!("has more than {PARTS} parts")))?;
         let Value::Object(parts) = filter else { return wrong("must be an object".into()) };
-        let each = |key: &String, value: &Value, left: &mut usize| {
+        let each = |key: &String, value: &Value, left: &mut Left| {
             let inner = format!("{at}.{}", short(key));
             match (key.as_str(), value) {
                 ("and" | "or", Value::Array(all)) => {
@@ -51,20 +60,23 @@ impl Filters<'_> {
                 }
                 ("and" | "or", _) => Err((inner, "must be a list".into())),
                 ("not", one) => Ok(self.condition(one, &inner, depth - 1, left)?.negated()),
-                (name, Value::Object(tests)) => self.tests(name, tests, &inner),
-                (name, value) => self.test(name, "eq", value, &inner),
+                (name, Value::Object(tests)) => self.tests(name, tests, &inner, left),
+                (name, value) => self.test(name, "eq", value, &inner, left),
             }
         };
         let all = parts.iter().map(|(key, value)| each(key, value, left)).collect::<Result<Vec<_>, _>>()?;
         Ok(Condition::all(all))
     }
 
-    fn tests(&self, name: &str, tests: &Map<String, Value>, at: &str) -> Read {
-        let each = tests.iter().map(|(op, value)| self.test(name, op, value, &format!("{at}.{}", short(op))));
+    fn tests(&self, name: &str, tests: &Map<String, Value>, at: &str, left: &mut Left) -> Read {
+        let each = tests.iter().map(|(op, value)| self.test(name, op, value, &format!("{at}.{}", short(op)), left));
         Ok(Condition::all(each.collect::<Result<Vec<_>, _>>()?))
     }
 
-    fn test(&self, name: &str, op: &str, value: &Value, at: &str) -> Read {
+    fn test(&self, name: &str, op: &str, value: &Value, at: &str, left: &mut Left) -> Read {
+        let count = value.as_array().map_or(1, Vec::len);
+        let many = || ("filter".to_owned(), format!("has more than {ALL_VALUES} values"));
+        left.values = left.values.checked_sub(count).ok_or_else(many)?;
         let field = self.field(name).map_err(|what| (at.to_owned(), what))?;
         let scalar = |value: &Value| self.scalar(&field, value).map_err(|what| (at.to_owned(), what));
         let wrong = |what: &str| Err((at.to_owned(), what.to_owned()));

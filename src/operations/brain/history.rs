@@ -89,7 +89,7 @@ impl Query for History {
 
 fn shown(id: &str, version: Version, shape: &Shape<'_>, read: &Reader<'_>) -> Result<ShownVersion, Stop> {
     let Version { version, what, mut fields, by, run, at } = version;
-    fields.extend(personal(id, version, read)?);
+    fields.extend(personal(shape.of, id, version, read)?);
     Ok(ShownVersion { version, what, fields: shape.fields(fields, read), by, run, at })
 }
 
@@ -162,7 +162,7 @@ impl Change for Rollback {
         };
         let mut fields: Map<String, Value> =
             wanted.fields.into_iter().filter(|(name, _)| of.field(name).is_some()).collect();
-        fields.extend(personal(&input.id, wanted.version, read)?);
+        fields.extend(personal(&of, &input.id, wanted.version, read)?);
         let Parted { open, personal } = Parted::of(&of, of.checked(&fields).map_err(Refusal::invalid)?);
         let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };
         may_change(&read.record_target(&of, &before), read)?;

@@ -125,7 +125,7 @@ impl Batch<'_> {
             None => filled.map_err(Refusal::invalid)?,
             Some(before) => {
                 let mut all = before.fields.clone();
-                all.extend(super::shown::personal(&before.id, before.version, read)?);
+                all.extend(super::shown::personal(of, &before.id, before.version, read)?);
                 all.extend(given.clone());
                 of.checked(&all).map_err(Refusal::invalid)?
             }

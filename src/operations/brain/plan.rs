@@ -9,6 +9,7 @@ use crate::store::brain::Proposal;
 use crate::types::brain::{Operation, converts};
 use crate::types::collection::{Collection, CollectionKind};
 use crate::types::definition::{ApiVersion, Metadata, Problems};
+use crate::types::field::Label;
 use crate::types::refusal::{Refusal, Stop};
 
 /// What comes of a proposal.
@@ -110,6 +111,13 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
     let missing =
         |name: &str| format!("there is no field `{}`", name.chars().take(63).collect::<String>().escape_debug());
     let fields = &mut of.spec.fields;
+    let retired = &mut of.spec.retired;
+    let again = |name: &String, retired: &[String]| match retired.contains(name) {
+        true => Err(format!(
+            "a field was called `{name}` before, and records have it in their history: choose another name"
+        )),
+        false => Ok(()),
+    };
     match op {
         Operation::Create { .. } | Operation::Retire {} => {}
         Operation::AddField { name, .. } if fields.contains_key(name) => {
@@ -121,13 +129,21 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
         Operation::AddField { field, .. } if field.unique && field.default.is_some() && rows > 1 => {
             return Err("no two records may have the same value, so there is no default".into());
         }
-        Operation::AddField { name, field } => drop(fields.insert(name.clone(), (**field).clone())),
+        Operation::AddField { name, field } => {
+            again(name, retired)?;
+            fields.insert(name.clone(), (**field).clone());
+        }
         Operation::RenameField { name, to } => {
             if fields.contains_key(to) {
                 return Err(format!("there is a field `{to}` already"));
             }
+            again(to, retired)?;
             let field = fields.remove(name).ok_or_else(|| missing(name))?;
+            if field.label == Some(Label::Personal) {
+                return Err(format!("`{name}` is personal: its values are kept apart, under this name"));
+            }
             fields.insert(to.clone(), field);
+            retired.push(name.clone());
             let was = renamed.remove(name).unwrap_or_else(|| name.clone());
             renamed.insert(to.clone(), was);
             of.spec.key.iter_mut().filter(|key| *key == name).for_each(|key| key.clone_from(to));
@@ -140,13 +156,15 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             field.kind = *r#type;
             field.options.clear();
             field.to = None;
-            (field.min, field.max, field.default) = (None, None, None);
+            (field.min, field.max) = (None, None);
+            field.default = field.default.take().and_then(|default| field.value(&default).ok());
         }
         Operation::RetireField { name } => {
             if of.spec.key.contains(name) {
                 return Err(format!("`{name}` is a part of the key"));
             }
             fields.remove(name).ok_or_else(|| missing(name))?;
+            retired.push(name.clone());
         }
         Operation::Index { name, on } => fields.get_mut(name).ok_or_else(|| missing(name))?.index = *on,
     }

@@ -50,7 +50,7 @@ impl<'a> Shape<'a> {
     pub fn record(&self, record: Record, read: &Reader<'_>) -> Result<ShownRecord, Stop> {
         let Record { id, version, mut fields, created_by, created_at, updated_by, updated_at } = record;
         if self.wants_personal() {
-            fields.extend(personal(&id, version, read)?);
+            fields.extend(personal(self.of, &id, version, read)?);
         }
         let fields = self.fields(fields, read);
         let withheld = self.withheld.names(self.of).filter(|name| self.wants(name)).map(str::to_owned).collect();
@@ -60,7 +60,9 @@ impl<'a> Shape<'a> {
 
     /// The values that the caller may read.
     pub fn fields(&self, fields: Map<String, Value>, read: &Reader<'_>) -> Map<String, Value> {
-        let seen = |name: &str| self.wants(name) && !self.withheld.is(self.of, name);
+        // What a field was that is there no more, no label says who may read.
+        let is_there = |name: &str| self.of.field(name).is_some();
+        let seen = |name: &str| is_there(name) && self.wants(name) && !self.withheld.is(self.of, name);
         let kind = |name: &str| self.of.field(name).map(|field| field.kind);
         let fields = fields.into_iter().filter(|(name, _)| seen(name));
         let mut fields: Map<String, Value> =
@@ -88,8 +90,10 @@ pub fn veiled(kind: Option<FieldKind>, value: Value, read: &Reader<'_>) -> Value
 }
 
 /// What of a version of a record is personal, unless it is erased.
-pub fn personal(id: &str, version: i64, read: &Reader<'_>) -> Result<Map<String, Value>, Stop> {
-    Ok(read.kept(id, &part(version))?.unwrap_or_default())
+pub fn personal(of: &Collection, id: &str, version: i64, read: &Reader<'_>) -> Result<Map<String, Value>, Stop> {
+    let mut kept = read.kept(id, &part(version))?.unwrap_or_default();
+    kept.retain(|name, _| of.field(name).is_some());
+    Ok(kept)
 }
 
 /// Under which name it is kept.

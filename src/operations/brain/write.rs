@@ -98,13 +98,13 @@ impl Writing {
             Way::Whole => {
                 // What they may not read they have not taken away.
                 let withheld = Withheld::of(of, read);
-                let mut all = whole(&before, read)?;
+                let mut all = whole(of, &before, read)?;
                 all.retain(|name, _| withheld.is(of, name));
                 all.extend(given.clone());
                 of.checked(&all)
             }
             Way::Some => {
-                let mut all = whole(&before, read)?;
+                let mut all = whole(of, &before, read)?;
                 all.extend(given.clone());
                 of.checked(&all)
             }
@@ -155,9 +155,9 @@ impl Writing {
 }
 
 /// All values of a record.
-fn whole(record: &Record, read: &Reader<'_>) -> Result<Map<String, Value>, Stop> {
+fn whole(of: &Collection, record: &Record, read: &Reader<'_>) -> Result<Map<String, Value>, Stop> {
     let mut all = record.fields.clone();
-    all.extend(personal(&record.id, record.version, read)?);
+    all.extend(personal(of, &record.id, record.version, read)?);
     Ok(all)
 }
 

@@ -72,6 +72,10 @@ async fn what_is_amiss_with_a_query_is_told_with_its_place() {
     ] {
         assert_eq!(test.post(&format!("{INVOICES}/query"), &cast.mia, query).await.error(), told);
     }
+    let full: Vec<String> = (0..1_000).map(|number| number.to_string()).collect();
+    let parts: Vec<Value> = (0..4).map(|_| json!({ "number": { "nin": full } })).collect();
+    let refused = test.post(&format!("{INVOICES}/query"), &cast.mia, json!({ "filter": { "and": parts } })).await;
+    assert_eq!(refused.error(), "422 invalid filter: has more than 3000 values");
     let refused = test.post(&format!("{INVOICES}/query"), &cast.mia, json!({ "filter": deep })).await.error();
     assert!(refused.ends_with("nests deeper than 20"), "{refused}");
     for (ask, told) in [
@@ -129,7 +133,7 @@ async fn a_collection_that_cannot_be_is_not_proposed() {
         ),
         (
             json!({ "fields": { "a": { "type": "text", "unique": true, "label": "personal" } } }),
-            "ops: spec.fields.a: what is personal is kept apart",
+            "ops: spec.fields.a: records are not found by what is personal",
         ),
         (
             json!({ "fields": { "a": { "type": "integer", "default": "x" } } }),

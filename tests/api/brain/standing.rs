@@ -1,9 +1,9 @@
 //! What stands besides the records: collections under policies that change, flags, the catalog.
 
 use ok::policy::Bundle;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{INVOICES, company, put_into_force, write};
+use super::{INVOICES, accounted_for, apply, change, company, put_into_force, typed, with_policies, write};
 
 #[tokio::test]
 async fn policies_come_and_go_and_the_collections_stay() {
@@ -41,4 +41,61 @@ async fn flags_are_shown_to_whoever_may_read_the_record() {
     assert_eq!(test.get("/brain/flags", &cast.mia).await.json(), json!([]));
     let hits = test.get("/brain/catalog?phrase=invoice%20totals", &cast.mia).await.json();
     assert_eq!((&hits[0]["collection"], &hits[1]["field"]), (&json!("invoices"), &json!("total")), "{hits}");
+}
+
+#[tokio::test]
+async fn what_a_field_was_that_is_no_more_is_shown_to_nobody_and_its_name_is_not_used_again() {
+    let (test, cast) = company().await;
+    let record = write(&test, &test.admin, json!({ "number": "1", "total": "777", "iban": "DE00" })).await;
+    let history = format!("{INVOICES}/records/{}/history", record["id"].as_str().unwrap());
+    for ops in
+        [json!([{ "rename_field": { "name": "total", "to": "sum" } }]), json!([{ "retire_field": { "name": "iban" } }])]
+    {
+        assert_eq!(change(&test, "invoices", ops).await.status, 200);
+    }
+    for token in [&cast.mia, &test.admin] {
+        let shown = test.get(&history, token).await.text();
+        assert!(!shown.contains("777") && !shown.contains("DE00"), "{shown}");
+    }
+    let again = json!([{ "add_field": { "name": "total", "field": { "type": "money" } } }]);
+    let refused = change(&test, "invoices", again).await.error();
+    assert!(refused.contains("a field was called `total` before"), "{refused}");
+    // The record can still be changed.
+    let written = write(&test, &test.admin, json!({ "number": "1", "sum": "5" })).await;
+    assert_eq!(written["fields"]["sum"], "5.00");
+    let kept = change(&test, "invoices", json!([{ "retype_field": { "name": "status", "type": "text" } }])).await;
+    assert_eq!(kept.status, 200, "{}", kept.text());
+    assert_eq!(write(&test, &test.admin, json!({ "number": "2" })).await["fields"]["status"], "new");
+}
+
+/// What needs an admin's approval.
+const LARGE: &str = r#"@id("large") @reason("an admin looks at large ones")
+forbid (principal is Ok::Actor, action == Ok::Action::"record.write", resource is Brain::invoices)
+when { resource has total && resource.total.greaterThan(decimal("1000.0")) }
+unless { context.approvals.contains(Ok::ApprovalKind::"admin") };
+"#;
+
+#[tokio::test]
+async fn what_is_personal_in_a_write_that_waited_can_be_erased_too() {
+    let (test, cast) = with_policies(typed()).await;
+    let applied = apply(&test, LARGE).await;
+    assert_eq!(applied.status, 200, "{}", applied.text());
+    let fields = json!({ "fields": { "number": "1", "total": "2000", "iban": "DE99PERSONAL" } });
+    let waits = test.post(&format!("{INVOICES}/records"), &cast.mia, fields).await;
+    assert_eq!(waits.status, 202, "{}", waits.text());
+    let path = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap());
+    let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    let events = test.get("/events?limit=30", &test.admin).await.json();
+    let kept = ["content_kept", "arguments_kept"];
+    let all = events["events"].as_array().unwrap().iter();
+    let seqs: Vec<&Value> = all
+        .filter(|event| kept.contains(&event["event"]["type"].as_str().unwrap()))
+        .map(|event| &event["seq"])
+        .collect();
+    let forgotten = test.post("/context/forget", &test.admin, json!({ "events": seqs, "reason": "asked for" })).await;
+    assert_eq!(forgotten.status, 200, "{}", forgotten.text());
+    let file = std::fs::read(test.path()).unwrap();
+    assert!(!file.windows(12).any(|window| window == b"DE99PERSONAL"), "it is still in the file");
+    accounted_for(&test);
 }

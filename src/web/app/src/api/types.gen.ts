@@ -568,6 +568,10 @@ export type CollectionSpec = {
         [key: string]: Field;
     };
     /**
+     * What fields were called that are there no more. Records still have it in their history, so no other field is called so.
+     */
+    retired?: Array<string>;
+    /**
      * Aggregates leave out groups of fewer records than this.
      */
     smallest_group?: number | null;
