@@ -59,7 +59,7 @@ test-web:
 
 CHROMIUM ?= /usr/bin/chromium
 test-browser:
-	@if test -x $(CHROMIUM); then cargo build --quiet --bin ok && cd $(APP) && CHROMIUM=$(CHROMIUM) npm run --silent browser; \
+	@if test -x $(CHROMIUM); then $(MAKE) --no-print-directory web && cargo build --quiet --bin ok && cd $(APP) && CHROMIUM=$(CHROMIUM) npm run --silent browser; \
 	else echo "The workspace is not tested in a browser: install Chromium (apt install chromium), or set CHROMIUM to its path."; fi
 
 lint:

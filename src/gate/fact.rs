@@ -161,16 +161,7 @@ impl FactSpec {
     pub(super) fn said(&self, fact: &Fact) -> Option<Value> {
         let usual = self.words.is_some_and(|words| *fact == Fact::Text(words.usual.to_owned()));
         let blank = !matches!(self.form, Form::Actor | Form::Team | Form::Text) && self.blank().as_ref() == Some(fact);
-        (!self.derived && !usual && !blank).then(|| match fact {
-            Fact::Actor(id) => json!(id),
-            Fact::Actors(ids) => json!(ids),
-            Fact::Text(text) => json!(text),
-            Fact::Flag(flag) => json!(flag),
-            Fact::Number(number) => json!(number),
-            Fact::Texts(texts) => json!(texts),
-            Fact::Decimal(number) => json!(shown_decimal(*number, 1)),
-            Fact::Time(at) => json!(at),
-        })
+        (!self.derived && !usual && !blank).then(|| in_row(fact))
     }
 
     /// Whether a fact is what this declares.
@@ -184,5 +175,19 @@ impl FactSpec {
             | (Form::Number, Some(Fact::Number(_))) => true,
             (_, Some(_)) => false,
         }
+    }
+}
+
+/// A fact as a row says it.
+pub(super) fn in_row(fact: &Fact) -> Value {
+    match fact {
+        Fact::Actor(id) => json!(id),
+        Fact::Actors(ids) => json!(ids),
+        Fact::Text(text) => json!(text),
+        Fact::Flag(flag) => json!(flag),
+        Fact::Number(number) => json!(number),
+        Fact::Texts(texts) => json!(texts),
+        Fact::Decimal(number) => json!(shown_decimal(*number, 1)),
+        Fact::Time(at) => json!(at),
     }
 }

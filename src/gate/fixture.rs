@@ -277,6 +277,7 @@ fn target(
         Some(id) => id,
     };
     if let Some(thing) = about.iter().find_map(|noun| noun.stage(id, &fixture.rows, world)) {
+        let thing = thing?;
         return Ok(if case.around.release { thing.flag("engage", false).into() } else { thing.into() });
     }
     let somebody = known(world, id).ok().map(Target::Actor);

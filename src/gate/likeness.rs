@@ -280,7 +280,7 @@ when { resource has owner && (resource.owner == principal || resource.owner has 
             for (number, other) in others.iter().enumerate() {
                 let mut about = vec![("actor.read", Target::Actor(other.clone()))];
                 let row = Row::new("events", "event:1").with("kind", "denied").with("subjects", [other]);
-                let event = world.resources.named("Event").unwrap().stage("event:1", &[row], &world).unwrap();
+                let event = world.resources.named("Event").unwrap().stage("event:1", &[row], &world).unwrap().unwrap();
                 about.push(("event.list", event.into()));
                 if !other.is_team() {
                     let id = format!("tok_{number}");

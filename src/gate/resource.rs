@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::fact::FactSpec;
+use super::fact::{FactSpec, in_row};
 use super::operation::Entry;
 use super::reader::Reader;
 use super::world::Card;
@@ -67,6 +67,8 @@ pub enum Staged {
     Made(fn(&str, &dyn Directory) -> Option<Thing>),
     /// It is a row of this list; `facts` that are worked out from the directory are added to it.
     Rows { list: &'static str, complete: fn(Thing, &dyn Directory) -> Thing },
+    /// It is a row of this list, with fields besides `facts` that only the company knows.
+    Open { list: &'static str, read: fn(Thing, &Row, &dyn Directory) -> Result<Thing, String> },
 }
 
 /// The company that a thing is in, as far as its facts depend on it.
@@ -129,18 +131,17 @@ impl Resource {
     /// The list of a test file that holds such things.
     pub(super) const fn list(&self) -> Option<&'static str> {
         match self.staged {
-            Staged::Rows { list, .. } => Some(list),
+            Staged::Rows { list, .. } | Staged::Open { list, .. } => Some(list),
             Staged::Directory | Staged::Made(_) => None,
         }
     }
 
-    /// What a row of a test file is, as far as it says it; what is worked out is not in it yet.
+    /// What a row of a test file is, as far as it says it and no company is needed to read it.
     pub(super) fn read(&self, row: &Row) -> Result<Thing, String> {
         let told = || self.facts.iter().filter(|spec| !spec.derived);
-        if self.name == RECORD {
-            return self.read_record(row);
-        }
-        if let Some(unknown) = row.fields.keys().find(|field| told().all(|spec| spec.name != *field)) {
+        let is_open = matches!(self.staged, Staged::Open { .. });
+        let unknown = row.fields.keys().find(|field| told().all(|spec| spec.name != *field));
+        if let Some(unknown) = unknown.filter(|_| !is_open) {
             let names: Vec<&str> = ["id"].into_iter().chain(told().map(|spec| spec.name)).collect();
             return Err(format!("there is no field `{unknown}`; there are {}", names.join(", ")));
         }
@@ -150,37 +151,27 @@ impl Resource {
         })
     }
 
-    /// A record as a row says it: what its collection declares is not known here, and kept as it is written.
-    fn read_record(&self, row: &Row) -> Result<Thing, String> {
-        let declared = |name: &str| self.facts.iter().any(|spec| spec.name == name);
-        let more = row.fields.iter().filter(|(name, _)| !declared(name));
-        let facts = self
-            .facts
-            .iter()
-            .filter(|spec| !spec.derived)
-            .map(|spec| Ok((spec.name.to_owned(), spec.of_row(row.fields.get(spec.name))?)));
-        let facts = facts.collect::<Result<Vec<_>, String>>()?;
-        let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?)));
-        let more = more.map(|(name, value)| (name.clone(), Fact::Text(value.to_string())));
-        Ok(facts.chain(more).fold(Thing::new(self.name, &row.id), |thing, (name, fact)| thing.with(name, fact)))
-    }
-
-    /// The thing of an id in the company of a test.
-    pub(super) fn stage(&self, id: &str, rows: &[Row], directory: &dyn Directory) -> Option<Thing> {
-        match self.staged {
-            Staged::Directory => None,
-            Staged::Made(make) => make(id, directory),
-            Staged::Rows { list, complete } => {
-                let row = rows.iter().find(|row| row.list == list && row.id == id)?;
-                Some(complete(self.read(row).ok()?, directory))
-            }
+    /// The thing of an id in the company of a test, or what is wrong with its row.
+    pub(super) fn stage(&self, id: &str, rows: &[Row], directory: &dyn Directory) -> Option<Result<Thing, String>> {
+        if let Staged::Made(make) = self.staged {
+            return make(id, directory).map(Ok);
         }
+        let row = rows.iter().find(|row| Some(row.list.as_str()) == self.list() && row.id == id)?;
+        Some(self.read(row).and_then(|thing| match self.staged {
+            Staged::Rows { complete, .. } => Ok(complete(thing, directory)),
+            Staged::Open { read, .. } => read(thing, row, directory),
+            Staged::Directory | Staged::Made(_) => Ok(thing),
+        }))
     }
 
     /// The row of a test file that says of a thing what no directory does.
     pub fn row(&self, thing: &Thing) -> Option<Row> {
-        let told = |spec: &FactSpec| Some((spec.name.to_owned(), spec.said(thing.fact(spec.name)?)?));
-        let fields = self.facts.iter().filter_map(told).collect();
+        let own = |name: &str| self.facts.iter().find(|spec| spec.name == name);
+        let told = |(name, fact): (&str, &Fact)| {
+            let said = own(name).map_or_else(|| Some(in_row(fact)), |spec| spec.said(fact));
+            Some((name.to_owned(), said?))
+        };
+        let fields = thing.facts().filter_map(told).collect();
         self.list().map(|list| Row { list: list.to_owned(), id: thing.id.clone(), fields })
     }
 

@@ -38,7 +38,10 @@ pub(super) fn full_name(kind: &str) -> String {
     if kind.contains("::") { kind.to_owned() } else { format!("Ok::{kind}") }
 }
 
-#[allow(clippy::panic, reason = "the names are literals of this crate, or were checked when a collection was read")]
+#[allow(
+    clippy::panic,
+    reason = "the names are literals of this crate, or were checked when a collection or the log was read"
+)]
 fn type_name(kind: &str) -> EntityTypeName {
     thread_local! {
         static NAMES: RefCell<BTreeMap<String, EntityTypeName>> = const { RefCell::new(BTreeMap::new()) };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::finding::code;
 use super::{Bundle, Finding, yaml};
-use crate::types::collection::{Collection, MOST_COLLECTIONS};
+use crate::types::collection::{Collection, MOST_COLLECTIONS, is_name};
 use crate::types::definition::Problems;
 
 /// The folder of a bundle that holds its collections.
@@ -48,7 +48,7 @@ pub fn kind_of(collection: &str) -> String {
 
 /// The collection whose records are of this kind.
 pub fn collection_of(kind: &str) -> Option<&str> {
-    kind.strip_prefix(NAMESPACE)?.strip_prefix("::")
+    kind.strip_prefix(NAMESPACE)?.strip_prefix("::").filter(|name| is_name(name))
 }
 
 /// The collections of a bundle, and what is wrong with the others.

@@ -53,7 +53,7 @@ pub struct CollectionSpec {
 pub const OWN: &[&str] =
     &["id", "collection", "version", "created_by", "created_at", "updated_by", "updated_at", "deleted_at", "flags"];
 /// Words of Cedar that are no names.
-const WORDS: &[&str] = &["true", "false", "if", "then", "else", "in", "is", "like", "has"];
+pub(super) const RESERVED: &[&str] = &["true", "false", "if", "then", "else", "in", "is", "like", "has"];
 
 /// Whether a collection or a field can have this name.
 pub fn is_name(name: &str) -> bool {
@@ -61,7 +61,7 @@ pub fn is_name(name: &str) -> bool {
     (1..=63).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.bytes().all(known)
-        && !WORDS.contains(&name)
+        && !RESERVED.contains(&name)
 }
 
 /// What a name must be.

@@ -4,8 +4,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use super::collection::RESERVED;
 use super::id::ActorId;
 use super::time::Time;
 
@@ -24,10 +26,23 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thing {
     /// Its Cedar type in the namespace `Ok`; of the company's own records, `Brain::` and the collection.
+    #[serde(deserialize_with = "kind")]
     pub kind: Cow<'static, str>,
     pub id: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     facts: BTreeMap<Cow<'static, str>, Fact>,
+}
+
+/// Only what can be the name of a Cedar type: whatever the log says of one is made into an entity.
+fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::Error> {
+    let kind = String::deserialize(from)?;
+    let is_word = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_alphabetic())
+            && word.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+            && !RESERVED.contains(&word)
+    };
+    let fits = kind.split("::").all(is_word);
+    if fits { Ok(kind.into()) } else { Err(D::Error::custom("`kind` must be the name of a type")) }
 }
 
 /// One thing that a policy may look at.

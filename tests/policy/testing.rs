@@ -274,3 +274,32 @@ fn a_question_about_records_that_cannot_be_asked_is_told_with_its_line() {
         assert_eq!(findings, [(8, told)]);
     }
 }
+
+const BILLS: &str = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: bills}\nspec:\n  fields:\n    total: {type: money}\n    due: {type: date}\n    note: {type: long_text}\n";
+const SMALL: &str = r#"@id("small")
+permit (
+  principal is Ok::Actor,
+  action == Ok::Action::"record.read",
+  resource is Brain::bills
+)
+when { resource has total && resource.total.lessThan(decimal("10.0")) };
+"#;
+
+#[test]
+fn a_row_of_a_collection_is_read_as_the_collection_says_and_told_where_it_is_not() {
+    let told = |row: &str, expect: &str| {
+        let case = format!("cases:\n  - {{actor: max, op: record.read, target: rec_1, expect: {expect}}}\n");
+        let text = format!("{COMPANY}brain:\n  - {{id: rec_1, created_by: max, updated_by: max, {row}}}\n{case}");
+        messages(&[("a.cedar", SMALL), ("collections/bills.yaml", BILLS), ("tests/a.yaml", &text)])
+    };
+    assert_eq!(told("collection: bills, total: \"5\", due: 2026-01-31", "allow"), Vec::<String>::new());
+    assert_eq!(told("collection: bills, total: 50", "deny"), Vec::<String>::new());
+    for (row, why) in [
+        ("collection: bills, sum: 5", "`rec_1`: `sum` is no field of bills"),
+        ("collection: bills, due: soon", "`rec_1`: `due` must be a day such as 2026-01-31"),
+        ("collection: bills, note: x", "`rec_1`: `note` is not seen by policies"),
+        ("collection: bill, total: 5", "`rec_1` has the field `total`, and there is no collection `bill`"),
+    ] {
+        assert_eq!(told(row, "deny"), [why]);
+    }
+}

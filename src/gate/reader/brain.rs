@@ -51,6 +51,11 @@ impl Reader<'_> {
         Ok(store::count(self.conn()?, of)?)
     }
 
+    /// Whether there are or were records in a collection of this name.
+    pub fn had_records(&self, of: &str) -> Result<bool, Fault> {
+        Ok(!store::ids_after(self.conn()?, of, "", 1)?.is_empty())
+    }
+
     /// What a record was, newest first.
     pub fn versions(&self, of: &str, id: &str, before: i64, limit: usize) -> Result<Vec<Version>, Fault> {
         Ok(store::versions(self.conn()?, of, id, before, limit)?)
@@ -86,8 +91,7 @@ impl Reader<'_> {
     /// The records of a collection that an operation may be done to, as a condition on their columns; none where each has to
     /// be asked about.
     pub fn rows(&self, operation: &str, of: &Collection) -> Option<Condition> {
-        let any = Record { fields: Map::new(), ..blank(&self.caller.actor()) };
-        let target = record_thing(of, &any).into();
+        let target = record_thing(of, &blank(&self.caller.actor())).into();
         Asker::new(self.world, self.caller, &target, self.now).rows(operation, of)
     }
 
@@ -113,7 +117,7 @@ impl Reader<'_> {
     ) -> Result<Vec<Figures>, Stop> {
         let figures = query::figures(self.conn()?, of, condition, what, bounds);
         figures.map_err(|error| match error.to_string().contains("integer overflow") {
-            true => Refusal::field("measures", "a sum is larger than 2^63").into(),
+            true => Refusal::field("measures", query::TOO_LARGE).into(),
             false => Fault::from(error).into(),
         })
     }

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::filter::Filters;
-use super::judged::{Withheld, values_of};
+use super::judged::{Withheld, may_read, values_of};
 use super::shown::veiled;
 use super::{COLLECTION, known};
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::store::brain::query::{Figures, Grain, Group, Measure};
+use crate::store::brain::query::{Figures, Grain, Group, Measure, TOO_LARGE};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Scalar, Values};
 use crate::types::field::FieldKind;
@@ -193,7 +193,7 @@ fn judged(
                 Refusal::field("filter", what)
             })?;
             after = Some(crate::store::brain::query::After { values: Vec::new(), id: record.id.clone() });
-            if read.may("record.read", &read.record_target(of, &record)) {
+            if may_read(of, &record, read) {
                 let values = values_of(of, &record);
                 let key = groups.iter().map(|(group, _)| period(group, values.get(&group.column))).collect();
                 gathered.entry(key).or_default().push(values);
@@ -207,9 +207,11 @@ fn judged(
         gathered.insert(Vec::new(), Vec::new());
     }
     let enough = |rows: &Vec<Values>| groups.is_empty() && least <= 1 || rows.len() >= least as usize;
-    let figures = |rows: &[Values]| measures.iter().map(|(measure, _)| figure(measure, rows)).collect();
+    let figures = |rows: &[Values]| -> Result<Vec<_>, Refusal> {
+        measures.iter().map(|(measure, _)| figure(measure, rows)).collect()
+    };
     let kept = gathered.into_iter().filter(|(_, rows)| enough(rows)).take(MOST);
-    Ok(kept.map(|(key, rows)| (key, figures(&rows), rows.len() as i64)).collect())
+    kept.map(|(key, rows)| Ok((key, figures(&rows)?, rows.len() as i64))).collect()
 }
 
 fn period(group: &Group, value: Option<&Scalar>) -> Option<Scalar> {
@@ -225,28 +227,29 @@ fn period(group: &Group, value: Option<&Scalar>) -> Option<Scalar> {
     }
 }
 
-fn figure(measure: &Measure, rows: &[Values]) -> Option<Scalar> {
+fn figure(measure: &Measure, rows: &[Values]) -> Result<Option<Scalar>, Refusal> {
     let of = |column: &str| rows.iter().filter_map(|row| row.get(column)).cloned().collect::<Vec<Scalar>>();
     let numbers = |column: &str| -> Vec<i64> {
         let number = |scalar: Scalar| if let Scalar::Number(number) = scalar { Some(number) } else { None };
         of(column).into_iter().filter_map(number).collect()
     };
-    let total = |all: &[i64]| all.iter().copied().fold(0_i64, i64::saturating_add);
-    match measure {
+    Ok(match measure {
         Measure::Count => Some(Scalar::Number(rows.len() as i64)),
         Measure::Sum(column) => {
             let all = numbers(column);
-            (!all.is_empty()).then(|| Scalar::Number(total(&all)))
+            let total = all.iter().try_fold(0_i64, |total, number| total.checked_add(*number));
+            let total = total.ok_or_else(|| Refusal::field("measures", TOO_LARGE))?;
+            (!all.is_empty()).then_some(Scalar::Number(total))
         }
         Measure::Average(column) => {
             let all = numbers(column);
-            let average = |count: usize| (total(&all) as f64 / count as f64).round() as i64;
-            (!all.is_empty()).then(|| Scalar::Number(average(all.len())))
+            let total: f64 = all.iter().map(|number| *number as f64).sum();
+            (!all.is_empty()).then(|| Scalar::Number((total / all.len() as f64).round() as i64))
         }
         Measure::Least(column) => of(column).into_iter().min(),
         Measure::Most(column) => of(column).into_iter().max(),
         Measure::Different(column) => {
             Some(Scalar::Number(of(column).into_iter().collect::<BTreeSet<_>>().len() as i64))
         }
-    }
+    })
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::judged::may_read;
 use super::{RECORD, found, known};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use crate::operations::company::COMPANY;
@@ -128,7 +129,7 @@ impl Query for Flags {
         let seen = |flag: &Stored| {
             let of = read.collection(&flag.collection);
             let record = of.as_ref().and_then(|of| read.record(of, &flag.record).ok().flatten());
-            of.zip(record).is_some_and(|(of, record)| read.may("record.read", &read.record_target(&of, &record)))
+            of.zip(record).is_some_and(|(of, record)| may_read(&of, &record, read))
         };
         let page = read.list(&brain::FLAGS, &input.page, "flag.list".into(), seen)?;
         Ok(Page { rows: page.rows.into_iter().map(ShownFlag::from).collect(), next: page.next })

@@ -165,8 +165,8 @@ impl Change for Rollback {
         fields.extend(personal(&of, &input.id, wanted.version, read)?);
         let Parted { open, personal } = Parted::of(&of, of.checked(&fields).map_err(Refusal::invalid)?);
         let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };
-        may_change(&read.record_target(&of, &before), read)?;
-        may(WRITE, &read.record_target(&of, &record), read)?;
+        may_change(&of, &before, read)?;
+        may(WRITE, &of, &record, read)?;
         // What it named then was there then.
         check_against_others(&of, &record, &record.fields, read)?;
         let (id, run) = (Id::stored(&record.id), read.caller().run.as_ref().map(|run| run.run.clone()));

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::judged::values_of;
-use super::values::{CHANGE, Parted, WRITE, check_against_others, keep, may, row, would_be};
+use super::values::{CHANGE, WRITE, may};
+use super::writing::{Next, Writing, record};
 use super::{COLLECTION, known};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::brain::Record;
@@ -15,7 +16,6 @@ use crate::store::brain::events::RecordWritten;
 use crate::store::content::events::ContentKept;
 use crate::types::collection::Collection;
 use crate::types::condition::Condition;
-use crate::types::id::{Id, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -82,7 +82,10 @@ impl Change for Import {
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
-        record(&of, written, draft)
+        let created = written.iter().filter(|next| next.before.is_none()).count() as u64;
+        let changed = written.len() as u64 - created;
+        record(&of, written, draft)?;
+        Ok(Imported { collection: input.collection, created, changed })
     }
 }
 
@@ -95,13 +98,6 @@ fn told(number: usize, refusal: &Refusal) -> Vec<String> {
     }
 }
 
-/// One record of a batch: what was there, and what will be.
-struct Row {
-    is_new: bool,
-    record: Record,
-    personal: Map<String, Value>,
-}
-
 struct Batch<'a> {
     of: &'a Collection,
     /// Which records may be written, and which changed, where that is a condition on their columns.
@@ -112,38 +108,30 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn one(&mut self, number: usize, given: &Map<String, Value>, read: &Reader<'_>) -> Result<Row, Stop> {
-        let (of, filled) = (self.of, self.of.filled(given));
-        let key = |fields: &Map<String, Value>| -> Vec<String> {
-            of.spec.key.iter().map(|name| fields.get(name).unwrap_or(&Value::Null).to_string()).collect()
-        };
-        let before = match &filled {
-            Ok(fields) if !of.spec.key.is_empty() => read.record_by_key(of, fields)?,
-            Ok(_) | Err(_) => None,
-        };
-        let fields = match &before {
-            None => filled.map_err(Refusal::invalid)?,
-            Some(before) => {
-                let mut all = before.fields.clone();
-                all.extend(super::shown::personal(of, &before.id, before.version, read)?);
-                all.extend(given.clone());
-                of.checked(&all).map_err(Refusal::invalid)?
-            }
-        };
-        if !of.spec.key.is_empty()
-            && let Some(first) = self.keys.insert(key(&fields), number)
-        {
-            return Err(
-                Refusal::conflict(format!("has the same {} as records[{first}]", of.spec.key.join(", "))).into()
-            );
+    fn one(&mut self, number: usize, given: &Map<String, Value>, read: &Reader<'_>) -> Result<Next, Stop> {
+        let writing = Writing::by_key(self.of, None, given, read)?;
+        if let Some(record) = &writing.before {
+            self.may(CHANGE, &self.changed, record, read)?;
+            self.may(WRITE, &self.written, record, read)?;
         }
-        let Parted { open, personal } = Parted::of(of, fields);
-        let record = would_be(before.as_ref(), &open, read);
-        before.iter().try_for_each(|record| self.may(CHANGE, &self.changed, record, read))?;
-        before.iter().chain([&record]).try_for_each(|record| self.may(WRITE, &self.written, record, read))?;
-        let was = before.as_ref().map(|before| before.fields.clone()).unwrap_or_default();
-        check_against_others(of, &record, &was, read)?;
-        Ok(Row { is_new: before.is_none(), record, personal })
+        let next = writing.next(self.of, read);
+        self.take_key(number, &next)?;
+        self.may(WRITE, &self.written, &next.record, read)?;
+        next.check_against_others(self.of, read)?;
+        Ok(next)
+    }
+
+    /// No two records of one call have the same key.
+    fn take_key(&mut self, number: usize, next: &Next) -> Result<(), Refusal> {
+        let key = &self.of.spec.key;
+        if key.is_empty() {
+            return Ok(());
+        }
+        let values = [&next.record.fields, &next.personal];
+        let value = |name: &String| values.iter().find_map(|fields| fields.get(name)).map(Value::to_string);
+        let taken = self.keys.insert(key.iter().map(|name| value(name).unwrap_or_default()).collect(), number);
+        let told = |first| Refusal::conflict(format!("has the same {} as records[{first}]", key.join(", ")));
+        taken.map_or(Ok(()), |first| Err(told(first)))
     }
 
     fn may(
@@ -155,24 +143,7 @@ impl Batch<'_> {
     ) -> Result<(), Refusal> {
         match rows {
             Some(rows) if rows.holds(&values_of(self.of, record)) => Ok(()),
-            _ => may(operation, &read.record_target(self.of, record), read),
+            _ => may(operation, self.of, record, read),
         }
     }
-}
-
-fn record(of: &Collection, rows: Vec<Row>, draft: &mut Draft<'_>) -> Result<Imported, Stop> {
-    let run = draft.read().caller().run.as_ref().map(|run| run.run.clone());
-    let created = rows.iter().filter(|row| row.is_new).count() as u64;
-    let changed = rows.len() as u64 - created;
-    let mut named = Vec::new();
-    for one in rows {
-        let id = if one.is_new { draft.new_id(Kind::Record) } else { Id::stored(&one.record.id) };
-        named.push((Record { id: id.to_string(), ..one.record }, one.personal));
-    }
-    let all = named.iter().map(|(record, _)| row(record)).collect();
-    draft.record(RecordWritten { collection: of.name().to_owned(), rows: all, run })?;
-    for (record, personal) in named {
-        keep(&Id::stored(&record.id), record.version, personal, draft)?;
-    }
-    Ok(Imported { collection: of.name().to_owned(), created, changed })
 }

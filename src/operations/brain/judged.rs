@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{COLLECTION, known};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::operations::Nothing;
+use crate::policy::Ruling;
 use crate::store::brain::{Record, table};
 use crate::types::collection::Collection;
 use crate::types::condition::{Scalar, Values};
@@ -39,6 +40,17 @@ impl Withheld {
     pub fn names<'a>(&'a self, of: &'a Collection) -> impl Iterator<Item = &'a str> {
         of.spec.fields.keys().map(String::as_str).filter(|name| self.is(of, name))
     }
+}
+
+/// The answer about a record, as it is or would be: asked as of one that a call names.
+pub fn ruling(operation: &str, of: &Collection, record: &Record, read: &Reader<'_>) -> Ruling {
+    let input = json!({ "collection": of.name(), "id": record.id });
+    read.ruling_on(read.caller(), operation, &read.record_target(of, record), &input)
+}
+
+/// Whether the caller may read a record.
+pub fn may_read(of: &Collection, record: &Record, read: &Reader<'_>) -> bool {
+    ruling("record.read", of, record, read).is_allowed()
 }
 
 /// A record's values as its columns hold them.

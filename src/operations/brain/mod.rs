@@ -14,6 +14,7 @@ mod schema;
 mod shown;
 mod values;
 mod write;
+mod writing;
 
 use std::sync::Arc;
 

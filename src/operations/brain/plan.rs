@@ -29,6 +29,13 @@ pub fn planned(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
         return Err(Refusal::conflict(message).into());
     }
     let before = read.collection(&proposal.collection);
+    if before.is_none() && read.had_records(&proposal.collection)? {
+        let what = format!(
+            "a collection was called {} before, and its history is kept: take another name",
+            proposal.collection
+        );
+        return Err(Refusal::field("collection", what).into());
+    }
     let rows = before.as_ref().map_or(Ok(0), |of| read.count_records(of))?;
     let mut altered =
         Altered { definition: before.as_deref().cloned(), renamed: BTreeMap::new(), rows, name: &proposal.collection };

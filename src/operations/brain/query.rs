@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::filter::Filters;
-use super::judged::{Withheld, values_of};
+use super::judged::{Withheld, may_read, values_of};
 use super::shown::{Shape, ShownRecord};
 use super::{COLLECTION, known};
 use crate::gate::{Permit, Query as Asked, Reader, Spec, Target, get, post};
@@ -219,7 +219,7 @@ impl Search<'_> {
             let chunk = self.read.records(self.of, &self.filter, &self.sorted, after.as_ref(), CHUNK)?;
             let last = chunk.len() < CHUNK;
             for record in chunk {
-                let is_seen = self.read.may("record.read", &self.read.record_target(self.of, &record));
+                let is_seen = may_read(self.of, &record, self.read);
                 if is_seen && records.len() == self.limit {
                     return Ok((records, after));
                 }
@@ -252,8 +252,7 @@ impl Search<'_> {
             for id in ids {
                 let record = record_at(self.of, &id, at, self.read)?;
                 let is_seen = |record: &Record| {
-                    self.filter.holds(&values_of(self.of, record))
-                        && self.read.may("record.read", &self.read.record_target(self.of, record))
+                    self.filter.holds(&values_of(self.of, record)) && may_read(self.of, record, self.read)
                 };
                 let seen = record.filter(is_seen);
                 if seen.is_some() && records.len() == self.limit {

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
 use crate::policy::brain::kind_of;
+use crate::policy::testing::Row;
 use crate::types::brain::ProposalStatus;
-use crate::types::json;
+use crate::types::field::FieldKind;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::target::Fact;
 
@@ -31,7 +32,7 @@ pub static RECORD: Resource = Resource {
         FactSpec::actor("updated_by", "").linked(),
         FactSpec::number("version", "1 for a new one"),
     ],
-    staged: Staged::Rows { list: "brain", complete },
+    staged: Staged::Open { list: "brain", read: of_row },
     find,
     state,
 };
@@ -56,24 +57,34 @@ pub static PROPOSAL: Resource = Resource {
     },
 };
 
-/// A record as its collection declares it, where there is such a collection.
-fn complete(thing: Thing, company: &dyn Directory) -> Thing {
-    let collection = match thing.fact("collection") {
-        Some(Fact::Text(name)) => company.collections().get(name),
-        _ => None,
-    };
-    let Some(of) = collection.filter(|_| thing.kind == RECORD.name) else { return thing };
+/// A record with the fields that its collection declares. Where a bundle has no such collection, it has none.
+fn of_row(record: Thing, row: &Row, company: &dyn Directory) -> Result<Thing, String> {
     let own = |name: &str| RECORD.facts.iter().any(|spec| spec.name == name);
-    let typed = |name: &str, fact: &Fact| {
-        let Fact::Text(written) = fact else { return None };
-        let field = of.field(name)?;
-        let value = field.value(&json::read(written.as_bytes()).ok()?).ok()?;
-        field.fact(&value)
+    let mut fields = row.fields.iter().filter(|(name, _)| !own(name));
+    let Some(Fact::Text(name)) = record.fact("collection") else { return Ok(record) };
+    let Some(of) = company.collections().get(name) else {
+        return match fields.next() {
+            Some((field, _)) => {
+                Err(format!("`{}` has the field `{field}`, and there is no collection `{name}`", row.id))
+            }
+            None => Ok(record),
+        };
     };
-    thing.facts().fold(Thing::new(kind_of(of.name()), &thing.id), |whole, (name, fact)| {
-        let fact = if own(name) { Some(fact.clone()) } else { typed(name, fact) };
-        fact.into_iter().fold(whole, |whole, fact| whole.with(name.to_owned(), fact))
+    let typed = Thing::new(kind_of(name), &record.id);
+    let typed = record.facts().fold(typed, |thing, (name, fact)| thing.with(name.to_owned(), fact.clone()));
+    fields.try_fold(typed, |thing, (name, value)| {
+        let wrong = |what: String| format!("`{}`: `{name}` {what}", row.id);
+        let field = of.field(name).ok_or_else(|| wrong(format!("is no field of {}", of.name())))?;
+        let value = field.value(&in_form(field.kind, value)).map_err(wrong)?;
+        let fact = field.fact(&value).ok_or_else(|| wrong("is not seen by policies".into()))?;
+        Ok(thing.with(name.clone(), fact))
     })
+}
+
+/// A day as the log says it, which is the instant at which it begins.
+fn in_form(kind: FieldKind, value: &Value) -> Value {
+    let day = value.as_str().and_then(|text| text.strip_suffix("T00:00:00Z"));
+    day.filter(|_| kind == FieldKind::Date).map_or_else(|| value.clone(), Value::from)
 }
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {

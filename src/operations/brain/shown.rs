@@ -47,15 +47,20 @@ impl<'a> Shape<'a> {
     }
 
     /// The record with what is kept apart of it, as the caller sees it.
-    pub fn record(&self, record: Record, read: &Reader<'_>) -> Result<ShownRecord, Stop> {
-        let Record { id, version, mut fields, created_by, created_at, updated_by, updated_at } = record;
+    pub fn record(&self, mut record: Record, read: &Reader<'_>) -> Result<ShownRecord, Stop> {
         if self.wants_personal() {
-            fields.extend(personal(self.of, &id, version, read)?);
+            record.fields.extend(personal(self.of, &record.id, record.version, read)?);
         }
+        Ok(self.whole_record(record, read))
+    }
+
+    /// The same of a record with all its values.
+    pub fn whole_record(&self, record: Record, read: &Reader<'_>) -> ShownRecord {
+        let Record { id, version, fields, created_by, created_at, updated_by, updated_at } = record;
         let fields = self.fields(fields, read);
         let withheld = self.withheld.names(self.of).filter(|name| self.wants(name)).map(str::to_owned).collect();
         let collection = self.of.name().to_owned();
-        Ok(ShownRecord { id, collection, version, fields, withheld, created_by, created_at, updated_by, updated_at })
+        ShownRecord { id, collection, version, fields, withheld, created_by, created_at, updated_by, updated_at }
     }
 
     /// The values that the caller may read.

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use super::judged::{may_read, ruling};
 use super::shown::part;
-use crate::gate::{Draft, NEW, Reader, Target};
+use crate::gate::{Draft, NEW, Reader};
 use crate::policy::Ruling;
 use crate::store::brain::Record;
-use crate::store::brain::events::Row;
 use crate::store::content::events::ContentKept;
 use crate::types::collection::Collection;
 use crate::types::field::{FieldKind, Label};
@@ -81,12 +81,12 @@ pub fn check_against_others(
 fn refers(collection: &str, id: &str, read: &Reader<'_>) -> Result<bool, Stop> {
     let Some(of) = read.collection(collection) else { return Ok(false) };
     let record = read.record(&of, id)?;
-    Ok(record.is_some_and(|record| read.may("record.read", &read.record_target(&of, &record))))
+    Ok(record.is_some_and(|record| may_read(&of, &record, read)))
 }
 
 /// Whether one more thing may be done to a record: besides what the gate has asked, each way of writing asks the same.
-pub fn may(operation: &str, target: &Target, read: &Reader<'_>) -> Result<(), Refusal> {
-    let ruling = read.ruling(read.caller(), operation, target);
+pub fn may(operation: &str, of: &Collection, record: &Record, read: &Reader<'_>) -> Result<(), Refusal> {
+    let ruling = ruling(operation, of, record, read);
     let told = match &ruling {
         Ruling::Allow { .. } => return Ok(()),
         Ruling::NeedsApproval { .. } => format!("this needs approval: ask for it by the operation {operation}"),
@@ -96,9 +96,9 @@ pub fn may(operation: &str, target: &Target, read: &Reader<'_>) -> Result<(), Re
 }
 
 /// Whether a record that is there may be changed, as it is: by `record.write` as well as by `record.change`.
-pub fn may_change(target: &Target, read: &Reader<'_>) -> Result<(), Refusal> {
-    may(CHANGE, target, read)?;
-    may(WRITE, target, read)
+pub fn may_change(of: &Collection, record: &Record, read: &Reader<'_>) -> Result<(), Refusal> {
+    may(CHANGE, of, record, read)?;
+    may(WRITE, of, record, read)
 }
 
 /// Asked about a record as it is and as it would be.
@@ -112,9 +112,4 @@ pub fn keep(id: &Id, version: i64, personal: Map<String, Value>, draft: &mut Dra
         draft.record(ContentKept { id: id.clone(), part: part(version), kept: personal })?;
     }
     Ok(())
-}
-
-/// The row of an event.
-pub fn row(record: &Record) -> Row {
-    Row { id: Id::stored(&record.id), version: record.version, fields: record.fields.clone() }
 }

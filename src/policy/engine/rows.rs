@@ -16,8 +16,10 @@ use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
 use super::decide::Question;
+use super::index::Position;
+use super::input;
 use super::ruling::Because;
-use super::snapshot::{Rule, Snapshot};
+use super::snapshot::{Action, Rule, Snapshot};
 use crate::policy::brain;
 use crate::policy::record::{decimal_of, millis_of};
 use crate::types::collection::Collection;
@@ -33,6 +35,10 @@ impl Snapshot {
         let action = self.action(question).ok()?;
         let request = self.request(question);
         self.is_sound(question, action, entities)?;
+        // Each record is a call of its own: what it is given names the record.
+        if self.looks_of(action).context.contains(input::ATTRIBUTE) {
+            return None;
+        }
         let kind = EntityType::from_normalized_str(&brain::kind_of(of.name())).ok()?;
         let compiler =
             Compiler { evaluator: Evaluator::new(request, entities, Extensions::all_available()), entities, of, kind };
@@ -54,15 +60,21 @@ impl Snapshot {
     /// The policies that look at a field of a collection: if it went, they would silently mean something else, for what is asked
     /// for with `has` may be missing.
     pub fn looking_at(&self, collection: &str, field: &str) -> Vec<Because> {
-        let kind = brain::kind_of(collection);
-        let looks = |rule: &&Rule| {
-            let is_about = match rule.policy.resource_constraint().as_inner() {
-                Scope::Is(ty) | Scope::IsIn(ty, _) => ty.to_string() == kind,
-                Scope::Any | Scope::Eq(_) | Scope::In(_) => true,
-            };
-            is_about && rule.condition.subexpressions().any(|part| reads(part, field))
+        let Ok(kind) = EntityType::from_normalized_str(&brain::kind_of(collection)) else { return Vec::new() };
+        let is_about = |rule: &&Rule| match rule.policy.resource_constraint().as_inner() {
+            Scope::Is(ty) | Scope::IsIn(ty, _) => **ty == kind,
+            Scope::Any | Scope::Eq(_) | Scope::In(_) => true,
         };
-        self.rules.iter().filter(looks).map(|rule| Because::clone(&rule.meta)).collect()
+        let takes = |action: &&Action| {
+            let uid = action.family.first().map(|action| action.entity().uid());
+            uid.and_then(|uid| self.schema().as_ref().get_action_id(uid))
+                .is_some_and(|known| known.is_applicable_resource_type(&kind))
+        };
+        let positions: BTreeSet<Position> =
+            self.actions.values().filter(takes).flat_map(|action| action.index.every()).collect();
+        let rules = positions.into_iter().filter_map(|position| self.rule(position)).filter(is_about);
+        let looks = |rule: &&Rule| rule.condition.subexpressions().any(|part| reads(part, field));
+        rules.filter(looks).map(|rule| Because::clone(&rule.meta)).collect()
     }
 }
 

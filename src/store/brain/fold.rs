@@ -1,14 +1,14 @@
 //! What events make of collections and their records.
 
 use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 use serde_json::{Map, Value};
 
 use super::events::{RecordDeleted, RecordRolledBack, RecordWritten, SchemaApplied};
 use super::{collection, origin, table};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
-use crate::store::{json, to_json};
+use crate::store::to_json;
 use crate::types::brain::Written;
 use crate::types::collection::Collection;
 use crate::types::field::{Field, FieldKind};
@@ -142,13 +142,7 @@ fn note(
 }
 
 fn known(moment: &Moment<'_>, name: &str) -> rusqlite::Result<Collection> {
-    let read = |row: &rusqlite::Row<'_>| json(row, 0);
-    let found = moment
-        .conn
-        .prepare_cached("SELECT definition FROM collection WHERE name = ?")?
-        .query_row([name], read)
-        .optional()?;
-    found.ok_or(rusqlite::Error::QueryReturnedNoRows)
+    Ok(super::collection(moment.conn, name)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?.0)
 }
 
 pub fn written(event: &RecordWritten, moment: &Moment<'_>) -> rusqlite::Result<Touched> {

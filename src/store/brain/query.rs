@@ -250,6 +250,9 @@ impl Group {
     }
 }
 
+/// What is said of a sum that no figure holds.
+pub const TOO_LARGE: &str = "a sum is larger than 2^63";
+
 /// A row of figures: the groups' values, the figures, and how many records they are of.
 pub type Figures = (Vec<Option<Scalar>>, Vec<Option<Scalar>>, i64);
 

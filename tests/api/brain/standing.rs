@@ -3,7 +3,9 @@
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
-use super::{INVOICES, accounted_for, apply, change, company, put_into_force, typed, with_policies, write};
+use super::{
+    INVOICES, accounted_for, apply, change, company, create, numbers, put_into_force, typed, with_policies, write,
+};
 
 #[tokio::test]
 async fn policies_come_and_go_and_the_collections_stay() {
@@ -98,4 +100,65 @@ async fn what_is_personal_in_a_write_that_waited_can_be_erased_too() {
     let file = std::fs::read(test.path()).unwrap();
     assert!(!file.windows(12).any(|window| window == b"DE99PERSONAL"), "it is still in the file");
     accounted_for(&test);
+}
+
+/// Cannot be asked of the database: it looks at what each call is given.
+const NAMED: &str = r#"
+@id("named") permit (principal is Ok::Actor, action == Ok::Action::"record.read", resource is Brain::invoices)
+when { context.input has collection && context.input.collection == "invoices" && !(resource has status && resource.status == "paid") };
+"#;
+
+#[tokio::test]
+async fn a_policy_over_what_a_call_names_holds_in_queries_figures_and_imports() {
+    let (test, cast) = with_policies(typed()).await;
+    let applied = apply(&test, NAMED).await;
+    assert_eq!(applied.status, 200, "{}", applied.text());
+    for (number, status) in [("1", "new"), ("2", "new"), ("3", "paid")] {
+        let fields = json!({ "number": number, "status": status, "total": "922337203685477" });
+        write(&test, &test.admin, fields).await;
+    }
+    assert_eq!(numbers(&test, &cast.mia, json!({ "sort": ["number"] })).await, ["1", "2"]);
+    let path = format!("{INVOICES}/aggregate");
+    let count = test.post(&path, &cast.mia, json!({ "measures": ["count"] })).await.json();
+    assert_eq!(count[0]["values"]["count"], 2);
+    write(&test, &test.admin, json!({ "number": "4", "total": "1" })).await;
+    let sum = test.post(&path, &test.admin, json!({ "measures": ["sum:total"] })).await;
+    assert_eq!(sum.error(), "422 invalid measures: a sum is larger than 2^63");
+    // Of a record that is hidden, an import tells as much as a look does.
+    let import = json!({ "records": [{ "number": "3", "status": "new" }] });
+    let refused = test.post(&format!("{INVOICES}/import"), &cast.mia, import).await;
+    assert_eq!(refused.error(), "422 invalid records[0]: not found");
+}
+
+#[tokio::test]
+async fn an_import_changes_some_values_of_what_is_there() {
+    let (test, cast) = company().await;
+    let text = json!({ "type": "text", "required": true });
+    create(
+        &test,
+        "parts",
+        json!({ "key": ["code"], "fields": { "code": text, "name": text, "note": { "type": "text" } } }),
+    )
+    .await;
+    let path = "/brain/collections/parts/import";
+    let whole = json!({ "records": [{ "code": "a", "name": "axle" }] });
+    assert_eq!(test.post(path, &cast.mia, whole).await.status, 200);
+    let part = json!({ "records": [{ "code": "a", "note": "long" }] });
+    let changed = test.post(path, &cast.mia, part).await;
+    assert_eq!(changed.json(), json!({ "collection": "parts", "created": 0, "changed": 1 }), "{}", changed.text());
+    let shown = test.get("/brain/collections/parts/records", &cast.mia).await.json();
+    assert_eq!(shown[0]["fields"], json!({ "code": "a", "name": "axle", "note": "long" }));
+}
+
+#[tokio::test]
+async fn the_name_of_a_collection_that_is_gone_is_not_used_again() {
+    let (test, cast) = company().await;
+    let record = write(&test, &cast.mia, json!({ "number": "1" })).await;
+    let path = format!("{INVOICES}/records/{}", record["id"].as_str().unwrap());
+    assert_eq!(test.call("DELETE", &path, &cast.mia, None).await.status, 200);
+    let gone = change(&test, "invoices", json!([{ "retire": {} }])).await;
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    let spec = json!({ "fields": { "number": { "type": "text", "label": "confidential" } } });
+    let again = change(&test, "invoices", json!([{ "create": { "spec": spec } }])).await;
+    assert!(again.error().contains("a collection was called invoices before"), "{}", again.error());
 }

@@ -1,0 +1,130 @@
+//! What a change makes of one record: asked about, checked and recorded alike, whether it is written alone or with others.
+
+use serde_json::{Map, Value};
+
+use super::found;
+use super::judged::Withheld;
+use super::shown::personal;
+use super::values::{Parted, check_against_others, keep, would_be};
+use crate::gate::{Draft, Reader};
+use crate::store::brain::Record;
+use crate::store::brain::events::{RecordWritten, Row};
+use crate::types::collection::Collection;
+use crate::types::id::{Id, Kind};
+use crate::types::refusal::{Refusal, Stop};
+
+/// A record as it is, if it is there, and the values that it is to have.
+pub struct Writing {
+    pub before: Option<Record>,
+    fields: Map<String, Value>,
+}
+
+/// How the given fields meet those that are there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// They are all that there is.
+    Whole,
+    /// The others stay; `null` takes one away.
+    Some,
+}
+
+impl Writing {
+    /// Upsert: the record of this id, or with this key, is changed, or there is a new one. Of a record that the caller may not
+    /// see, nothing is said.
+    pub fn by_key(
+        of: &Collection,
+        id: Option<&str>,
+        given: &Map<String, Value>,
+        read: &Reader<'_>,
+    ) -> Result<Writing, Stop> {
+        let has_key = !of.spec.key.is_empty() && of.spec.key.iter().all(|name| given.contains_key(name));
+        let before = match id {
+            Some(id) => Some(found(of, id, read)?),
+            None if has_key => read.record_by_key(of, &in_form(of, given))?,
+            None => None,
+        };
+        match before {
+            Some(record) if !read.sees(&read.record_target(of, &record)) => Err(Refusal::not_found().into()),
+            Some(record) => Writing::to(of, record, given, Way::Some, read),
+            None => Ok(Writing { before: None, fields: of.filled(given).map_err(Refusal::invalid)? }),
+        }
+    }
+
+    /// A change of a record that is there.
+    pub fn to(
+        of: &Collection,
+        before: Record,
+        given: &Map<String, Value>,
+        way: Way,
+        read: &Reader<'_>,
+    ) -> Result<Writing, Stop> {
+        let mut all = before.fields.clone();
+        all.extend(personal(of, &before.id, before.version, read)?);
+        if way == Way::Whole {
+            // What they may not read they have not taken away.
+            let withheld = Withheld::of(of, read);
+            all.retain(|name, _| withheld.is(of, name));
+        }
+        all.extend(given.clone());
+        let fields = of.checked(&all).map_err(Refusal::invalid)?;
+        Ok(Writing { fields, before: Some(before) })
+    }
+
+    /// The record as it would be.
+    pub fn next(self, of: &Collection, read: &Reader<'_>) -> Next {
+        let Parted { open, personal } = Parted::of(of, self.fields);
+        Next { record: would_be(self.before.as_ref(), &open, read), before: self.before, personal }
+    }
+}
+
+/// A record as it would be.
+pub struct Next {
+    pub before: Option<Record>,
+    pub record: Record,
+    pub personal: Map<String, Value>,
+}
+
+impl Next {
+    /// What it newly names is there, and what nobody else may have nobody has.
+    pub fn check_against_others(&self, of: &Collection, read: &Reader<'_>) -> Result<(), Stop> {
+        let nothing = Map::new();
+        let was = self.before.as_ref().map_or(&nothing, |before| &before.fields);
+        check_against_others(of, &self.record, was, read)
+    }
+
+    fn named(self, draft: &mut Draft<'_>) -> Named {
+        let id = self.before.map_or_else(|| draft.new_id(Kind::Record), |before| Id::stored(&before.id));
+        (id, self.record, self.personal)
+    }
+}
+
+/// Records what was made of one record. It comes back as it is now, with all its values.
+pub fn record_one(of: &Collection, next: Next, draft: &mut Draft<'_>) -> Result<Record, Stop> {
+    let (id, record, personal) = next.named(draft);
+    let mut fields = record.fields.clone();
+    fields.extend(personal.clone());
+    record_all(of, vec![(id.clone(), record.clone(), personal)], draft)?;
+    Ok(Record { id: id.to_string(), fields, ..record })
+}
+
+/// Records what was made of some records.
+pub fn record(of: &Collection, all: Vec<Next>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let named = all.into_iter().map(|next| next.named(draft)).collect();
+    record_all(of, named, draft)
+}
+
+/// A record under its id, and what is personal of it.
+type Named = (Id, Record, Map<String, Value>);
+
+fn record_all(of: &Collection, all: Vec<Named>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let run = draft.read().caller().run.as_ref().map(|run| run.run.clone());
+    let row = |(id, record, _): &Named| Row { id: id.clone(), version: record.version, fields: record.fields.clone() };
+    let rows = all.iter().map(row).collect();
+    draft.record(RecordWritten { collection: of.name().to_owned(), rows, run })?;
+    all.into_iter().try_for_each(|(id, record, personal)| keep(&id, record.version, personal, draft))
+}
+
+/// The values in the form in which they are kept, as far as they fit.
+fn in_form(of: &Collection, given: &Map<String, Value>) -> Map<String, Value> {
+    given.iter().filter_map(|(name, value)| Some((name.clone(), of.field(name)?.value(value).ok()?))).collect()
+}
