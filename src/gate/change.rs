@@ -353,8 +353,9 @@ impl Writer {
     fn fold_all(&mut self, entries: &[record::Entry], now: Time) -> Result<bool, Fault> {
         let at = now.max(self.tail.ts());
         let mut moves = false;
-        for entry in entries {
-            let touched = entry.event.fold(&Moment { conn: &self.conn, at, by: &entry.actor })?;
+        let first = self.newest().map_or(1, |seq| seq + 1);
+        for (entry, seq) in entries.iter().zip(first..) {
+            let touched = entry.event.fold(&Moment { conn: &self.conn, seq, at, by: &entry.actor })?;
             self.world.touch(&self.conn, &touched)?;
             moves |= !matches!(touched, Touched::Nothing);
         }

@@ -29,7 +29,7 @@ pub(super) fn killed(world: &World, caller: &Caller) -> Killed {
     match &caller.who {
         Who::Visitor | Who::Server => Killed { global, ..Killed::default() },
         Who::Token { actor, .. } | Who::Holder(actor) => {
-            let teams = world.card(actor).map(|card| card.teams.as_slice()).unwrap_or_default();
+            let teams = world.card(actor).map(|card| &*card.teams).unwrap_or_default();
             Killed {
                 global,
                 actor: world.kills.contains_key(&KillScope::Actor(actor.clone())),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::chain;
+use super::entities::Entities;
 use super::ground::Ground;
 use super::operation::Entry;
 use super::resource::{Resource, Resources};
@@ -54,6 +55,7 @@ pub(super) struct Known<'a> {
     entries: &'a [Entry],
     workshop: Arc<Workshop>,
     resources: Resources,
+    entities: Arc<Entities>,
 }
 
 impl Stage for Known<'_> {
@@ -95,7 +97,7 @@ impl Stage for Known<'_> {
 impl<'a> Known<'a> {
     pub(super) fn new(entries: &'a [Entry]) -> Self {
         let workshop = Arc::new(Workshop::new(schema(entries)));
-        Known { entries, workshop, resources: Resources::of(entries) }
+        Known { entries, workshop, resources: Resources::of(entries), entities: Arc::default() }
     }
 
     /// The company of a fixture, without engaged kill switches.
@@ -120,6 +122,7 @@ impl<'a> Known<'a> {
             egress: Arc::default(),
             models: Arc::default(),
             writes: Arc::default(),
+            entities: Arc::clone(&self.entities),
         };
         let mut world = World::empty(ground, head);
         let teams = fixture.teams.iter().map(|row| team(row, fixture.now));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::entities::Entities;
 use super::limiter::Rates;
 use super::resource::Resources;
 use super::vault::Vault;
@@ -27,6 +28,7 @@ pub(super) struct Ground {
     pub egress: Arc<Egress>,
     pub models: Arc<Catalog>,
     pub writes: Arc<AtomicBool>,
+    pub entities: Arc<Entities>,
 }
 
 impl World {
@@ -44,6 +46,7 @@ impl World {
             egress: Arc::clone(&self.egress),
             models: Arc::clone(&self.models),
             writes: Arc::clone(&self.writes),
+            entities: Arc::clone(&self.entities),
         }
     }
 }

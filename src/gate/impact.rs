@@ -3,23 +3,16 @@
 //! Always true: the log is walked once, in order, and never held in memory; a decision is asked again in the directory just
 //! before its own events.
 
-use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, scope};
 
-use serde::Deserialize;
-use serde_json::Value;
-
 use super::again::{Batch, Book, Worker};
 use super::operation::Entry;
-use super::past::{Past, directory, event_of};
+use super::past::{Past, directory};
 use super::reader::Reader;
-use crate::log::read::{self, Decided, Filter, Order};
+use crate::log::read::{self, Decided};
 use crate::policy::diff::{Sides, Tally};
-use crate::store::event::Event;
-use crate::types::id::ActorId;
 use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::Time;
 
 /// The most events that one replay looks at: some tens of seconds.
 pub const MOST: i64 = 10_000_000;
@@ -77,8 +70,8 @@ fn ask<'scope>(
 }
 
 /// The walk through the log, with the directory as of where it stands.
-struct Walk {
-    past: Past,
+struct Walk<'a> {
+    past: Past<'a>,
     since: i64,
     gathered: Vec<Decided>,
     /// From here on, decisions are recorded with their questions; not known yet if far away.
@@ -87,22 +80,9 @@ struct Walk {
     turn: usize,
 }
 
-impl Walk {
-    /// Takes time for the directory's events until then, not for all.
-    fn begin(read: &Reader<'_>, since: i64) -> Result<Walk, Fault> {
-        let mut past = Past::begin(read.world())?;
-        let kinds = directory().map(|kind| kind.name).collect();
-        let filter = Filter { kinds, ..Filter::default() };
-        read.scan(Order::After(0), &filter, &mut |logged| {
-            if logged.seq > since {
-                return Ok(ControlFlow::Break(()));
-            }
-            let at = logged.at;
-            if let Some((actor, event)) = event_of(logged)? {
-                past.pass(at, &actor, &event)?;
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
+impl<'a> Walk<'a> {
+    fn begin(read: &'a Reader<'_>, since: i64) -> Result<Walk<'a>, Fault> {
+        let past = Past::after(since, read.conn()?, read.world())?;
         let mut kept_from = i64::MAX;
         read::decided(read.conn()?, (since - NEAR).max(0), since, &mut |entry| {
             kept_from = kept_from.min(if keeps(&entry) { entry.seq } else { i64::MAX });
@@ -118,15 +98,12 @@ impl Walk {
             if self.kept_from == i64::MAX && keeps(&entry) {
                 self.kept_from = entry.seq;
             }
-            let moved = if moving.contains(&entry.kind.as_str()) { Some(directory_event(&entry)?) } else { None };
+            let moved = moving.contains(&entry.kind.as_str()).then_some(entry.seq);
             self.gathered.push(entry);
             if moved.is_some() || self.gathered.len() >= BATCH {
                 self.send(queues)?;
             }
-            if let Some((at, actor, event)) = moved {
-                self.past.pass(at, &actor, &event)?;
-            }
-            Ok(())
+            moved.map_or(Ok(()), |seq| self.past.pass(seq))
         })?;
         self.send(queues)
     }
@@ -140,17 +117,6 @@ impl Walk {
         let sent = queue.and_then(|queue| queue.send(Batch { world, entries, kept_from }).ok());
         sent.ok_or_else(|| Fault::Broken("a thread of the replay has ended".into()))
     }
-}
-
-#[derive(Deserialize)]
-struct Told {
-    event: Value,
-}
-
-fn directory_event(entry: &Decided) -> Result<(Time, ActorId, Event), Fault> {
-    let payload = entry.payload.as_deref().ok_or_else(|| Fault::Broken(format!("event {} is erased", entry.seq)))?;
-    let actor = entry.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", entry.seq)))?;
-    Ok((entry.at, actor, Event::read(serde_json::from_slice::<Told>(payload)?.event)?))
 }
 
 /// Whether an entry holds the question behind it.

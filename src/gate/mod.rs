@@ -10,6 +10,7 @@ pub mod change;
 mod deny;
 pub mod draft;
 mod ends;
+mod entities;
 pub mod fact;
 pub mod facts;
 pub mod fixture;

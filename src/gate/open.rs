@@ -179,6 +179,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         egress: Arc::new(Egress { loopback: options.loopback, ports: options.ports.clone() }),
         models: Arc::clone(&options.models),
         writes: Arc::new(AtomicBool::new(true)),
+        entities: Arc::default(),
     };
     let world = World::load(&conn, ground, head)?;
     if made && !world.webhooks.is_empty() {
@@ -391,7 +392,8 @@ fn log_by_system(
     now: Time,
 ) -> Result<(), CannotOpen> {
     let actor = ActorId::system();
-    event.fold(&Moment { conn, at: now, by: &actor })?;
+    let seq = i64::try_from(tail.size()).unwrap_or(i64::MAX) + 1;
+    event.fold(&Moment { conn, seq, at: now, by: &actor })?;
     let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), ..GateNote::default() };
     let entry = Recorded { actor, event, decision: Decision::System, policy, idem: None, gate };
     tail.append(conn, &entry.for_log()?, now, options.entropy.bytes32())?;

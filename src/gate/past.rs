@@ -1,15 +1,20 @@
-//! The company as it was: the directory folded forward from the log, and the policies that were in force. Decisions read
-//! nothing else, so what was asked then can be asked again.
+//! The company as it was: the directory from its history, and the policies that were in force. Decisions read nothing else,
+//! so what was asked then can be asked again.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
 use super::world::World;
 use crate::log::read::{self, Filter, Logged, Order};
 use crate::policy::Bundle;
-use crate::store::event::{Event, EventKind, Moment};
+use crate::store::break_glass::Glass;
+use crate::store::event::{Event, EventKind};
+use crate::store::history::{self, Part};
+use crate::store::kills::Kill;
 use crate::store::policies::events::PolicyApplied;
+use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -34,53 +39,76 @@ impl AsOf {
 }
 
 /// A directory that moves forward through the log.
-pub struct Past {
-    tables: Connection,
+pub struct Past<'a> {
+    conn: &'a Connection,
     world: World,
 }
 
-impl Past {
-    /// Before the first event, with the policies of `now`.
-    pub(super) fn begin(now: &World) -> Result<Past, Fault> {
-        let tables = Connection::open_in_memory()?;
-        tables.execute_batch(crate::store::SCHEMA)?;
-        Ok(Past { tables, world: World::empty(now.ground(), (*now.head).clone()) })
+impl<'a> Past<'a> {
+    /// After the entry `seq`, with the policies of `now`.
+    pub(super) fn after(seq: i64, conn: &'a Connection, now: &World) -> Result<Past<'a>, Fault> {
+        let mut world = World::empty(now.ground(), (*now.head).clone());
+        world.settle(history::standing(conn, seq)?);
+        history::standing(conn, seq)?.into_iter().for_each(|terms| world.delegate(terms));
+        let mut past = Past { conn, world };
+        past.stop_at(seq)?;
+        past.break_at(seq)?;
+        Ok(past)
     }
 
-    /// The directory after the events so far. A clone costs a few pointers.
+    /// The directory where it stands. A clone costs a few pointers.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// Goes on by one event; one that no decision reads changes nothing.
-    pub(super) fn pass(&mut self, at: Time, actor: &ActorId, event: &Event) -> Result<(), Fault> {
-        if event.kind().memory.is_directory() {
-            let touched = event.fold(&Moment { conn: &self.tables, at, by: actor })?;
-            self.world.touch(&self.tables, &touched)?;
+    /// Goes on to the entry `seq`: those between must have changed nothing that decisions read.
+    pub(super) fn pass(&mut self, seq: i64) -> Result<(), Fault> {
+        for part in history::moved(self.conn, seq)? {
+            match part {
+                Part::Actors => history::made(self.conn, seq)?.into_iter().for_each(|actor| self.world.put(actor)),
+                Part::Delegations => {
+                    let ended = history::ended::<Terms>(self.conn, seq)?;
+                    for id in &ended {
+                        self.world.delegations.remove_mut(id);
+                    }
+                    history::made(self.conn, seq)?.into_iter().for_each(|terms| self.world.delegate(terms));
+                }
+                Part::Kills => self.stop_at(seq)?,
+                Part::BreakGlass => self.break_at(seq)?,
+            }
         }
+        Ok(())
+    }
+
+    fn stop_at(&mut self, seq: i64) -> Result<(), Fault> {
+        let kills: Vec<Kill> = history::standing(self.conn, seq)?;
+        self.world.kills = Arc::new(kills.into_iter().map(|kill| (kill.scope.clone(), kill)).collect());
+        Ok(())
+    }
+
+    fn break_at(&mut self, seq: i64) -> Result<(), Fault> {
+        let mut glass: Vec<Glass> = history::standing(self.conn, seq)?;
+        glass.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
+        self.world.glass = Arc::new(glass);
         Ok(())
     }
 }
 
-/// The company after the event `seq`, with the policies that were in force. Takes time for the directory's events up to
-/// there, not for all.
+/// The company after the event `seq`, with the policies that were in force. Takes time for the directory as it was then, not
+/// for the log before it.
 pub(super) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
-    let mut past = Past::begin(now)?;
+    let mut world = Past::after(seq, conn, now)?.world;
     let mut applied = None;
-    let kinds = directory().chain([PolicyApplied::KIND]).map(|kind| kind.name).collect();
-    read::scan(conn, Order::After(0), &Filter { kinds, ..Filter::default() }, &mut |logged| {
+    let filter = Filter { kinds: vec![PolicyApplied::KIND.name], ..Filter::default() };
+    read::scan(conn, Order::Newest, &filter, &mut |logged| {
         if logged.seq > seq {
-            return Ok(ControlFlow::Break(()));
+            return Ok(ControlFlow::Continue(()));
         }
-        let (at, Some((actor, event))) = (logged.at, event_of(logged)?) else { return Ok(ControlFlow::Continue(())) };
-        match event.get::<PolicyApplied>() {
-            Some(PolicyApplied { version, files, .. }) => applied = Some((*version, files.clone())),
-            None => past.pass(at, &actor, &event)?,
-        }
-        Ok(ControlFlow::Continue(()))
+        let event = event_of(logged)?;
+        applied = event.and_then(|(_, event)| event.get::<PolicyApplied>().map(|it| (it.version, it.files.clone())));
+        Ok(ControlFlow::Break(()))
     })?;
     let (version, files) = applied.ok_or_else(|| Refusal::field("at", "no policy was in force then"))?;
-    let mut world = past.world;
     if version != now.stamp.seq {
         let compiled = now.workshop.snapshot(&Bundle { files }).map_err(|_| {
             let message = format!("the policies of version {version} do not load in this version of ok");

@@ -22,7 +22,7 @@ pub(super) fn approvers(
 ) -> BTreeSet<ActorId> {
     let escalated = rule.escalate.iter().filter(|more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
     let pools: Vec<&Pool> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
-    let requesters_teams = world.card(requester).map(|card| card.teams.as_slice()).unwrap_or_default();
+    let requesters_teams = world.card(requester).map(|card| &*card.teams).unwrap_or_default();
     // An agent asks on behalf of who answers for it.
     let owner = |id| world.card(id).and_then(|card| card.actor.owner.as_ref());
     let owners: Vec<&ActorId> = std::iter::once(requester).chain(behalf).filter_map(owner).collect();

@@ -4,15 +4,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
 use rusqlite::types::Value;
+use rusqlite::{Connection, Rows, Statement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{past, soundness};
 use crate::log::{index, read};
-use crate::store::brain;
 use crate::store::event::{EventKind, Moment, Table};
+use crate::store::{brain, open};
 use crate::types::refusal::Fault;
 
 /// The tables that are a fold of the log: those that the events say they change.
@@ -29,10 +29,10 @@ pub struct Difference {
     pub message: String,
 }
 
-/// Folds the whole log into an empty database and compares the tables. Empty means equal. Takes memory for the tables,
-/// not for the log.
+/// Folds the whole log into an empty database and compares the tables. Empty means equal. Takes room on the disk for the
+/// tables, and in memory neither for them nor for the log.
 pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
-    let fresh = Connection::open_in_memory()?;
+    let fresh = open::scratch()?;
     fresh.execute_batch(crate::store::SCHEMA)?;
     fresh.execute_batch("BEGIN")?;
     for seq in 1..=read::last_seq(conn)? {
@@ -40,18 +40,16 @@ pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
         let at = logged.at;
         // Erased contents fold nothing: only such may be erased.
         let Some((actor, event)) = past::event_of(logged)? else { continue };
-        event.fold(&Moment { conn: &fresh, at, by: &actor })?;
+        event.fold(&Moment { conn: &fresh, seq, at, by: &actor })?;
     }
     let mut differences = Vec::new();
     for Table { name: table, key } in folded() {
-        differences.extend(difference(table, &rows(conn, table, key)?, &rows(&fresh, table, key)?));
+        difference(table, key, (Some(conn), &fresh), &mut differences)?;
     }
     // Each collection that the events made is a table.
     for collection in brain::collections(&fresh)? {
-        let table = brain::table::name(collection.name());
-        let stored =
-            if brain::collection(conn, collection.name())?.is_some() { rows(conn, &table, "id")? } else { Vec::new() };
-        differences.extend(difference(&table, &stored, &rows(&fresh, &table, "id")?));
+        let stored = brain::collection(conn, collection.name())?.map(|_| conn);
+        difference(&brain::table::name(collection.name()), "id", (stored, &fresh), &mut differences)?;
     }
     // Whoever edits the index hides events from those who look for them.
     let astray = index::astray(conn)?.map(|seq| Difference {
@@ -64,48 +62,76 @@ pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     Ok(differences)
 }
 
-type Row = (String, Vec<Value>);
-
-fn rows(conn: &Connection, table: &str, key: &str) -> Result<Vec<Row>, Fault> {
-    let mut statement =
-        conn.prepare(&format!("SELECT CAST({key} AS TEXT) AS sorted, * FROM {table} ORDER BY sorted"))?;
-    let columns = statement.column_count();
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok((row.get(0)?, (1..columns).map(|column| row.get(column)).collect::<Result<_, _>>()?))
-    };
-    Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
-}
-
-/// Walks both sides in the order of their keys.
-fn difference(table: &str, stored: &[Row], folded: &[Row]) -> Vec<Difference> {
+/// Walks both sides in the order of their keys; a table that is not there is empty.
+fn difference(
+    table: &str,
+    key: &str,
+    (stored, folded): (Option<&Connection>, &Connection),
+    found: &mut Vec<Difference>,
+) -> Result<(), Fault> {
     let name = table.trim_matches('"').to_owned();
     let told = |key: &str, message: &str| Difference {
         table: name.clone().into(),
         key: key.to_owned(),
         message: message.into(),
     };
-    let mut found = Vec::new();
-    let (mut stored, mut folded) = (stored.iter().peekable(), folded.iter().peekable());
+    let sql = format!("SELECT CAST({key} AS TEXT) AS sorted, * FROM {table} ORDER BY sorted");
+    let mut stored = stored.map(|conn| conn.prepare(&sql)).transpose()?;
+    let mut folded = folded.prepare(&sql)?;
+    let mut stored = stored.as_mut().map(|statement| Walk::of(statement)).transpose()?;
+    let mut folded = Walk::of(&mut folded)?;
     loop {
-        let (left, right) = (stored.peek().map(|row| &row.0), folded.peek().map(|row| &row.0));
+        let (left, right) = (stored.as_ref().and_then(Walk::key), folded.key());
         match (left, right) {
-            (None, None) => return found,
+            (None, None) => return Ok(()),
             (Some(key), right) if right.is_none_or(|right| key < right) => {
                 found.push(told(key, "is in the table, but no event made it"));
-                stored.next();
+                stored.as_mut().map_or(Ok(()), Walk::go)?;
             }
             (left, Some(key)) if left.is_none_or(|left| key < left) => {
                 found.push(told(key, "was made by an event, but is not in the table"));
-                folded.next();
+                folded.go()?;
+            }
+            (Some(key), _) if stored.as_ref().is_some_and(|stored| stored.row != folded.row) => {
+                found.push(told(key, "differs from what the events made of it"));
+                stored.as_mut().map_or(Ok(()), Walk::go)?;
+                folded.go()?;
             }
             _ => {
-                if let (Some(left), Some(right)) = (stored.next(), folded.next())
-                    && left.1 != right.1
-                {
-                    found.push(told(&left.0, "differs from what the events made of it"));
-                }
+                stored.as_mut().map_or(Ok(()), Walk::go)?;
+                folded.go()?;
             }
         }
+    }
+}
+
+/// The rows of one side, one at a time.
+struct Walk<'a> {
+    rows: Rows<'a>,
+    columns: usize,
+    /// The row where it stands, its key first; none after the last.
+    row: Option<(String, Vec<Value>)>,
+}
+
+impl<'a> Walk<'a> {
+    fn of(statement: &'a mut Statement<'_>) -> Result<Walk<'a>, Fault> {
+        let columns = statement.column_count();
+        let mut walk = Walk { rows: statement.query([])?, columns, row: None };
+        walk.go()?;
+        Ok(walk)
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.row.as_ref().map(|row| row.0.as_str())
+    }
+
+    fn go(&mut self) -> Result<(), Fault> {
+        let columns = self.columns;
+        let read = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(String, Vec<Value>)> {
+            Ok((row.get(0)?, (1..columns).map(|column| row.get(column)).collect::<Result<_, _>>()?))
+        };
+        self.row = self.rows.next()?.map(read).transpose()?;
+        Ok(())
     }
 }
 

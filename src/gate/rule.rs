@@ -345,7 +345,7 @@ impl Entities<'_> {
 
     fn add(&mut self, id: &ActorId) {
         let entity = match self.world.card(id) {
-            Some(card) => card.entity.clone(),
+            Some(card) => self.world.entities.of(card),
             None if *id == ActorId::system() => nobody(),
             None => return,
         };

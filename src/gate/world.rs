@@ -1,13 +1,14 @@
 //! The directory in memory: what every decision reads. It mirrors rows of the tables and is read again, row by row, when
 //! an event touches them; a copy for readers costs a few pointers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
+use super::entities::Entities;
 use super::facts;
 use super::ground::Ground;
 use super::limiter::Rates;
@@ -42,19 +43,34 @@ use crate::types::models::Catalog;
 use crate::types::refusal::{Fault, Stands};
 use crate::types::time::Time;
 
-/// An actor with its Cedar entity.
+/// An actor with the teams that it is in.
 #[derive(Debug)]
 pub struct Card {
     pub actor: Actor,
-    pub(super) entity: Closed,
-    /// The teams it is in, near and far.
-    pub(super) teams: Vec<ActorId>,
+    /// Near and far. All who are in a team share one list.
+    pub(super) teams: Arc<[ActorId]>,
 }
 
 impl Card {
     /// The teams that it is in, near and far.
     pub fn teams(&self) -> &[ActorId] {
         &self.teams
+    }
+
+    /// Its Cedar entity: closed, so a decision needs no search for ancestors.
+    pub(super) fn entity(&self) -> Closed {
+        let Card { actor, teams } = self;
+        let above = teams.iter().map(actor_uid);
+        let id = actor_uid(&actor.id);
+        match actor.kind {
+            ActorKind::Team => {
+                let facts = actor.lead.iter().fold(Record::new(), |facts, lead| facts.entity("lead", &actor_uid(lead)));
+                Closed::new(&id, above, &facts)
+            }
+            ActorKind::Person | ActorKind::Agent | ActorKind::OutsideAgent => {
+                Closed::new(&id, above.chain([uid("Role", actor.role.name())]), &facts(actor))
+            }
+        }
     }
 }
 
@@ -92,6 +108,7 @@ pub struct World {
     pub(super) models: Arc<Catalog>,
     /// Whether the last transaction went through.
     pub(super) writes: Arc<AtomicBool>,
+    pub(super) entities: Arc<Entities>,
     /// Answers to queries that this very world has given.
     pub(super) memo: Memo,
 }
@@ -104,8 +121,8 @@ impl World {
 
     /// Nobody is there yet.
     pub(super) fn empty(ground: Ground, head: Head) -> World {
-        let Ground { policy, version, instance, dev_auth, workshop, resources, rates, vault, egress, models, writes } =
-            ground;
+        let Ground { policy, version, instance, dev_auth, workshop, resources, .. } = ground;
+        let Ground { rates, vault, egress, models, writes, entities, .. } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             people: People::default(),
@@ -129,6 +146,7 @@ impl World {
             egress,
             models,
             writes,
+            entities,
             memo: Memo::default(),
         }
     }
@@ -141,9 +159,22 @@ impl World {
 
     /// Takes in all actors, which may refer to each other.
     pub(super) fn settle(&mut self, actors: Vec<Actor>) {
-        let rows: BTreeMap<ActorId, Actor> = actors.into_iter().map(|row| (row.id.clone(), row)).collect();
-        for actor in rows.values() {
-            self.seat(card(actor.clone(), &|id| rows.get(id).cloned()));
+        let team = |actor: &Actor| (actor.id.clone(), actor.team.clone());
+        let above: BTreeMap<ActorId, Option<ActorId>> =
+            actors.iter().filter(|actor| actor.kind == ActorKind::Team).map(team).collect();
+        let mut lines: BTreeMap<ActorId, Arc<[ActorId]>> = BTreeMap::new();
+        for team in above.keys() {
+            lines.insert(team.clone(), chain(Some(team.clone()), &|id| above.get(id).cloned().flatten()).into());
+        }
+        let ids: BTreeSet<ActorId> = actors.iter().map(|actor| actor.id.clone()).collect();
+        for mut actor in actors {
+            // Each id is kept once, however many name it.
+            for named in [&mut actor.team, &mut actor.lead, &mut actor.owner].into_iter().flatten() {
+                ids.get(named).inspect(|one| *named = ActorId::clone(one));
+            }
+            let line = |team: &ActorId| lines.get(team).cloned().unwrap_or_else(|| [team.clone()].into());
+            let teams = actor.team.as_ref().map(line).unwrap_or_default();
+            self.seat(Card { actor, teams });
         }
     }
 
@@ -224,8 +255,9 @@ impl World {
     }
 
     fn seat_anew(&mut self, actor: Actor) {
-        let card = card(actor, &|id| self.actors.get(id).map(|card| card.actor.clone()));
-        self.seat(card);
+        let above = |id: &ActorId| self.actors.get(id).and_then(|card| card.actor.team.clone());
+        let teams = chain(actor.team.clone(), &above).into();
+        self.seat(Card { actor, teams });
     }
 
     fn seat(&mut self, card: Card) {
@@ -323,23 +355,6 @@ impl Directory for World {
     }
 }
 
-/// Builds an actor's entity: closed, so a decision needs no search for ancestors.
-fn card(actor: Actor, find: &dyn Fn(&ActorId) -> Option<Actor>) -> Card {
-    let teams = chain(actor.team.clone(), find);
-    let above = teams.iter().map(actor_uid);
-    let id = actor_uid(&actor.id);
-    let entity = match actor.kind {
-        ActorKind::Team => {
-            let facts = actor.lead.iter().fold(Record::new(), |facts, lead| facts.entity("lead", &actor_uid(lead)));
-            Closed::new(&id, above, &facts)
-        }
-        ActorKind::Person | ActorKind::Agent | ActorKind::OutsideAgent => {
-            Closed::new(&id, above.chain([uid("Role", actor.role.name())]), &facts(&actor))
-        }
-    };
-    Card { actor, entity, teams }
-}
-
 /// Somebody who is not there, for questions about what is absent: nobody else has this id.
 pub(super) fn nobody() -> Closed {
     let facts = Record::new()
@@ -360,13 +375,14 @@ fn facts(actor: &Actor) -> Record {
     actor.owner.iter().fold(facts, |facts, owner| facts.entity("owner", &actor_uid(owner)))
 }
 
-fn chain(mut next: Option<ActorId>, find: &dyn Fn(&ActorId) -> Option<Actor>) -> Vec<ActorId> {
+/// A team with those above it, near and far.
+fn chain(mut next: Option<ActorId>, above: &dyn Fn(&ActorId) -> Option<ActorId>) -> Vec<ActorId> {
     let mut teams: Vec<ActorId> = Vec::new();
     while let Some(team) = next.take() {
         if teams.contains(&team) || teams.len() >= DEEPEST {
             break;
         }
-        next = find(&team).and_then(|row| row.team);
+        next = above(&team);
         teams.push(team);
     }
     teams

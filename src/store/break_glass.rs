@@ -3,6 +3,7 @@
 pub mod events;
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
+use serde::{Deserialize, Serialize};
 
 use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
@@ -12,7 +13,7 @@ use crate::types::operations::Operations;
 use crate::types::time::Time;
 
 /// One grant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Glass {
     pub id: Id,
     pub holder: ActorId,
@@ -29,7 +30,7 @@ pub struct Glass {
 }
 
 /// What somebody else said of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GlassReview {
     pub by: ActorId,
     pub verdict: GlassVerdict,

@@ -34,6 +34,8 @@ pub struct Table {
 #[derive(Clone, Copy)]
 pub struct Moment<'a> {
     pub conn: &'a Connection,
+    /// The number of its entry.
+    pub seq: i64,
     pub at: Time,
     pub by: &'a ActorId,
 }
@@ -144,7 +146,8 @@ impl EventKind {
     /// The tables that it may change.
     pub fn tables(&self) -> impl Iterator<Item = Table> {
         let inbox = self.notifies.then_some(super::inbox::TABLE);
-        self.tables.iter().copied().chain(inbox)
+        let history = self.memory.is_directory().then_some(super::history::TABLE);
+        self.tables.iter().copied().chain(inbox).chain(history)
     }
 }
 
@@ -231,6 +234,7 @@ impl Event {
         let EventKind { name, memory, .. } = self.kind();
         let declared = [Memory::Nothing, memory].contains(&touched.memory());
         debug_assert!(declared, "the fold of {name} leads to {touched:?}, and it declares {memory:?}");
+        super::history::keep(&touched, moment)?;
         Ok(touched)
     }
 

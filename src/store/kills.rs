@@ -3,13 +3,14 @@
 pub mod events;
 
 use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
 
 use super::parsed;
 use crate::types::actor::KillScope;
 use crate::types::time::Time;
 
 /// A switch that is engaged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kill {
     pub scope: KillScope,
     pub reason: String,

@@ -18,7 +18,7 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// Whether decisions read it, beside the policies: then the past is folded with it.
+    /// Whether decisions read it, beside the policies: then its history is kept.
     pub const fn is_directory(self) -> bool {
         match self {
             Memory::Actors | Memory::Kills | Memory::Delegations | Memory::BreakGlass => true,

@@ -14,6 +14,7 @@ pub mod context;
 pub mod decisions;
 pub mod delegations;
 pub mod event;
+pub mod history;
 pub mod idem;
 pub mod inbox;
 pub mod kills;

@@ -69,6 +69,15 @@ pub fn connect(path: &Path, mode: Mode) -> Result<Connection, OpenError> {
     Ok(conn)
 }
 
+/// An empty database for the while: a file that nobody else can open and that goes with its connection.
+#[allow(clippy::disallowed_methods, reason = "it holds nothing that has to last")]
+pub fn scratch() -> rusqlite::Result<Connection> {
+    let conn = Connection::open("")?;
+    conn.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384")?;
+    conn.set_prepared_statement_cache_capacity(128);
+    Ok(conn)
+}
+
 /// Makes an empty file that only its owner may read, unless there is one: the tables hold the key that seals cursors.
 pub fn make_private(path: &Path) -> Result<(), OpenError> {
     if path.exists() {

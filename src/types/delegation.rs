@@ -59,7 +59,7 @@ impl Authority {
 }
 
 /// The terms of one delegation: what was given, by whom, to whom.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     pub id: String,
     pub from: ActorId,

@@ -1,9 +1,15 @@
 //! A log folded again, as its events say.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use ok::store::actors::{self, Actor};
+use ok::store::break_glass::{self, Glass};
 use ok::store::event::{Event, Moment};
+use ok::store::kills::{self, Kill};
+use ok::store::{delegations, history};
+use ok::types::delegation::Terms;
 use rusqlite::Connection;
 
 /// The tables that a log leads to. No event writes to a table that it does not declare.
@@ -21,7 +27,7 @@ pub fn refolded(conn: &Connection) -> Connection {
         let Some(event) = logged.event else { continue };
         let (event, by) = (Event::read(event).unwrap(), logged.actor.parse().unwrap());
         written.lock().unwrap().clear();
-        event.fold(&Moment { conn: &fresh, at: logged.at, by: &by }).unwrap();
+        event.fold(&Moment { conn: &fresh, seq, at: logged.at, by: &by }).unwrap();
         let kind = event.kind();
         for table in written.lock().unwrap().iter() {
             // Of the tables of collections, and of what they are made by, one stands for all.
@@ -29,6 +35,28 @@ pub fn refolded(conn: &Connection) -> Connection {
             let declared = kind.tables().any(|one| one.name == name);
             assert!(declared, "the fold of {} writes to {table}, which it does not declare", kind.name);
         }
+        if kind.memory.is_directory() {
+            assert_remembered(conn, seq, &fresh);
+        }
     }
     fresh
+}
+
+/// The directory after an entry, as the history in `conn` tells it, is what the tables were then.
+fn assert_remembered(conn: &Connection, seq: i64, then: &Connection) {
+    fn by_id<E: history::Entry + Debug>(mut rows: Vec<E>) -> String {
+        rows.sort_by_key(history::Entry::id);
+        format!("{rows:#?}")
+    }
+    let live = delegations::all_live(then).unwrap().into_iter().map(|one| one.terms);
+    let delegations = live.filter(|terms| terms.status.is_live()).collect();
+    let pairs = [
+        (by_id::<Actor>(history::standing(conn, seq).unwrap()), by_id(actors::all(then).unwrap())),
+        (by_id::<Kill>(history::standing(conn, seq).unwrap()), by_id(kills::all(then).unwrap())),
+        (by_id::<Glass>(history::standing(conn, seq).unwrap()), by_id(break_glass::unreviewed(then).unwrap())),
+        (by_id::<Terms>(history::standing(conn, seq).unwrap()), by_id::<Terms>(delegations)),
+    ];
+    for (remembered, was) in pairs {
+        assert_eq!(remembered, was, "after the event {seq}");
+    }
 }

@@ -147,7 +147,7 @@ impl Inquiry<'_> {
         if let Some(to) = role_of(group) {
             return role(row, to).into_iter().collect();
         }
-        let teams = self.world.card(&row.id).map(|card| card.teams.as_slice()).unwrap_or_default();
+        let teams = self.world.card(&row.id).map(|card| &*card.teams).unwrap_or_default();
         let above = teams.iter().take(ABOVE).filter(|team| self.sees(team));
         let above = above.filter_map(|team| self.row(&actor_uid(team)));
         let rows = self.members(&row.id).into_iter().chain([row]).chain(above);
@@ -160,7 +160,7 @@ impl Inquiry<'_> {
         if role_of(group).is_some() {
             return role(row, Role::Member).into_iter().collect();
         }
-        let teams = self.world.card(&row.id).map(|card| card.teams.as_slice()).unwrap_or_default();
+        let teams = self.world.card(&row.id).map(|card| &*card.teams).unwrap_or_default();
         let between = teams.iter().take_while(|team| actor_uid(team) != *group).take(ABOVE);
         let between = between.filter(|team| self.sees(team)).filter_map(|team| self.row(&actor_uid(team)));
         let beyond = self.row(group).and_then(|group| group.team.clone()).filter(|team| self.sees(team));

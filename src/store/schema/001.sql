@@ -22,6 +22,18 @@ CREATE TABLE policy (
   by         TEXT NOT NULL,
   applied_at INTEGER NOT NULL
 ) STRICT;
+-- What decisions read, as it was: from the entry that made it so to the one that changed it.
+CREATE TABLE directory_row (
+  kind  TEXT NOT NULL,             -- actor, kill, delegation, break_glass
+  id    TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  until INTEGER,                   -- NULL: as it is now
+  row   TEXT NOT NULL,             -- JSON
+  PRIMARY KEY (kind, id, since)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX directory_row_now ON directory_row (kind, id) WHERE until IS NULL;
+CREATE INDEX directory_row_made ON directory_row (since);
+CREATE INDEX directory_row_ended ON directory_row (until) WHERE until IS NOT NULL;
 CREATE TABLE policy_file (
   path TEXT PRIMARY KEY,
   text TEXT NOT NULL
