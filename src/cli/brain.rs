@@ -12,9 +12,9 @@ use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::{Context, show};
 use crate::operations::brain::{
-    self, Aggregate, Applied, Apply, Ask, Catalog, Delete, Figure, Flag, Flags, History, Hit, Import, Imported,
-    NewProposal, NewRecord, NewRecords, Proposals, Propose, Query, Reject, Rollback, ShowProposal, ShowRecord,
-    ShownCollection, ShownFlag, ShownProposal, ShownRecord, ShownVersion, Upsert, Wanted,
+    self, Aggregate, Applied, Apply, Ask, Backlink, Catalog, Delete, Figure, Flag, Flags, Found, History, Hit, Import,
+    Imported, NewProposal, NewRecord, NewRecords, Proposals, Propose, Query, Refs, Reject, Rollback, Search,
+    ShowProposal, ShowRecord, ShownCollection, ShownFlag, ShownProposal, ShownRecord, ShownVersion, Upsert, Wanted,
 };
 use crate::policy::yaml;
 use crate::types::brain::Operation;
@@ -38,6 +38,10 @@ pub const COMMANDS: Commands = &[
             &own::<Asking>("query"),
             &own::<Figuring>("aggregate"),
             &query::<ShowRecord>().command("show").help("Show one record").told(told),
+            &query::<Refs>()
+                .command("refs")
+                .help("List what leads to a record: records and tasks")
+                .table("nothing", columns!(Backlink; kind, collection, field, id, title)),
             &own::<Upserting>("upsert"),
             &own::<Importing>("import"),
             &change::<Delete>().command("delete").help("Delete a record; its history stays").fields(RECORD),
@@ -59,6 +63,11 @@ pub const COMMANDS: Commands = &[
                 .table("no flags", columns!(ShownFlag; id, collection, record, kind, note, by, created_at)),
         ],
     ),
+    &query::<Search>()
+        .command("search")
+        .help("Search the words of records and tasks that you may read")
+        .example("ok search \"late invoice\" --collections invoices")
+        .table("nothing found", columns!(Found; kind, collection, id, title, snippet, score)),
     &group(
         "schema",
         "Change what the records of a collection are made of",

@@ -6,6 +6,7 @@ use super::exit::Failure;
 use crate::config;
 use crate::engine::models::{Models, Setup, Usual};
 use crate::types::entropy::SystemEntropy;
+use crate::types::models::ProviderKind;
 
 /// The models. Where the settings are wrong, there are none, and it is said why.
 pub fn setup() -> Setup {
@@ -17,11 +18,17 @@ fn read() -> Result<Setup, String> {
     let usual = Usual { keys: keys.collect(), ollama: config::OLLAMA.value() };
     let variable = config::LLM_CONFIG.variable;
     let Some(path) = config::LLM_CONFIG.path() else {
-        return Setup::of_variables(&usual).map_err(|why| format!("{}: {why}", config::OLLAMA.variable));
+        return Setup::of_variables(&usual).map_err(|(kind, why)| format!("{}: {why}", variable_of(kind)));
     };
     let shown = path.display();
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{variable}: cannot read {shown}: {error}"))?;
     Setup::of_file(&text, &usual, &config::secret).map_err(|why| format!("{variable}: {shown}: {why}"))
+}
+
+/// The variable that a provider's settings come from: of several, the one that counts.
+fn variable_of(kind: ProviderKind) -> &'static str {
+    let of_kind = config::KEYS.iter().filter(|(of, _)| *of == kind).map(|(_, setting)| setting.variable);
+    of_kind.into_iter().find(|variable| config::secret(variable).is_some()).unwrap_or(config::OLLAMA.variable)
 }
 
 /// Whoever answers prompts.

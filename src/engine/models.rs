@@ -104,11 +104,10 @@ impl Models {
                 let times = if attempt == 1 { "once".to_owned() } else { format!("{attempt} times") };
                 return Err(Failed::Refused(format!("{why} (asked {times})")));
             }
-            let pause = after.unwrap_or_else(|| self.pause(limits.pause_ms, attempt));
-            if pause > MOST_PATIENCE {
-                return Err(Failed::Refused(format!("{why}, and wants to be left alone for {} s", pause.as_secs())));
+            if let Some(after) = after.filter(|after| *after > MOST_PATIENCE) {
+                return Err(Failed::Refused(format!("{why}, and wants to be left alone for {} s", after.as_secs())));
             }
-            sleep(pause).await;
+            sleep(after.unwrap_or_else(|| self.pause(limits.pause_ms, attempt).min(MOST_PATIENCE))).await;
             attempt += 1;
         }
     }

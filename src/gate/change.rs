@@ -25,7 +25,7 @@ use crate::store::break_glass::events::GlassUsed;
 use crate::store::context::events::ContextForgotten;
 use crate::store::event::{Event, Moment};
 use crate::store::idem::{self, Kept};
-use crate::store::memory::Touched;
+use crate::store::memory::Memory;
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::{Id, Kind};
@@ -309,20 +309,18 @@ impl Writer {
         if let (Some(first), Some(kept)) = (entries.first_mut(), &kept) {
             first.gate.answer = Some(hex::encode(kept.digest()));
         }
-        let before = self.world.clone();
-        self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
-        let moves = match self.fold_all(&entries, record.now) {
-            Ok(moves) => moves,
-            Err(fault) => {
-                self.conn.execute_batch("ROLLBACK TO job; RELEASE job")?;
-                self.world = before;
-                return Err(fault.into());
-            }
-        };
-        self.conn.prepare_cached("RELEASE job")?.execute([])?;
-        if moves {
+        // What was refused before comes before what may change the answer.
+        if entries.iter().any(|entry| entry.event.kind().memory != Memory::Nothing) {
             self.tell_all_repeats(record.now).map_err(Halt::Transaction)?;
         }
+        let before = self.world.clone();
+        self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+        if let Err(fault) = self.fold_all(&entries, record.now) {
+            self.conn.execute_batch("ROLLBACK TO job; RELEASE job")?;
+            self.world = before;
+            return Err(fault.into());
+        }
+        self.conn.prepare_cached("RELEASE job")?.execute([])?;
         if let Some(kept) = kept.filter(|_| !entries.is_empty()) {
             idem::keep(&self.conn, &kept, at).map_err(|error| Halt::Transaction(error.into()))?;
         }
@@ -349,17 +347,13 @@ impl Writer {
         }
     }
 
-    /// Whether what decisions read has changed.
-    fn fold_all(&mut self, entries: &[record::Entry], now: Time) -> Result<bool, Fault> {
+    fn fold_all(&mut self, entries: &[record::Entry], now: Time) -> Result<(), Fault> {
         let at = now.max(self.tail.ts());
-        let mut moves = false;
-        let first = self.newest().map_or(1, |seq| seq + 1);
-        for (entry, seq) in entries.iter().zip(first..) {
+        for (entry, seq) in entries.iter().zip(self.tail.next()..) {
             let touched = entry.event.fold(&Moment { conn: &self.conn, seq, at, by: &entry.actor })?;
             self.world.touch(&self.conn, &touched)?;
-            moves |= !matches!(touched, Touched::Nothing);
         }
-        Ok(moves)
+        Ok(())
     }
 
     pub(super) fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {

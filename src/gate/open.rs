@@ -392,8 +392,7 @@ fn log_by_system(
     now: Time,
 ) -> Result<(), CannotOpen> {
     let actor = ActorId::system();
-    let seq = i64::try_from(tail.size()).unwrap_or(i64::MAX) + 1;
-    event.fold(&Moment { conn, seq, at: now, by: &actor })?;
+    event.fold(&Moment { conn, seq: tail.next(), at: now, by: &actor })?;
     let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), ..GateNote::default() };
     let entry = Recorded { actor, event, decision: Decision::System, policy, idem: None, gate };
     tail.append(conn, &entry.for_log()?, now, options.entropy.bytes32())?;

@@ -96,6 +96,11 @@ impl Tail {
         self.tree.size()
     }
 
+    /// The number of the entry that comes next.
+    pub fn next(&self) -> i64 {
+        i64::try_from(self.size()).unwrap_or(i64::MAX - 1) + 1
+    }
+
     pub fn ts(&self) -> Time {
         self.ts
     }

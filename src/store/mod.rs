@@ -24,6 +24,7 @@ pub mod open;
 pub mod outbox;
 pub mod policies;
 pub mod runs;
+pub mod search;
 pub mod shape;
 pub mod tasks;
 pub mod tokens;

@@ -104,6 +104,16 @@ pub fn open_of(conn: &Connection, owner: &ActorId) -> rusqlite::Result<Vec<Task>
     .collect()
 }
 
+/// The tasks that are about something, newest first.
+pub fn about(conn: &Connection, place: &str, thing: &str, limit: usize) -> rusqlite::Result<Vec<Task>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM task WHERE id IN (SELECT task FROM task_ref WHERE place = ? AND thing = ?) \
+         ORDER BY created_at DESC, id LIMIT ?"
+    ))?
+    .query_map(rusqlite::params![place, thing, limit as i64], read)?
+    .collect()
+}
+
 /// What a task is about, in the order in which it was said.
 pub fn refs(conn: &Connection, task: &str) -> rusqlite::Result<Vec<TaskRef>> {
     conn.prepare_cached("SELECT place, thing, note, by, at FROM task_ref WHERE task = ? ORDER BY at, place, thing")?

@@ -11,6 +11,16 @@ use super::collection::CollectionSpec;
 use super::field::{Field, FieldKind};
 
 named! {
+    /// What a search finds.
+    FoundKind, "kind", {
+        /// A record of a collection.
+        Record = "record",
+        /// A task, by its title.
+        Task = "task",
+    }
+}
+
+named! {
     /// How a version of a record came about.
     Written, "way of writing", {
         Written = "written",

@@ -275,6 +275,11 @@ impl FieldKind {
         !matches!(self, FieldKind::LongText | FieldKind::Json | FieldKind::Choices)
     }
 
+    /// Whether its values are words that a search finds.
+    pub const fn is_searched(self) -> bool {
+        matches!(self, FieldKind::Text | FieldKind::LongText | FieldKind::Choice | FieldKind::Choices | FieldKind::Link)
+    }
+
     /// Whether its values are numbers that can be added up.
     pub const fn is_number(self) -> bool {
         matches!(self, FieldKind::Integer | FieldKind::Decimal | FieldKind::Money)

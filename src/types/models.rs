@@ -175,7 +175,13 @@ impl Catalog {
 
     /// Why no model can be asked.
     pub fn nothing(&self) -> String {
-        self.problem.clone().unwrap_or_else(|| "no model provider is configured".into())
+        let keyless: Vec<&str> =
+            self.providers.iter().filter(|(_, provider)| !provider.available).map(|(id, _)| id.as_str()).collect();
+        match &self.problem {
+            Some(problem) => problem.clone(),
+            None if keyless.is_empty() => "no model provider is configured".into(),
+            None => format!("no model can be asked: there is no key for {}", keyless.join(", ")),
+        }
     }
 }
 

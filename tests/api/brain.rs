@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod laws;
+mod search;
 mod standing;
 
 use ok::gate::refold;

@@ -255,7 +255,7 @@ impl Stage {
             "run.read" | "run.cancel" => json!({ "id": self.task(of, who, true).await.1 }),
             "run.answer" => json!({ "id": self.task(of, who, true).await.1, "text": "x" }),
             "budget.raise" => json!({ "id": self.task(of, who, true).await.1, "budget_cents": 5 }),
-            name if ["collection", "record", "schema"].contains(&name.split('.').next().unwrap()) => {
+            name if ["collection", "record", "schema", "search"].contains(&name.split('.').next().unwrap()) => {
                 self.of_the_brain(name, of, who).await
             }
             "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),

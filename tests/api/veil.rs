@@ -265,7 +265,9 @@ impl Stage {
             "run.answer" => vec![json!({ "id": self.runs[1], "text": "x" })],
             "budget.raise" => vec![json!({ "id": self.runs[2], "budget_cents": 50 })],
             "run.cancel" => each(&self.runs[2..]),
-            name if ["collection", "record", "schema"].contains(&name.split('.').next().unwrap()) => self.brain(name),
+            name if ["collection", "record", "schema", "search"].contains(&name.split('.').next().unwrap()) => {
+                self.brain(name)
+            }
             "context.forget" => vec![json!({ "events": [self.test.last_seq().await], "reason": "a test" })],
             "company.update" => vec![json!({ "name": "Acme" })],
             "company.replace" => vec![self.test.get("/company", &self.eye).await.json()],

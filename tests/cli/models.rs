@@ -38,6 +38,9 @@ fn the_doctor_asks_each_provider_whether_it_takes_its_key() {
     let host = fakes[3].url.trim_start_matches("http://").trim_end_matches('/');
     let ran = place.ok_with("doctor --format json", &[("OLLAMA_HOST", host)]);
     assert_eq!((ran.code, ran.stdout.trim()), (0, r#"[{"ok":true,"provider":"ollama","message":"offers 1 model"}]"#));
+    let ran = place.ok_with("doctor", &[("GOOGLE_API_KEY", "sk-right\r")]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.contains("GOOGLE_API_KEY: the key has a character that no key has"), "{}", ran.stdout);
 }
 
 #[test]
@@ -51,6 +54,10 @@ fn what_is_wrong_with_the_models_is_told_with_the_file_the_field_and_the_line() 
         ),
         ("providers: {gateway: {}}\nmodels: {}\n", "no kind"),
         ("providers: {openai: {base_url: 'http://llm.example.org'}}\nmodels: {}\n", "in the clear"),
+        (
+            "providers: {ollama: {base_url: 'http://llm.example.org', key_variable: KEY}}\nmodels: {}\n",
+            "in the clear, too",
+        ),
         ("providers: {openai: {base_url: 'https://u:p@llm.example.org'}}\nmodels: {}\n", "a password"),
         ("providers: {openai: {key: sk-1}}\nmodels: {}\n", "a key"),
         (&format!("providers: {{anthropic: {{}}}}\n{models}"), "another provider"),

@@ -18,6 +18,8 @@ pub enum Reply {
     Call(&'static [(&'static str, &'static str)]),
     /// Another status, with a header and a body.
     Status(u16, &'static str, &'static str),
+    /// It says this, and then has said as much as it may.
+    Limited(&'static str),
     /// It says this, and hangs up in the middle.
     Cut(&'static str),
     /// It talks without end.
@@ -155,6 +157,7 @@ fn answer(kind: ProviderKind, out: &mut TcpStream, reply: &Reply) {
             body.len()
         )),
         Reply::Say(text) => stream(head + &begin(kind) + &said(kind, text) + &end(kind, "stop")),
+        Reply::Limited(text) => stream(head + &begin(kind) + &said(kind, text) + &end(kind, "limit")),
         Reply::Call(calls) => stream(head + &begin(kind) + &called(kind, calls) + &end(kind, "tools")),
         Reply::Cut(text) => stream(head + &begin(kind) + &said(kind, text)),
         Reply::Endless => stream(head + &begin(kind)).and_then(|()| {
@@ -264,14 +267,22 @@ fn called(kind: ProviderKind, calls: &[(&str, &str)]) -> String {
 fn end(kind: ProviderKind, why: &str) -> String {
     match kind {
         ProviderKind::Anthropic => {
-            let reason = if why == "tools" { "tool_use" } else { "end_turn" };
+            let reason = match why {
+                "tools" => "tool_use",
+                "limit" => "max_tokens",
+                _ => "end_turn",
+            };
             event(
                 "message_delta",
                 &json!({ "type": "message_delta", "delta": { "stop_reason": reason }, "usage": { "output_tokens": 7 } }),
             ) + &event("message_stop", &json!({ "type": "message_stop" }))
         }
         ProviderKind::OpenAi => {
-            let reason = if why == "tools" { "tool_calls" } else { "stop" };
+            let reason = match why {
+                "tools" => "tool_calls",
+                "limit" => "length",
+                _ => "stop",
+            };
             data(&json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] }))
                 + &data(
                     &json!({ "choices": [], "usage": { "prompt_tokens": 12, "completion_tokens": 7, "total_tokens": 19 } }),
@@ -279,13 +290,13 @@ fn end(kind: ProviderKind, why: &str) -> String {
                 + "data: [DONE]\n\n"
         }
         ProviderKind::Gemini => data(&json!({
-            "candidates": [{ "content": { "role": "model", "parts": [] }, "finishReason": "STOP" }],
+            "candidates": [{ "content": { "role": "model", "parts": [] }, "finishReason": if why == "limit" { "MAX_TOKENS" } else { "STOP" } }],
             "usageMetadata": { "promptTokenCount": 12, "candidatesTokenCount": 7, "totalTokenCount": 19 }
         })),
         ProviderKind::Ollama => format!(
             "{}\n",
             json!({
-                "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": "stop",
+                "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": if why == "limit" { "length" } else { "stop" },
                 "prompt_eval_count": 12, "eval_count": 7
             })
         ),

@@ -115,6 +115,9 @@ async fn an_answer_that_breaks_off_never_counts_and_one_without_end_is_ended() {
         let (answer, got) = ask(*kind, vec![Reply::Cut("half of what")]).await;
         assert_eq!(answer, Err(Failed::Unknown("its answer broke off".into())), "{kind}");
         assert_eq!(got.len(), 1, "it may have cost something, so it is not simply asked again");
+        let (answer, _) = ask(*kind, vec![Reply::Limited("half of what")]).await;
+        let Err(Failed::Unknown(why)) = answer else { panic!("{kind}: {answer:?}") };
+        assert!(why.starts_with("it needs more than"), "{kind}: {why}");
         let (answer, _) = ask(*kind, vec![Reply::Endless]).await;
         assert_eq!(answer, Err(Failed::Unknown("its answer has more than 65536 bytes".into())), "{kind}");
     }

@@ -87,8 +87,10 @@ impl File {
             }
         }
         let ids: Vec<&String> = self.models.keys().collect();
+        // One that is wrong itself is there all the same.
+        let are_read = problems.is_empty();
         for (id, model) in &self.models {
-            if !providers.contains_key(&model.provider) && problems.is_empty() {
+            if !providers.contains_key(&model.provider) && are_read {
                 problems.push(format!("models.{id}.provider: there is no provider `{}`", model.provider));
             }
             problems.extend(model.problems(id, &ids));
@@ -107,18 +109,24 @@ impl File {
 }
 
 impl ProviderFile {
-    fn provider(self, id: &str, usual: &Usual, variable: Variable<'_>) -> Result<(Provider, Option<Key>), String> {
+    pub(super) fn provider(
+        self,
+        id: &str,
+        usual: &Usual,
+        variable: Variable<'_>,
+    ) -> Result<(Provider, Option<Key>), String> {
         let kinds = || ProviderKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         let kind = self.kind.or_else(|| id.parse().ok()).ok_or_else(|| format!("kind: must be one of {}", kinds()))?;
         let ollama = usual.ollama.as_deref().filter(|_| kind == ProviderKind::Ollama);
-        let base_url = match (&self.base_url, ollama) {
-            (Some(text), _) => address(text, kind).map_err(|why| format!("base_url: {why}"))?,
-            (None, Some(host)) => at_host(host).map_err(|why| format!("base_url: {why}"))?,
-            (None, None) => kind.base_url().to_owned(),
-        };
         let key = match &self.key_variable {
             Some(name) => variable(name),
             None => usual.keys.get(&kind).cloned(),
+        };
+        let has_key = kind.has_key() || self.key_variable.is_some();
+        let base_url = match (&self.base_url, ollama) {
+            (Some(text), _) => address(text, has_key).map_err(|why| format!("base_url: {why}"))?,
+            (None, Some(host)) => at_host(host).map_err(|why| format!("base_url: {why}"))?,
+            (None, None) => kind.base_url().to_owned(),
         };
         // It goes into a header as it is.
         if key.as_ref().is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic())) {
@@ -130,7 +138,7 @@ impl ProviderFile {
 }
 
 /// An address to which paths are added. A key travels only where nobody can read it.
-fn address(text: &str, kind: ProviderKind) -> Result<String, String> {
+fn address(text: &str, has_key: bool) -> Result<String, String> {
     let mut url = Url::parse(text).map_err(|error| format!("`{text}` is no address: {error}"))?;
     let is_here = match url.host() {
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
@@ -138,9 +146,9 @@ fn address(text: &str, kind: ProviderKind) -> Result<String, String> {
         Some(Host::Domain(name)) => name == "localhost",
         None => false,
     };
-    let is_fine = url.scheme() == "https" || (url.scheme() == "http" && (is_here || kind == ProviderKind::Ollama));
+    let is_fine = url.scheme() == "https" || (url.scheme() == "http" && (is_here || !has_key));
     if !is_fine || !url.has_host() {
-        return Err(format!("`{text}` must be https, or http to a loopback address or an Ollama"));
+        return Err(format!("`{text}` must be https, or http to a loopback address or to an Ollama without a key"));
     }
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
         return Err("must have no user, no query and no fragment; keys are in variables".into());
@@ -166,7 +174,7 @@ fn at_host(text: &str) -> Result<String, String> {
     if url.host_str() == Some("0.0.0.0") {
         let _ = url.set_host(Some("127.0.0.1"));
     }
-    address(url.as_str(), ProviderKind::Ollama)
+    address(url.as_str(), false)
 }
 
 impl ModelFile {

@@ -52,10 +52,16 @@ impl Setup {
     }
 
     /// As variables alone say: the providers whose variables are set, with models that they are known for.
-    pub fn of_variables(usual: &Usual) -> Result<Setup, String> {
+    ///
+    /// # Errors
+    /// What is wrong with the variable of a provider.
+    pub fn of_variables(usual: &Usual) -> Result<Setup, (ProviderKind, String)> {
         let mut file = File::default();
         for kind in ProviderKind::ALL {
             if usual.keys.contains_key(kind) || (*kind == ProviderKind::Ollama && usual.ollama.is_some()) {
+                let read = ProviderFile::default().provider(kind.name(), usual, &|_| None);
+                let why = |problem: String| problem.split_once(": ").map_or(problem.clone(), |(_, why)| why.to_owned());
+                read.map_err(|problem| (*kind, why(problem)))?;
                 file.providers.insert(kind.name().into(), ProviderFile::default());
             }
         }
@@ -65,7 +71,7 @@ impl Setup {
                 file.defaults.entry((*class).to_owned()).or_insert_with(|| known.id.to_owned());
             }
         }
-        file.setup(usual, &|_| None).map_err(|problems| problems.join("; "))
+        file.setup(usual, &|_| None).map_err(|problems| (ProviderKind::Ollama, problems.join("; ")))
     }
 }
 

@@ -83,7 +83,8 @@ impl Wire {
             capture_usage: Some(true),
             capture_content: Some(true),
             capture_tool_calls: Some(true),
-            capture_reasoning_content: Some(true),
+            // Asking Gemini for its thoughts is a setting of its own, which models that cannot think refuse.
+            capture_reasoning_content: Some(target.kind != ProviderKind::Gemini),
             ..ChatOptions::default()
         };
         let options = options.with_raw_frame_fn(move |_, frame| {
@@ -127,13 +128,17 @@ fn answer(end: StreamEnd, prompt: &Prompt, most: usize) -> Result<Answer, Broke>
     if bytes > most {
         return Err(Broke::Unknown(format!("its answer has more than {most} bytes")));
     }
-    if text.trim().is_empty() && calls.is_empty() {
+    if calls.is_empty() {
+        // Half an answer is none.
         let why = match stopped {
             StopReason::MaxTokens(_) => format!("it needs more than {} tokens for its answer", prompt.most_output),
             StopReason::ContentFilter(_) => "its provider's filter stopped its answer".into(),
-            _ => "its answer says nothing".into(),
+            _ if text.trim().is_empty() => "its answer says nothing".into(),
+            _ => String::new(),
         };
-        return Err(Broke::Unknown(why));
+        if !why.is_empty() {
+            return Err(Broke::Unknown(why));
+        }
     }
     let usage = end.captured_usage.unwrap_or_default();
     let whole = |tokens: Option<i32>| tokens.and_then(|tokens| u32::try_from(tokens).ok());

@@ -11,6 +11,7 @@ use crate::gate::target::{Fact, Target, Thing};
 use crate::policy::brain;
 use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
 use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
+use crate::store::search::Words;
 use crate::types::collection::Collection;
 use crate::types::condition::Condition;
 use crate::types::id::ActorId;
@@ -105,6 +106,17 @@ impl Reader<'_> {
         limit: usize,
     ) -> Result<Vec<Record>, Fault> {
         Ok(query::page(self.conn()?, of, condition, sorted, after, limit)?)
+    }
+
+    /// Records that fit and hold the words, the best first, each with its rank.
+    pub fn found(
+        &self,
+        of: &Collection,
+        condition: &Condition,
+        words: &Words,
+        limit: usize,
+    ) -> Result<Vec<(Record, f64)>, Fault> {
+        Ok(query::found(self.conn()?, of, condition, words, limit)?)
     }
 
     /// Figures about the records that fit.

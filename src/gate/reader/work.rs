@@ -7,6 +7,7 @@ use crate::gate::target::{Target, Thing};
 use crate::gate::{rule, steps};
 use crate::store::approvals::Approval;
 use crate::store::runs::{self, Run, Step};
+use crate::store::search::{self, Words};
 use crate::store::tasks::{self, Task, TaskRef};
 use crate::store::{Position, actors, content, inbox};
 use crate::types::definition::{AgentDefinition, AgentSpec, RunLimits};
@@ -28,6 +29,16 @@ impl Reader<'_> {
 
     pub fn task_refs(&self, task: &str) -> Result<Vec<TaskRef>, Fault> {
         Ok(tasks::refs(self.conn()?, task)?)
+    }
+
+    /// The tasks that are about something, newest first.
+    pub fn tasks_about(&self, place: &str, thing: &str, limit: usize) -> Result<Vec<Task>, Fault> {
+        Ok(tasks::about(self.conn()?, place, thing, limit)?)
+    }
+
+    /// The ids of tasks whose titles hold the words, the best first, each with its rank.
+    pub fn tasks_with(&self, words: &Words, limit: usize) -> Result<Vec<(String, f64)>, Fault> {
+        Ok(search::ids(self.conn()?, search::TASKS, words, limit)?)
     }
 
     /// A task as the gate sees it.

@@ -32,6 +32,10 @@ impl Withheld {
         Withheld(labels.into_iter().filter(|label| !may(label)).collect())
     }
 
+    pub fn has(&self, label: Label) -> bool {
+        self.0.contains(&label)
+    }
+
     /// Whether a field is withheld.
     pub fn is(&self, of: &Collection, name: &str) -> bool {
         of.field(name).and_then(|field| field.label).is_some_and(|label| self.0.contains(&label))

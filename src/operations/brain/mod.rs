@@ -11,6 +11,7 @@ mod plan;
 mod query;
 mod resource;
 mod schema;
+mod search;
 mod shown;
 mod values;
 mod write;
@@ -36,6 +37,7 @@ pub use resource::{COLLECTION, PROPOSAL, RECORD};
 pub use schema::{
     Applied, Apply, NewProposal, OneProposal, Proposals, Propose, Reject, Rejection, ShowProposal, ShownProposal,
 };
+pub use search::{Backlink, Found, Refs, Search, Sought};
 pub use shown::ShownRecord;
 pub use write::{Delete, Deletion, Fields, NewRecord, Patch, Put, ShowRecord, Upsert};
 
@@ -57,6 +59,8 @@ pub const ALL: &[Entry] = &[
     Entry::change::<flag::Flag>(),
     Entry::query::<flag::Flags>(),
     Entry::query::<judged::ReadField>(),
+    Entry::query::<search::Search>(),
+    Entry::query::<search::Refs>(),
     Entry::change::<schema::Propose>(),
     Entry::query::<schema::Proposals>(),
     Entry::query::<schema::ShowProposal>(),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::fold;
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
-use crate::store::to_json;
+use crate::store::{search, to_json};
 use crate::types::brain::{FlagKind, Operation, ProposalStatus};
 use crate::types::collection::Collection;
 use crate::types::id::{ActorId, Id};
@@ -43,7 +43,7 @@ events! {
         id: Id, collection: String, proposer: ActorId, version: i64, renamed: BTreeMap<String, String>,
         definition: Option<Collection>,
     } about [id, proposer] => {
-        content: Content::SHOWN, tables: &[COLLECTION, PROPOSAL, VERSION], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[COLLECTION, PROPOSAL, VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
     /// A proposal to change a collection was rejected.
@@ -58,14 +58,14 @@ events! {
     RecordWritten = "record_written" {
         collection: String, rows: Vec<Row>, run: Option<Id>,
     } about [run] => {
-        content: Content::SHOWN.hiding("rows"), tables: &[VERSION], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding("rows"), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::written), notify: Notify::Nobody, news: None,
     }
     /// A record was deleted. What it was stays in its history.
     RecordDeleted = "record_deleted" {
         collection: String, id: Id, version: i64, run: Option<Id>,
     } about [id, run] => {
-        content: Content::SHOWN, tables: &[VERSION], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::deleted), notify: Notify::Nobody, news: None,
     }
     /// A record became again what it was, as a new version.
@@ -73,7 +73,7 @@ events! {
         collection: String, id: Id, version: i64, to_version: i64, fields: Map<String, Value>, run: Option<Id>,
         #[schemars(extend("x-names" = "text"))] reason: String,
     } about [id, run] => {
-        content: Content::SHOWN.hiding("fields"), tables: &[VERSION], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding("fields"), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::rolled_back), notify: Notify::Nobody, news: None,
     }
     /// Somebody noticed something about a record.

@@ -8,6 +8,7 @@ use super::events::{RecordDeleted, RecordRolledBack, RecordWritten, SchemaApplie
 use super::{collection, origin, table};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
+use crate::store::search::{self, Texts, Thing};
 use crate::store::to_json;
 use crate::types::brain::Written;
 use crate::types::collection::Collection;
@@ -21,7 +22,7 @@ pub fn remade(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<()
     let Some(new) = &event.definition else {
         conn.execute_batch(&format!("DROP TABLE IF EXISTS {}", table::name(name)))?;
         conn.execute("DELETE FROM collection WHERE name = ?", [name])?;
-        return Ok(());
+        return search::clear(conn, name);
     };
     if old.is_some() {
         conn.execute_batch(&format!("ALTER TABLE {} RENAME TO {}", table::name(name), table::name(OLD)))?;
@@ -40,7 +41,31 @@ pub fn remade(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<()
     indexes.iter().try_for_each(|index| conn.execute_batch(index))?;
     let sql = "INSERT OR REPLACE INTO collection (name, definition, version, changed_at) VALUES (?, ?, ?, ?)";
     conn.execute(sql, params![name, to_json(new)?, event.version, moment.at.0])?;
+    if old.is_some() { index_anew(conn, new) } else { Ok(()) }
+}
+
+/// Which fields are searched, and with which label, may be otherwise now.
+fn index_anew(conn: &Connection, of: &Collection) -> rusqlite::Result<()> {
+    search::clear(conn, of.name())?;
+    let mut rows = conn.prepare(&format!("{} ORDER BY id", table::select(of)))?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let record = table::read(row, of)?;
+        search::put(conn, Thing { place: of.name(), id: &record.id }, &texts(of, &record.fields))?;
+    }
     Ok(())
+}
+
+/// What a record is found by.
+fn texts(of: &Collection, fields: &Map<String, Value>) -> Texts {
+    let mut texts = Texts::default();
+    for (name, field) in of.spec.fields.iter().filter(|(_, field)| field.kind.is_searched()) {
+        match fields.get(name) {
+            Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).for_each(|one| texts.add(field.label, one)),
+            value => value.and_then(Value::as_str).into_iter().for_each(|text| texts.add(field.label, text)),
+        }
+    }
+    texts
 }
 
 /// What a table is called while another takes its place; no collection can have this name.
@@ -92,6 +117,7 @@ fn put(
     version: i64,
     fields: &Map<String, Value>,
 ) -> rusqlite::Result<()> {
+    search::put(moment.conn, Thing { place: of.name(), id: id.as_str() }, &texts(of, fields))?;
     let values: Vec<Sql> = table::columns(of).map(|(name, _)| table::stored(of, name, fields.get(name))).collect();
     let stamp = [Sql::Integer(version), Sql::Text(moment.by.to_string()), Sql::Integer(moment.at.0)];
     if version > 1 {
@@ -166,6 +192,7 @@ pub fn rolled_back(event: &RecordRolledBack, moment: &Moment<'_>) -> rusqlite::R
 pub fn deleted(event: &RecordDeleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = format!("DELETE FROM {} WHERE id = ?", table::name(&event.collection));
     moment.conn.prepare_cached(&sql)?.execute([event.id.as_str()])?;
+    search::remove(moment.conn, Thing { place: &event.collection, id: event.id.as_str() })?;
     let at = (event.collection.as_str(), &event.id, event.version);
     note(moment, at, Written::Deleted, &Map::new(), event.run.as_ref())?;
     Ok(Touched::Nothing)

@@ -5,6 +5,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
 
 use super::{Record, table};
+use crate::store::search::{HITS, Words};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Piece, Scalar};
 
@@ -195,6 +196,27 @@ pub fn page(
     }
     text.push(&format!(" {order} LIMIT {limit}"));
     conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
+}
+
+/// Records that fit and hold the words, the best first, each with its rank: less is better.
+pub fn found(
+    conn: &Connection,
+    of: &Collection,
+    condition: &Condition,
+    words: &Words,
+    limit: usize,
+) -> rusqlite::Result<Vec<(Record, f64)>> {
+    let mut text = Text { given: vec![Sql::Text(words.expression()), Sql::Text(of.name().into())], ..Text::default() };
+    // Anonymous places come after those with numbers.
+    text.push(&format!(
+        "{HITS} SELECT {}, score FROM {} JOIN hits USING (id) WHERE ",
+        table::selected(of),
+        table::name(of.name())
+    ));
+    text.condition(condition);
+    text.push(&format!(" ORDER BY score, id LIMIT {limit}"));
+    let read = |row: &rusqlite::Row<'_>| Ok((table::read(row, of)?, row.get("score")?));
+    conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), read)?.collect()
 }
 
 /// A figure about the records of a group.

@@ -77,8 +77,13 @@ pub fn made_by(of: &Collection) -> Vec<String> {
 
 /// A query's beginning; `read` reads its rows.
 pub fn select(of: &Collection) -> String {
+    format!("SELECT {} FROM {}", selected(of), name(of.name()))
+}
+
+/// The columns that `read` reads.
+pub fn selected(of: &Collection) -> String {
     let fields: String = columns(of).map(|(name, _)| format!(", {}", column(name))).collect();
-    format!("SELECT id, version, created_by, created_at, updated_by, updated_at{fields} FROM {}", name(of.name()))
+    format!("id, version, created_by, created_at, updated_by, updated_at{fields}")
 }
 
 pub fn read(row: &Row<'_>, of: &Collection) -> rusqlite::Result<Record> {

@@ -308,6 +308,17 @@ CREATE TABLE task_ref (
   at    INTEGER NOT NULL,
   PRIMARY KEY (task, place, thing)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX task_ref_by_thing ON task_ref (place, thing);
+-- The words of records and tasks; their texts stand in their own tables.
+CREATE TABLE search_row (
+  number INTEGER PRIMARY KEY,
+  place  TEXT NOT NULL,            -- a collection, or '-tasks'
+  id     TEXT NOT NULL,
+  UNIQUE (place, id)
+) STRICT;
+CREATE VIRTUAL TABLE search USING fts5(
+  open, confidential, untrusted, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
 CREATE TABLE run (
   id           TEXT PRIMARY KEY,
   task         TEXT NOT NULL,

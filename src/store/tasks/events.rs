@@ -6,6 +6,7 @@ use super::get;
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::inbox;
 use crate::store::memory::{Memory, Touched};
+use crate::store::search::{self, Texts, Thing};
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::time::Time;
@@ -20,7 +21,7 @@ events! {
         id: Id, #[schemars(extend("x-names" = "text"))] title: String, creator: ActorId, owner: Option<ActorId>,
         priority: Priority, due_at: Option<Time>, parent: Option<Id>,
     } about [id, creator, owner, parent] => {
-        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[TASK, search::TABLE], memory: Memory::Nothing,
         fold: Some(created), notify: Notify::AndShow(notify_of_task), news: None,
     }
     /// A task got an owner, or another.
@@ -65,6 +66,8 @@ fn created(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched
         moment.at.0,
         moment.at.0
     ])?;
+    let texts = Texts { open: title.clone(), ..Texts::default() };
+    search::put(moment.conn, Thing { place: search::TASKS, id: id.as_str() }, &texts)?;
     Ok(Touched::Nothing)
 }
 

@@ -22,6 +22,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "blueprint.list"
         | "collection.list"
         | "collection.catalog"
+        | "search"
         | "flag.list"
         | "schema.list"
         | "schema.propose"
@@ -68,7 +69,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "run.cancel" | "budget.raise" => &[Own, Another, Absent],
         "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import" => &[Own, Absent],
         "record.read" | "record.write" | "record.replace" | "record.change" | "record.delete" | "record.history"
-        | "record.rollback" | "record.flag" | "schema.read" | "schema.apply" | "schema.reject" => {
+        | "record.refs" | "record.rollback" | "record.flag" | "schema.read" | "schema.apply" | "schema.reject" => {
             &[Own, Another, Absent]
         }
         "break_glass.list" => &[Company],

@@ -57,6 +57,7 @@ impl Stage {
     pub(super) async fn of_the_brain(&mut self, name: &str, of: Of, who: &Who) -> Value {
         match name {
             "collection.catalog" => json!({ "phrase": "note" }),
+            "search" => json!({ "q": "note" }),
             "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import" => {
                 let mut asked = json!({ "collection": if of == Absent { "none" } else { "notes" } });
                 match name {

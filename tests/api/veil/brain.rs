@@ -30,12 +30,13 @@ impl Stage {
     pub(super) fn brain(&self, name: &str) -> Vec<Value> {
         match name {
             "collection.catalog" => vec![json!({ "phrase": "text" })],
+            "search" => vec![json!({ "q": "y" }), json!({ "q": "eye" })],
             "collection.read" | "collection.query" | "record.list" => vec![json!({ "collection": "notes" })],
             "record.aggregate" => {
                 let measures = json!(["count", "max:owner"]);
                 vec![json!({ "collection": "notes", "measures": measures, "group_by": ["created_by"] })]
             }
-            "record.read" | "record.history" => notes(&self.records),
+            "record.read" | "record.history" | "record.refs" => notes(&self.records),
             "record.write" => vec![json!({ "collection": "notes", "id": self.records[0], "fields": { "text": "y" } })],
             "record.import" => vec![json!({ "collection": "notes", "records": [{ "text": "z" }] })],
             "record.replace" | "record.change" => {

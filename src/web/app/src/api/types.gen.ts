@@ -330,6 +330,23 @@ export type Assignment = {
 export type Authority = 'inform' | 'propose' | 'act';
 
 /**
+ * What leads to a record.
+ */
+export type Backlink = {
+    kind: FoundKind;
+    /**
+     * Of a record.
+     */
+    collection?: string | null;
+    /**
+     * The field of that record that names this one.
+     */
+    field?: string | null;
+    id: string;
+    title: string;
+};
+
+/**
  * Questions, and what those that leave it out have in common.
  */
 export type Batch = {
@@ -1357,7 +1374,28 @@ export type Forgotten = {
     reason: string;
 };
 
+/**
+ * What was found.
+ */
 export type Found = {
+    kind: FoundKind;
+    /**
+     * Of a record.
+     */
+    collection?: string | null;
+    id: string;
+    title: string;
+    /**
+     * Where the words stand.
+     */
+    snippet: string;
+    /**
+     * How well it fits, beside the best hit: 1 to 100.
+     */
+    score: number;
+};
+
+export type Found2 = {
     actor: ActorId;
     name: string;
     kind: ActorKind;
@@ -1387,6 +1425,11 @@ export type FoundEntity = {
     type: string;
     id: string;
 };
+
+/**
+ * What a search finds.
+ */
+export type FoundKind = 'record' | 'task';
 
 /**
  * What a reviewer says of a grant and its uses.
@@ -4031,9 +4074,31 @@ export type Similar = {
 };
 
 /**
- * Who is sought.
+ * What is looked for.
  */
 export type Sought = {
+    /**
+     * Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
+     */
+    q: string;
+    /**
+     * Only records of these collections, separated by commas.
+     */
+    collections?: Array<string>;
+    /**
+     * Only these kinds, separated by commas.
+     */
+    kinds?: Array<FoundKind>;
+    /**
+     * How many hits at most; 1 to 100, 20 unless given.
+     */
+    limit?: number | null;
+};
+
+/**
+ * Who is sought.
+ */
+export type Sought2 = {
     /**
      * Skills, separated by commas; whoever has any of them is found, those with more of them first.
      */
@@ -10009,7 +10074,7 @@ export type DirectoryFindResponses = {
     /**
      * Done
      */
-    200: Array<Found>;
+    200: Array<Found2>;
 };
 
 export type DirectoryFindResponse = DirectoryFindResponses[keyof DirectoryFindResponses];
@@ -11864,6 +11929,74 @@ export type PolicyWhoCanResponses = {
 
 export type PolicyWhoCanResponse = PolicyWhoCanResponses[keyof PolicyWhoCanResponses];
 
+export type RecordRefsData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+        /**
+         * The record.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/refs/{collection}/{id}';
+};
+
+export type RecordRefsErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RecordRefsError = RecordRefsErrors[keyof RecordRefsErrors];
+
+export type RecordRefsResponses = {
+    /**
+     * Done
+     */
+    200: Array<Backlink>;
+};
+
+export type RecordRefsResponse = RecordRefsResponses[keyof RecordRefsResponses];
+
 export type RunListData = {
     body?: never;
     headers?: {
@@ -12749,6 +12882,82 @@ export type DefinitionSchemasResponses = {
 };
 
 export type DefinitionSchemasResponse = DefinitionSchemasResponses[keyof DefinitionSchemasResponses];
+
+export type SearchData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
+         */
+        q: string;
+        /**
+         * Only records of these collections, separated by commas.
+         */
+        collections?: Array<string>;
+        /**
+         * Only these kinds, separated by commas.
+         */
+        kinds?: Array<FoundKind>;
+        /**
+         * How many hits at most; 1 to 100, 20 unless given.
+         */
+        limit?: number | null;
+    };
+    url: '/api/search';
+};
+
+export type SearchErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SearchError = SearchErrors[keyof SearchErrors];
+
+export type SearchResponses = {
+    /**
+     * Done
+     */
+    200: Array<Found>;
+};
+
+export type SearchResponse = SearchResponses[keyof SearchResponses];
 
 export type TaskListData = {
     body?: never;

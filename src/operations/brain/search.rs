@@ -1,0 +1,275 @@
+//! What words are found in, and what leads to a record: of what the caller may read alone.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::judged::{Withheld, may_read};
+use super::{OneRecord, RECORD, found, known};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::company::COMPANY;
+use crate::store::brain::Record;
+use crate::store::search::Words;
+use crate::store::tasks::Task;
+use crate::types::brain::FoundKind;
+use crate::types::collection::Collection;
+use crate::types::condition::{Condition, Order, Scalar};
+use crate::types::field::{FieldKind, Label};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// The most characters of what is looked for, and the most hits of one answer.
+const LONGEST: usize = 200;
+const MOST: u32 = 100;
+const USUAL: u32 = 20;
+/// How many things are asked about one by one, where the policies cannot be asked of the database.
+const PATIENCE: usize = 2_000;
+/// Characters around what was found.
+const AROUND: usize = 60;
+
+/// What is looked for.
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Sought {
+    /// Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
+    #[arg(value_name = "TEXT")]
+    pub q: String,
+    /// Only records of these collections, separated by commas.
+    #[serde(default)]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub collections: Vec<String>,
+    /// Only these kinds, separated by commas.
+    #[serde(default)]
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub kinds: Vec<FoundKind>,
+    /// How many hits at most; 1 to 100, 20 unless given.
+    #[schemars(range(min = 1, max = 100))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub limit: Option<u32>,
+}
+
+/// What was found.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    pub kind: FoundKind,
+    /// Of a record.
+    pub collection: Option<String>,
+    pub id: String,
+    pub title: String,
+    /// Where the words stand.
+    pub snippet: String,
+    /// How well it fits, beside the best hit: 1 to 100.
+    pub score: u32,
+}
+
+/// A hit with its rank: less is better.
+struct Ranked {
+    rank: f64,
+    hit: Found,
+}
+
+/// Search what one may read.
+pub enum Search {}
+
+impl Query for Search {
+    const SPEC: Spec = Spec {
+        name: "search",
+        doc: "Search the words of records and the titles of tasks: of those alone that the caller may read, and of records in the \
+              fields that they may read. The best hits first.",
+        scope: Reach::READ,
+        route: get("/search"),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = Sought;
+    type Output = Vec<Found>;
+
+    fn target(_: &Sought, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Vec<Found>, Stop> {
+        let limit = input.limit.unwrap_or(USUAL);
+        if !(1..=MOST).contains(&limit) {
+            return Err(Refusal::field("limit", format!("must be 1 to {MOST}")).into());
+        }
+        if input.q.chars().count() > LONGEST {
+            return Err(Refusal::field("q", format!("must have 1 to {LONGEST} characters")).into());
+        }
+        let words = Words::of(&input.q).ok_or_else(|| Refusal::field("q", "must have a letter or a digit"))?;
+        let is_wanted = |kind| input.kinds.is_empty() || input.kinds.contains(&kind);
+        let mut hits = Vec::new();
+        if is_wanted(FoundKind::Record) {
+            for of in collections(&input.collections, read)? {
+                hits.extend(records(of, &words, limit as usize, read)?);
+            }
+        }
+        if is_wanted(FoundKind::Task) && input.collections.is_empty() {
+            hits.extend(tasks(&words, limit as usize, read)?);
+        }
+        hits.sort_by(|one, other| one.rank.total_cmp(&other.rank).then_with(|| one.hit.id.cmp(&other.hit.id)));
+        hits.truncate(limit as usize);
+        let best = hits.first().map_or(0.0, |best| best.rank);
+        let score = |rank: f64| if best < 0.0 { (rank / best * 100.0).round().clamp(1.0, 100.0) as u32 } else { 100 };
+        Ok(hits.into_iter().map(|one| Found { score: score(one.rank), ..one.hit }).collect())
+    }
+}
+
+/// Those that are named, or all; of which the caller may ask.
+fn collections<'a>(names: &[String], read: &'a Reader<'_>) -> Result<Vec<&'a Collection>, Stop> {
+    let may = |of: &&Collection| read.may("collection.query", &read.collection_target(of.name()));
+    let all: Vec<&Collection> = read.all_collections().map(|of| &**of).filter(may).collect();
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|of| of.name() != *name)) {
+        let short: String = unknown.chars().take(64).collect();
+        return Err(Refusal::field("collections", format!("there is no collection `{}`", short.escape_debug())).into());
+    }
+    Ok(all.into_iter().filter(|of| names.is_empty() || names.iter().any(|name| name == of.name())).collect())
+}
+
+fn records(of: &Collection, words: &Words, limit: usize, read: &Reader<'_>) -> Result<Vec<Ranked>, Stop> {
+    let withheld = Withheld::of(of, read);
+    let labels: Vec<Label> =
+        [Label::Confidential, Label::Untrusted].into_iter().filter(|label| !withheld.has(*label)).collect();
+    let words = words.within(&labels);
+    let found = match read.rows("record.read", of) {
+        Some(rows) => read.found(of, &rows, &words, limit)?,
+        None => {
+            let all = read.found(of, &Condition::Always, &words, PATIENCE)?;
+            all.into_iter().filter(|(record, _)| may_read(of, record, read)).take(limit).collect()
+        }
+    };
+    let hit = |(record, rank): (Record, f64)| {
+        let snippet = texts(of, &withheld, &record).find_map(|text| around(text, &words));
+        let title = title(of, &withheld, &record);
+        Ranked {
+            rank,
+            hit: Found {
+                kind: FoundKind::Record,
+                collection: Some(of.name().to_owned()),
+                id: record.id,
+                title,
+                snippet: snippet.unwrap_or_default(),
+                score: 0,
+            },
+        }
+    };
+    Ok(found.into_iter().map(hit).collect())
+}
+
+fn tasks(words: &Words, limit: usize, read: &Reader<'_>) -> Result<Vec<Ranked>, Stop> {
+    let mut hits = Vec::new();
+    for (id, rank) in read.tasks_with(words, PATIENCE)? {
+        let Some(task) = read.task(&id)?.filter(|task| read.may("task.read", &read.task_target(task))) else {
+            continue;
+        };
+        let snippet = around(&task.title, words).unwrap_or_default();
+        hits.push(Ranked {
+            rank,
+            hit: Found { kind: FoundKind::Task, collection: None, id, title: task.title, snippet, score: 0 },
+        });
+        if hits.len() == limit {
+            break;
+        }
+    }
+    Ok(hits)
+}
+
+/// What a record is called: its key, or its first text; of what the caller may read.
+fn title(of: &Collection, withheld: &Withheld, record: &Record) -> String {
+    let shown = |name: &String| record.fields.get(name).filter(|_| !withheld.is(of, name)).and_then(Value::as_str);
+    let key: Vec<&str> = of.spec.key.iter().filter_map(shown).collect();
+    match key.is_empty() {
+        false => key.join(" · "),
+        true => texts(of, withheld, record).next().unwrap_or(&record.id).chars().take(AROUND).collect(),
+    }
+}
+
+/// The texts of a record that the caller may read.
+fn texts<'a>(of: &'a Collection, withheld: &'a Withheld, record: &'a Record) -> impl Iterator<Item = &'a str> {
+    let seen = of.spec.fields.iter().filter(|(name, field)| field.kind.is_searched() && !withheld.is(of, name));
+    seen.filter_map(|(name, _)| record.fields.get(name)?.as_str())
+}
+
+/// The words of a text with what stands around them.
+fn around(text: &str, words: &Words) -> Option<String> {
+    let lower: Vec<char> = text.chars().flat_map(|c| c.to_lowercase().next()).collect();
+    let is_at = |at: usize, word: &str| word.chars().enumerate().all(|(more, c)| lower.get(at + more) == Some(&c));
+    let at = (0..lower.len()).find(|at| words.each().any(|word| is_at(*at, word)))?;
+    let (first, last) = (at.saturating_sub(AROUND), (at + AROUND).min(lower.len()));
+    let part: String =
+        text.chars().skip(first).take(last - first).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let (before, after) = (if first > 0 { "…" } else { "" }, if last < lower.len() { "…" } else { "" });
+    Some(format!("{before}{}{after}", part.trim()))
+}
+
+/// What leads to a record.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Backlink {
+    pub kind: FoundKind,
+    /// Of a record.
+    pub collection: Option<String>,
+    /// The field of that record that names this one.
+    pub field: Option<String>,
+    pub id: String,
+    pub title: String,
+}
+
+/// List what leads to a record.
+pub enum Refs {}
+
+impl Query for Refs {
+    const SPEC: Spec = Spec {
+        name: "record.refs",
+        doc: "List what leads to a record: records that name it, and tasks that are about it; of those alone that the caller may \
+              read. At most 100 of each.",
+        scope: Reach::READ,
+        route: get("/refs/{collection}/{id}"),
+        about: &[&RECORD],
+        events: &[],
+    };
+    type Input = OneRecord;
+    type Output = Vec<Backlink>;
+
+    fn target(input: &OneRecord, read: &Reader<'_>) -> Result<Target, Stop> {
+        let of = known(&input.collection, read)?;
+        Ok(read.record_target(&of, &found(&of, &input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneRecord, read: &Reader<'_>) -> Result<Vec<Backlink>, Stop> {
+        let mut links = Vec::new();
+        for of in collections(&[], read)? {
+            let withheld = Withheld::of(of, read);
+            let leads = of.spec.fields.iter().filter(|(name, field)| {
+                field.kind == FieldKind::Ref && field.to.as_deref() == Some(&input.collection) && !withheld.is(of, name)
+            });
+            for (name, _) in leads {
+                let names = Condition::Is(name.clone(), Order::Equal, Scalar::Text(input.id.clone()));
+                links.extend(leading(of, names, read)?.into_iter().map(|record| Backlink {
+                    kind: FoundKind::Record,
+                    collection: Some(of.name().to_owned()),
+                    field: Some(name.clone()),
+                    title: title(of, &withheld, &record),
+                    id: record.id,
+                }));
+            }
+        }
+        let seen = |task: &Task| read.may("task.read", &read.task_target(task));
+        let tasks = read.tasks_about(&input.collection, &input.id, PATIENCE)?.into_iter().filter(seen);
+        links.extend(tasks.take(MOST as usize).map(|task| Backlink {
+            kind: FoundKind::Task,
+            collection: None,
+            field: None,
+            id: task.id,
+            title: task.title,
+        }));
+        Ok(links)
+    }
+}
+
+/// Records that name another.
+fn leading(of: &Collection, names: Condition, read: &Reader<'_>) -> Result<Vec<Record>, Stop> {
+    if let Some(rows) = read.rows("record.read", of) {
+        return Ok(read.records(of, &Condition::all([rows, names]), &[], None, MOST as usize)?);
+    }
+    let all = read.records(of, &names, &[], None, PATIENCE)?;
+    Ok(all.into_iter().filter(|record| may_read(of, record, read)).take(MOST as usize).collect())
+}

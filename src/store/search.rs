@@ -1,0 +1,130 @@
+//! The words of what there is, for the search: which rows hold them, and how well they fit (BM25, as SQLite's FTS5 has it).
+//!
+//! Always true: the index is a fold like any table. What is personal, and what can be erased, is not in it. Texts with a label
+//! stand in columns of their own, so whoever may not read them finds nothing by them.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::event::Table;
+use crate::types::field::Label;
+
+pub(in crate::store) const TABLE: Table = Table { name: "search_row", key: "printf('%019d', number)" };
+
+/// What a row is found by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    pub open: String,
+    pub confidential: String,
+    pub untrusted: String,
+}
+
+impl Texts {
+    pub fn add(&mut self, label: Option<Label>, text: &str) {
+        let texts = match label {
+            None => &mut self.open,
+            Some(Label::Confidential) => &mut self.confidential,
+            Some(Label::Untrusted) => &mut self.untrusted,
+            Some(Label::Personal) => return,
+        };
+        texts.push_str(text);
+        texts.push('\n');
+    }
+}
+
+/// What is indexed: a record by its collection and its id, or a task.
+#[derive(Clone, Copy)]
+pub(in crate::store) struct Thing<'a> {
+    pub place: &'a str,
+    pub id: &'a str,
+}
+
+/// The place of tasks; no collection can have this name.
+pub const TASKS: &str = "-tasks";
+
+pub(in crate::store) fn put(conn: &Connection, thing: Thing<'_>, texts: &Texts) -> rusqlite::Result<()> {
+    let Thing { place, id } = thing;
+    let known: Option<i64> = conn
+        .prepare_cached("SELECT number FROM search_row WHERE place = ? AND id = ?")?
+        .query_row([place, id], |row| row.get(0))
+        .optional()?;
+    let number = match known {
+        Some(number) => {
+            conn.prepare_cached("DELETE FROM search WHERE rowid = ?")?.execute([number])?;
+            number
+        }
+        None => {
+            conn.prepare_cached("INSERT INTO search_row (place, id) VALUES (?, ?)")?.execute([place, id])?;
+            conn.last_insert_rowid()
+        }
+    };
+    let Texts { open, confidential, untrusted } = texts;
+    conn.prepare_cached("INSERT INTO search (rowid, open, confidential, untrusted) VALUES (?, ?, ?, ?)")?
+        .execute(params![number, open, confidential, untrusted])?;
+    Ok(())
+}
+
+pub(in crate::store) fn remove(conn: &Connection, thing: Thing<'_>) -> rusqlite::Result<()> {
+    let which = [thing.place, thing.id];
+    conn.prepare_cached(
+        "DELETE FROM search WHERE rowid IN (SELECT number FROM search_row WHERE place = ? AND id = ?)",
+    )?
+    .execute(which)?;
+    conn.prepare_cached("DELETE FROM search_row WHERE place = ? AND id = ?")?.execute(which)?;
+    Ok(())
+}
+
+/// Takes out all of a place.
+pub(in crate::store) fn clear(conn: &Connection, place: &str) -> rusqlite::Result<()> {
+    conn.execute("DELETE FROM search WHERE rowid IN (SELECT number FROM search_row WHERE place = ?)", [place])?;
+    conn.execute("DELETE FROM search_row WHERE place = ?", [place])?;
+    Ok(())
+}
+
+/// What is looked for: words, all of which must be there, the last one also as a beginning; and the labels whose texts are
+/// searched besides what has none.
+#[derive(Clone, Debug)]
+pub struct Words {
+    words: Vec<String>,
+    labels: Vec<Label>,
+}
+
+impl Words {
+    /// The words of a text; none where it has neither letter nor digit.
+    pub fn of(text: &str) -> Option<Words> {
+        let words: Vec<String> =
+            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        (!words.is_empty()).then_some(Words { words, labels: Vec::new() })
+    }
+
+    #[must_use]
+    pub fn within(&self, labels: &[Label]) -> Words {
+        Words { words: self.words.clone(), labels: labels.to_vec() }
+    }
+
+    pub fn each(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(String::as_str)
+    }
+
+    /// As FTS5 reads it. Words hold letters and digits alone: nothing in them is an operator.
+    pub(super) fn expression(&self) -> String {
+        let has = |label| self.labels.contains(&label);
+        let columns =
+            [("open", true), ("confidential", has(Label::Confidential)), ("untrusted", has(Label::Untrusted))];
+        let columns: Vec<&str> =
+            columns.iter().filter(|(_, is_searched)| *is_searched).map(|(name, _)| *name).collect();
+        let words: Vec<String> = self.words.iter().map(|word| format!("\"{word}\"")).collect();
+        format!("{{{}}} : ({}*)", columns.join(" "), words.join(" "))
+    }
+}
+
+/// The ids of a place that hold the words, the best first, each with its rank: less is better.
+pub fn ids(conn: &Connection, place: &str, words: &Words, limit: usize) -> rusqlite::Result<Vec<(String, f64)>> {
+    conn.prepare_cached(&format!("{HITS} SELECT id, score FROM hits ORDER BY score, id LIMIT ?3"))?
+        .query_map(params![words.expression(), place, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// What the words ?1 are found in, of the place ?2.
+pub(super) const HITS: &str = "WITH hits (id, score) AS MATERIALIZED (\
+    SELECT row.id, bm25(search) FROM search JOIN search_row AS row ON row.number = search.rowid \
+    WHERE search MATCH ?1 AND row.place = ?2)";
