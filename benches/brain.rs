@@ -191,7 +191,8 @@ fn import(runtime: &Runtime, gate: &Arc<Gate>, dir: &Path) {
         .map(Result::unwrap)
         .collect();
     made.iter().for_each(|sql| conn.execute_batch(sql).unwrap());
-    let sql = "INSERT INTO brain_invoices VALUES (?1, 1, 'ana', ?2, 'ana', ?2, ?3, ?4, 'team:t3')";
+    let sql = "INSERT INTO brain_invoices (id, version, created_by, created_at, updated_by, updated_at, f_number, f_total, f_team) \
+               VALUES (?1, 1, 'ana', ?2, 'ana', ?2, ?3, ?4, 'team:t3')";
     let start = Instant::now();
     conn.execute_batch("BEGIN").unwrap();
     for number in 0..COUNT as i64 {

@@ -12,8 +12,8 @@ use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::{Context, show};
 use crate::operations::brain::{
-    self, Aggregate, Applied, Apply, Ask, Backlink, Catalog, Delete, Figure, Flag, Flags, Found, History, Hit, Import,
-    Imported, NewProposal, NewRecord, NewRecords, Proposals, Propose, Query, Refs, Reject, Rollback, Search,
+    self, Aggregate, Applied, Apply, Ask, Backlink, Catalog, Delete, Figure, Flag, Flags, History, Hit, Import,
+    Imported, NewProposal, NewRecord, NewRecords, Proposals, Propose, Query, Refs, Reject, Rollback, Search, SearchHit,
     ShowProposal, ShowRecord, ShownCollection, ShownFlag, ShownProposal, ShownRecord, ShownVersion, Upsert, Wanted,
 };
 use crate::policy::yaml;
@@ -67,7 +67,7 @@ pub const COMMANDS: Commands = &[
         .command("search")
         .help("Search the words of records and tasks that you may read")
         .example("ok search \"late invoice\" --collections invoices")
-        .table("nothing found", columns!(Found; kind, collection, id, title, snippet, score)),
+        .table("nothing found", columns!(SearchHit; kind, collection, id, title, snippet, score)),
     &group(
         "schema",
         "Change what the records of a collection are made of",

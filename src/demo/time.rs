@@ -44,10 +44,21 @@ impl StoryClock {
         Ok(())
     }
 
-    /// Days that scenes name, seen from the end: `$yesterday`, `$tomorrow`, `$next_week`.
-    pub fn days(&self) -> [(String, Value); 3] {
-        let noon = |days: i64| Value::from(Time(midnight(self.end) + days * DAY + 12 * HOUR).to_string());
-        [("yesterday".into(), noon(-1)), ("tomorrow".into(), noon(1)), ("next_week".into(), noon(7))]
+    /// Days that scenes name, seen from the end: `$yesterday`, `$tomorrow` and `$next_week` at noon, and the dates of
+    /// `$last_month`, `$last_week`, `$this_week` and `$next_month`.
+    pub fn days(&self) -> [(String, Value); 7] {
+        let noon = |days: i64| Time(midnight(self.end) + days * DAY + 12 * HOUR).to_string();
+        let date = |days: i64| noon(days).chars().take(10).collect();
+        [
+            ("yesterday", noon(-1)),
+            ("tomorrow", noon(1)),
+            ("next_week", noon(7)),
+            ("last_month", date(-30)),
+            ("last_week", date(-8)),
+            ("this_week", date(3)),
+            ("next_month", date(30)),
+        ]
+        .map(|(name, day)| (name.to_owned(), Value::from(day)))
     }
 
     /// The day that it is, as a number.

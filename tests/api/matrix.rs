@@ -312,7 +312,7 @@ impl Stage {
                         format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
                     })
                     .collect();
-                let asks = path.ends_with("consistency") || path.ends_with("catalog") || path.ends_with("who-can");
+                let asks = ["consistency", "catalog", "who-can", "search"].iter().any(|end| path.ends_with(end));
                 let query = if method == "GET" && query.len() == 1 && asks {
                     format!("?{}", query.join("&"))
                 } else {

@@ -37,7 +37,7 @@ pub use resource::{COLLECTION, PROPOSAL, RECORD};
 pub use schema::{
     Applied, Apply, NewProposal, OneProposal, Proposals, Propose, Reject, Rejection, ShowProposal, ShownProposal,
 };
-pub use search::{Backlink, Found, Refs, Search, Sought};
+pub use search::{Backlink, Refs, Search, SearchFor, SearchHit};
 pub use shown::ShownRecord;
 pub use write::{Delete, Deletion, Fields, NewRecord, Patch, Put, ShowRecord, Upsert};
 

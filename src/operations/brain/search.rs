@@ -29,7 +29,7 @@ const AROUND: usize = 60;
 
 /// What is looked for.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
-pub struct Sought {
+pub struct SearchFor {
     /// Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
     #[arg(value_name = "TEXT")]
     pub q: String,
@@ -49,7 +49,7 @@ pub struct Sought {
 
 /// What was found.
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+pub struct SearchHit {
     pub kind: FoundKind,
     /// Of a record.
     pub collection: Option<String>,
@@ -64,7 +64,7 @@ pub struct Found {
 /// A hit with its rank: less is better.
 struct Ranked {
     rank: f64,
-    hit: Found,
+    hit: SearchHit,
 }
 
 /// Search what one may read.
@@ -80,14 +80,14 @@ impl Query for Search {
         about: &[&COMPANY],
         events: &[],
     };
-    type Input = Sought;
-    type Output = Vec<Found>;
+    type Input = SearchFor;
+    type Output = Vec<SearchHit>;
 
-    fn target(_: &Sought, _: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(_: &SearchFor, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Vec<Found>, Stop> {
+    fn run(_: Permit<Self>, input: SearchFor, read: &Reader<'_>) -> Result<Vec<SearchHit>, Stop> {
         let limit = input.limit.unwrap_or(USUAL);
         if !(1..=MOST).contains(&limit) {
             return Err(Refusal::field("limit", format!("must be 1 to {MOST}")).into());
@@ -110,7 +110,7 @@ impl Query for Search {
         hits.truncate(limit as usize);
         let best = hits.first().map_or(0.0, |best| best.rank);
         let score = |rank: f64| if best < 0.0 { (rank / best * 100.0).round().clamp(1.0, 100.0) as u32 } else { 100 };
-        Ok(hits.into_iter().map(|one| Found { score: score(one.rank), ..one.hit }).collect())
+        Ok(hits.into_iter().map(|one| SearchHit { score: score(one.rank), ..one.hit }).collect())
     }
 }
 
@@ -142,7 +142,7 @@ fn records(of: &Collection, words: &Words, limit: usize, read: &Reader<'_>) -> R
         let title = title(of, &withheld, &record);
         Ranked {
             rank,
-            hit: Found {
+            hit: SearchHit {
                 kind: FoundKind::Record,
                 collection: Some(of.name().to_owned()),
                 id: record.id,
@@ -164,7 +164,7 @@ fn tasks(words: &Words, limit: usize, read: &Reader<'_>) -> Result<Vec<Ranked>, 
         let snippet = around(&task.title, words).unwrap_or_default();
         hits.push(Ranked {
             rank,
-            hit: Found { kind: FoundKind::Task, collection: None, id, title: task.title, snippet, score: 0 },
+            hit: SearchHit { kind: FoundKind::Task, collection: None, id, title: task.title, snippet, score: 0 },
         });
         if hits.len() == limit {
             break;

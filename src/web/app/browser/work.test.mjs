@@ -39,6 +39,7 @@ const ask = (who, path) => company.ask(company.tokens[who], 'GET', path);
 test('the pages of work stand in every size and theme, and axe finds nothing', { timeout: 240_000 }, async () => {
   const runs = await ask('ana', '/api/runs');
   const [task] = (await ask('ana', '/api/tasks?status=assigned')).slice(-1);
+  const [kiosk] = await ask('ana', '/api/search?q=kiosk&kinds=record&collections=customers');
   const at = (status, agent) => `/runs/${runs.find((run) => run.status === status && (!agent || run.agent === agent)).id}`;
   const all = {
     'work-home': '/',
@@ -52,9 +53,12 @@ test('the pages of work stand in every size and theme, and axe finds nothing', {
     tasks: '/tasks?view=list',
     task: `/tasks/${task.id}`,
     glass: '/break-glass',
+    data: '/data?q=late',
+    records: '/data/invoices?field=status&value=open&sort=-total',
+    record: `/data/customers/${kiosk.id}`,
   };
   const sides = isProof ? undefined : ['narrow light', 'wide dark'];
-  const only = isProof ? undefined : ['ask', 'question', 'approving', 'refused', 'board', 'tasks'];
+  const only = isProof ? undefined : ['ask', 'question', 'approving', 'refused', 'board', 'tasks', 'data', 'records', 'record'];
   assert.deepEqual(await shoot(browser, company.address, company.tokens.ana, all, pictures, { sides, only }), []);
 });
 
@@ -220,11 +224,44 @@ test('the glass is broken, seen, and reviewed by somebody else', later, async ()
   });
 });
 
+test('records are searched, filtered and followed, and what is withheld says so', { timeout: 60_000 }, async () => {
+  await as('mia', async (page) => {
+    await page.goto('/data');
+    await page.getByRole('textbox', { name: 'search the data' }).fill('kiosk');
+    await page.getByRole('link', { name: 'Kiosk am Park' }).click();
+    await page.getByRole('heading', { name: 'Kiosk am Park' }).waitFor();
+    await page.getByText('withheld').first().waitFor();
+    assert.equal(await page.getByText('kiosk@park.example').count(), 0);
+    await page.getByRole('link', { name: 'Ask the kiosk for its new address' }).waitFor();
+    await page.getByRole('link', { name: '2214' }).click();
+    await page.getByText('Reminded by telephone; pays on Friday.').first().waitFor();
+    await page.goto('/data/invoices?field=status&value=paid');
+    await page.getByRole('link', { name: '2201' }).waitFor();
+    assert.equal(await page.getByRole('link', { name: '2214' }).count(), 0);
+    await page.getByRole('button', { name: 'Total' }).click();
+    await page.waitForURL(/sort=total/);
+    // The palette finds what the server finds.
+    await page.keyboard.press('Control+k');
+    await page.getByRole('textbox', { name: 'search' }).fill('telephone');
+    await page.getByRole('button', { name: /2214/ }).click();
+    await page.getByRole('heading', { name: '2214' }).waitFor();
+  });
+  // A lead reads what is confidential; a change shows by itself.
+  await as('omar', async (page) => {
+    await page.goto('/data/invoices?field=number&value=2219');
+    await page.getByRole('link', { name: '2219' }).click();
+    await page.getByText('117.50 EUR').first().waitFor();
+    const id = new URL(page.url()).pathname.split('/').pop();
+    await company.ask(company.tokens.nora, 'PATCH', `/api/brain/collections/invoices/records/${id}`, { fields: { status: 'paid' } });
+    await page.getByText('paid').first().waitFor({ timeout: 8_000 });
+  });
+});
+
 test('looking at the pages of work asks for nothing that is refused', async () => {
   const refusals = async () => (await ask('ana', '/api/events?type=denied&actor=kai&limit=1000')).events.length;
   const before = await refusals();
   await as('kai', async (page) => {
-    for (const path of ['/', '/ask', '/tasks', '/tasks?view=list', '/break-glass']) {
+    for (const path of ['/', '/ask', '/tasks', '/tasks?view=list', '/data', '/data/customers', '/break-glass']) {
       await page.goto(path);
       await page.locator('h1').first().waitFor();
       await page.waitForTimeout(400);

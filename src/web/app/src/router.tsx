@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import type { DataSearch } from './pages/data/filter';
 import type { TaskSearch } from './pages/work/Tasks';
 import { NotFound } from './shell/NotFound';
 import { Shell } from './shell/Shell';
@@ -29,6 +30,20 @@ const tasks = createRoute({
   }),
 });
 const task = createRoute({ getParentRoute: () => root, path: '/tasks/$id', component: lazyRouteComponent(() => import('./pages/work/Task'), 'TaskPage') });
+
+const data = createRoute({
+  getParentRoute: () => root,
+  path: '/data',
+  component: lazyRouteComponent(() => import('./pages/data/Data'), 'Data'),
+  validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: text(search.q) }),
+});
+const collection = createRoute({
+  getParentRoute: () => root,
+  path: '/data/$collection',
+  component: lazyRouteComponent(() => import('./pages/data/Collection'), 'CollectionPage'),
+  validateSearch: (search: Record<string, unknown>): DataSearch => ({ field: text(search.field), op: text(search.op), value: text(search.value), sort: text(search.sort) }),
+});
+const record = createRoute({ getParentRoute: () => root, path: '/data/$collection/$id', component: lazyRouteComponent(() => import('./pages/data/Record'), 'RecordPage') });
 
 const approvals = createRoute({
   getParentRoute: () => root,
@@ -88,7 +103,7 @@ const settings = createRoute({ getParentRoute: () => root, path: '/settings', co
 const webhook = createRoute({ getParentRoute: () => root, path: '/settings/webhooks/$id', component: lazyRouteComponent(() => import('./pages/settings/Webhook'), 'WebhookPage') });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, ask, run, tasks, task, approvals.addChildren([approval]), log.addChildren([entry]), explain, policy, changes, change, history, people, delegations, person, me, kill, glass, settings, webhook]),
+  routeTree: root.addChildren([home, ask, run, tasks, task, data, collection, record, approvals.addChildren([approval]), log.addChildren([entry]), explain, policy, changes, change, history, people, delegations, person, me, kill, glass, settings, webhook]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,
   scrollRestoration: true,

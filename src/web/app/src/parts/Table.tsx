@@ -1,22 +1,39 @@
 import type { ReactNode } from 'react';
 import css from './parts.module.css';
 
-/** A table with the names of its columns; one that only holds buttons is named for those who do not see it. */
-export function Table({ columns, children }: { columns: (string | { hidden: string })[]; children: ReactNode }) {
+/** A column: its name; one that only holds buttons is named for those who do not see it, and one that sorts says how. */
+export type Column = string | { hidden: string } | { name: string; head: ReactNode; sort: 'ascending' | 'descending' | 'none' };
+
+/** A table with the names of its columns. */
+export function Table({ columns, children }: { columns: Column[]; children: ReactNode }) {
   return (
     <div className={css.scroll}>
       <table className={css.table}>
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={typeof column === 'string' ? column : column.hidden} scope="col">
-                {typeof column === 'string' ? column : <span className={css.vh}>{column.hidden}</span>}
-              </th>
+              <Head key={typeof column === 'string' ? column : 'hidden' in column ? column.hidden : column.name} column={column} />
             ))}
           </tr>
         </thead>
         <tbody>{children}</tbody>
       </table>
     </div>
+  );
+}
+
+function Head({ column }: { column: Column }) {
+  if (typeof column === 'string') return <th scope="col">{column}</th>;
+  if ('hidden' in column) {
+    return (
+      <th scope="col">
+        <span className={css.vh}>{column.hidden}</span>
+      </th>
+    );
+  }
+  return (
+    <th scope="col" aria-sort={column.sort}>
+      {column.head}
+    </th>
   );
 }

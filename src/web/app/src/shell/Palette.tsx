@@ -1,6 +1,11 @@
 import { useMantineColorScheme } from '@mantine/core';
 import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } from '@mantine/spotlight';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { searchOptions } from '../api';
+import { isWord } from '../pages/data/filter';
 import { useActors } from '../parts/Actor';
 import { Icon } from '../parts/icons';
 import { useMine } from '../pages/work/useWork';
@@ -10,6 +15,9 @@ import { usePending } from './useMe';
 
 /** Everything that can be gone to or done, by typing a part of its name. */
 export function Palette() {
+  const [typed, setTyped] = useState('');
+  const [words] = useDebouncedValue(typed.slice(0, 200), 200);
+  const hits = useQuery({ ...searchOptions({ query: { q: words, limit: 8 } }), enabled: isWord(words) && words.trim().length > 2, retry: false }).data ?? [];
   const navigate = useNavigate();
   const { all } = useActors();
   const { questions, todo } = useMine();
@@ -42,11 +50,21 @@ export function Palette() {
     leftSection: <Icon name={kind === 'agent' ? 'bot' : 'people'} />,
     onClick: go(`/people/${encodeURIComponent(id)}`),
   }));
+  // What the server has found by its words need not have them in its title.
+  const found: SpotlightActionData[] = hits.map(({ collection, id, title, snippet }) => ({
+    id: `hit-${id}`,
+    label: title || id,
+    description: snippet,
+    keywords: typed,
+    leftSection: <Icon name={collection ? 'data' : 'tasks'} />,
+    onClick: go(collection ? `/data/${collection}/${id}` : `/tasks/${id}`),
+  }));
   const groups: SpotlightActionGroupData[] = [
     { group: 'Pages', actions: pages },
     { group: 'Do', actions: doing },
     { group: 'Waits for approval', actions: waiting },
     { group: 'Your work', actions: work },
+    { group: 'Data', actions: found },
     { group: 'People', actions: people },
     { group: 'Ask', actions: agents },
   ];
@@ -54,6 +72,8 @@ export function Palette() {
     <Spotlight
       attributes={{ content: { 'aria-label': 'Search' } }}
       actions={groups}
+      query={typed}
+      onQueryChange={setTyped}
       shortcut={['mod + K']}
       limit={12}
       scrollable

@@ -4,6 +4,7 @@ export const PAGES: { to: string; name: string; icon: IconName; key: string; abo
   { to: '/', name: 'Home', icon: 'home', key: 'h', about: 'what waits for you, what happened' },
   { to: '/ask', name: 'Ask', icon: 'bot', key: 'q', about: 'ask an agent, and follow what it does' },
   { to: '/tasks', name: 'Tasks', icon: 'tasks', key: 't', about: 'what is to be done, by people and agents' },
+  { to: '/data', name: 'Data', icon: 'data', key: 'b', about: 'the company’s own records' },
   { to: '/approvals', name: 'Approvals', icon: 'inbox', key: 'a', about: 'calls that wait for people' },
   { to: '/log', name: 'Log', icon: 'log', key: 'l', about: 'every event, and its proof' },
   { to: '/explain', name: 'Explain', icon: 'help', key: 'e', about: 'why something is allowed or not' },

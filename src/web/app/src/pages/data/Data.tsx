@@ -1,0 +1,175 @@
+import { TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { collectionListOptions, schemaApply, schemaListOptions, schemaReject, searchOptions, type SearchHit, type ShownCollection, type ShownProposal } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Do, useAct } from '../../parts/act';
+import { useGuarded } from '../../parts/guard';
+import { Icon } from '../../parts/icons';
+import { Card, Page } from '../../parts/Page';
+import { Empty, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
+import { State } from '../../parts/Verdict';
+import { When } from '../../parts/When';
+import parts from '../../parts/parts.module.css';
+import { isWord, nameOf } from './filter';
+
+export function Data() {
+  const { q = '' } = useSearch({ from: '/data' });
+  const navigate = useNavigate();
+  const set = (text: string) => void navigate({ to: '/data', search: { q: text || undefined }, replace: true });
+  return (
+    <Page title="Data" lead="The company’s own records, as far as the policies let you read them.">
+      <div className={parts.bar}>
+        <TextInput placeholder="Words in records and tasks" aria-label="search the data" value={q} onChange={(event) => set(event.currentTarget.value)} leftSection={<Icon name="search" size={14} />} />
+      </div>
+      <div className={parts.stack}>
+        {q.trim() !== '' && <Hits q={q} />}
+        <Collections />
+        <Proposals />
+      </div>
+    </Page>
+  );
+}
+
+function Hits({ q }: { q: string }) {
+  const [words] = useDebouncedValue(q, 250);
+  const hits = useQuery({ ...searchOptions({ query: { q: words.slice(0, 200), limit: 50 } }), enabled: isWord(words), retry: false });
+  if (!isWord(words)) return <Card><Empty icon="search" title="Type a word" /></Card>;
+  return (
+    <Card flush title="Found">
+      <Shown read={hits}>
+        {(list) =>
+          list.length === 0 ? (
+            <Empty icon="search" title="Nothing that you may read has these words" />
+          ) : (
+            <Table columns={['What', 'Where', 'Text']}>
+              {list.map((hit) => (
+                <tr key={hit.id}>
+                  <td>
+                    <HitLink hit={hit} />
+                  </td>
+                  <td className={parts.dim}>{hit.collection ?? 'task'}</td>
+                  <td>
+                    <bdi>{hit.snippet}</bdi>
+                  </td>
+                </tr>
+              ))}
+            </Table>
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+function HitLink({ hit: { kind, collection, id, title } }: { hit: SearchHit }) {
+  const name = <bdi>{title || id}</bdi>;
+  if (kind === 'task' || !collection) {
+    return (
+      <Link to="/tasks/$id" params={{ id }}>
+        {name}
+      </Link>
+    );
+  }
+  return (
+    <Link to="/data/$collection/$id" params={{ collection, id }}>
+      {name}
+    </Link>
+  );
+}
+
+function Collections() {
+  const collections = useGuarded('collection.list', collectionListOptions());
+  return (
+    <Card flush title="Collections">
+      <Shown read={collections}>
+        {(list) =>
+          list.length === 0 ? (
+            <Empty icon="data" title="No collections yet">
+              A steward makes one: <code>ok schema propose</code>
+            </Empty>
+          ) : (
+            <Table columns={['Name', 'Fields', 'Told apart by']}>
+              {list.map((one) => (
+                <Row key={one.name} of={one} />
+              ))}
+            </Table>
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+function Row({ of }: { of: ShownCollection }) {
+  return (
+    <tr>
+      <td>
+        <Link to="/data/$collection" params={{ collection: of.name }}>
+          <bdi>{of.title || of.name}</bdi>
+        </Link>
+        {of.title && <div className={parts.dim}>{of.name}</div>}
+      </td>
+      <td>
+        <bdi>
+          {Object.entries(of.fields)
+            .map(([name, field]) => nameOf(name, field))
+            .join(', ')}
+        </bdi>
+        {of.withheld.length > 0 && <div className={parts.dim}>withheld from you: {of.withheld.join(', ')}</div>}
+      </td>
+      <td>{of.key.join(', ') || '–'}</td>
+    </tr>
+  );
+}
+
+function Proposals() {
+  const proposals = useGuarded('schema.list', schemaListOptions({ query: { limit: 100 } }));
+  const open = (proposals.data ?? []).filter((one) => one.status === 'proposed');
+  if (open.length === 0) return null;
+  return (
+    <Card flush title="Proposed changes of collections">
+      <Table columns={['Collection', 'Change', 'By', { hidden: 'actions' }]}>
+        {open.map((one) => (
+          <Proposed key={one.id} of={one} />
+        ))}
+      </Table>
+    </Card>
+  );
+}
+
+function Proposed({ of }: { of: ShownProposal }) {
+  const { act, busy } = useAct();
+  const path = { path: { id: of.id }, throwOnError: true } as const;
+  return (
+    <tr>
+      <td>
+        {of.collection} <State state={of.status} />
+      </td>
+      <td>
+        <bdi>{of.reason}</bdi>
+        <div className={parts.dim}>
+          <code>{of.ops.map((op) => Object.keys(op).join(' ')).join(', ')}</code>
+        </div>
+      </td>
+      <td>
+        <Actor id={of.proposer} />
+        <div className={parts.dim}>
+          <When at={of.created_at} />
+        </div>
+      </td>
+      <td>
+        <div className={parts.actions}>
+          <Do late op="schema.apply" target={of.id} size="compact-sm" loading={busy} onClick={() => void act((headers) => schemaApply({ ...path, headers, body: {} }), `${of.collection} is changed`)}>
+            Apply
+          </Do>
+          <Do late op="schema.reject" target={of.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => schemaReject({ ...path, headers, body: { reason: 'rejected in the workspace' } }), 'Rejected')}>
+            Reject
+          </Do>
+        </div>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,183 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useEffect, type ReactNode } from 'react';
+import { collectionReadOptions, recordHistoryOptions, recordReadOptions, recordRefsOptions, type Backlink, type ShownCollection, type ShownRecord } from '../../api';
+import { Actor } from '../../parts/Actor';
+import { Card, Facts } from '../../parts/Page';
+import { Empty, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
+import { Tag } from '../../parts/Verdict';
+import { When } from '../../parts/When';
+import { nameOf } from './filter';
+import { Value } from './Value';
+import parts from '../../parts/parts.module.css';
+
+export function RecordPage() {
+  const { collection, id } = useParams({ from: '/data/$collection/$id' });
+  const of = useQuery({ ...collectionReadOptions({ path: { collection } }), retry: false });
+  const record = useQuery({ ...recordReadOptions({ path: { collection, id } }), retry: false });
+  const title = record.data && of.data ? titleOf(record.data, of.data) : id;
+  useEffect(() => {
+    document.title = `${title} · ok`;
+  }, [title]);
+  return (
+    <div className={parts.page}>
+      <header className={parts.pageHead}>
+        <div>
+          <Link to="/data/$collection" params={{ collection }} className={parts.dim}>
+            {of.data?.title || collection}
+          </Link>
+          <h1>
+            <bdi>{title}</bdi>
+          </h1>
+        </div>
+        <div className={parts.actions}>
+          <Link to="/explain" search={{ op: 'record.read', target: id }}>
+            Why can I read this?
+          </Link>
+        </div>
+      </header>
+      <Shown read={record}>
+        {(found) => (
+          <div className={parts.grid}>
+            <div className={parts.stack}>
+              <Fields record={found} of={of.data} />
+              <History collection={collection} id={id} of={of.data} />
+            </div>
+            <div className={parts.stack}>
+              <About record={found} />
+              <Leads collection={collection} id={id} />
+            </div>
+          </div>
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+function titleOf(record: ShownRecord, of: ShownCollection): string {
+  const key = of.key.map((name) => record.fields[name]).filter((value) => typeof value === 'string' || typeof value === 'number');
+  return key.join(' · ') || record.id;
+}
+
+function Fields({ record, of }: { record: ShownRecord; of: ShownCollection | undefined }) {
+  const names = of ? Object.keys(of.fields) : Object.keys(record.fields);
+  const withheld = new Set(record.withheld ?? []);
+  const shown = (name: string): ReactNode => {
+    const field = of?.fields[name];
+    if (!withheld.has(name)) return <Value value={record.fields[name]} field={field} />;
+    return (
+      <>
+        <Tag icon="shield">withheld</Tag>{' '}
+        <Link to="/explain" search={{ op: 'field.read', target: record.collection, input: JSON.stringify({ collection: record.collection, label: field?.label }) }}>
+          Why?
+        </Link>
+      </>
+    );
+  };
+  return (
+    <Card title="Record">
+      <Facts of={names.map((name): [string, ReactNode] => [nameOf(name, of?.fields[name]), shown(name)])} />
+    </Card>
+  );
+}
+
+function About({ record }: { record: ShownRecord }) {
+  return (
+    <Card title="About">
+      <Facts
+        of={[
+          ['id', <code key="i">{record.id}</code>],
+          ['version', String(record.version)],
+          ['made by', <Actor key="c" id={record.created_by} />],
+          ['made', <When key="ca" at={record.created_at} />],
+          ['changed by', <Actor key="u" id={record.updated_by} />],
+          ['changed', <When key="ua" at={record.updated_at} />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function History({ collection, id, of }: { collection: string; id: string; of: ShownCollection | undefined }) {
+  const history = useQuery({ ...recordHistoryOptions({ path: { collection, id }, query: { limit: 100 } }), retry: false });
+  return (
+    <Card flush title="History">
+      <Shown read={history}>
+        {(list) => (
+          <Table columns={['Version', 'By', 'What changed']}>
+            {list.map((version, at) => (
+              <tr key={version.version}>
+                <td>
+                  {version.version}
+                  <div className={parts.dim}>
+                    <When at={version.at} />
+                  </div>
+                </td>
+                <td>
+                  <Actor id={version.by} />
+                  {version.run && (
+                    <div>
+                      <Link to="/runs/$id" params={{ id: version.run }}>
+                        in a run
+                      </Link>
+                    </div>
+                  )}
+                </td>
+                <td>{version.what === 'deleted' ? 'deleted' : <Changed now={version.fields} before={list[at + 1]?.fields ?? {}} of={of} />}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Shown>
+    </Card>
+  );
+}
+
+/** What is otherwise than in the version before. */
+function Changed({ now, before, of }: { now: Record<string, unknown>; before: Record<string, unknown>; of: ShownCollection | undefined }) {
+  const names = [...new Set([...Object.keys(now), ...Object.keys(before)])].filter((name) => JSON.stringify(now[name]) !== JSON.stringify(before[name]));
+  if (names.length === 0) return <span className={parts.dim}>nothing that you may read</span>;
+  return (
+    <Facts of={names.map((name): [string, ReactNode] => [nameOf(name, of?.fields[name]), <Value key={name} short value={now[name]} field={of?.fields[name]} />])} />
+  );
+}
+
+function Leads({ collection, id }: { collection: string; id: string }) {
+  const links = useQuery({ ...recordRefsOptions({ path: { collection, id } }), retry: false });
+  return (
+    <Card flush title="Leads here">
+      <Shown read={links} rows={2}>
+        {(list) =>
+          list.length === 0 ? (
+            <Empty icon="link" title="Nothing leads here" />
+          ) : (
+            <Table columns={['What', 'Where']}>
+              {list.map((link) => (
+                <tr key={`${link.id} ${link.field ?? ''}`}>
+                  <td>
+                    <To link={link} />
+                  </td>
+                  <td className={parts.dim}>{link.collection ? `${link.collection}, ${link.field ?? ''}` : 'task'}</td>
+                </tr>
+              ))}
+            </Table>
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+function To({ link: { collection, id, title } }: { link: Backlink }) {
+  const name = <bdi>{title || id}</bdi>;
+  return collection ? (
+    <Link to="/data/$collection/$id" params={{ collection, id }}>
+      {name}
+    </Link>
+  ) : (
+    <Link to="/tasks/$id" params={{ id }}>
+      {name}
+    </Link>
+  );
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { Field } from '../../api';
+import { columnsOf, filterOf, isWord, turned } from './filter';
+
+const fields: Record<string, Field> = { note: { type: 'long_text' }, total: { type: 'money' }, number: { type: 'text' }, count: { type: 'integer' }, paid: { type: 'flag' } };
+
+test('an address asks for a filter once it says which field and which value', () => {
+  expect(filterOf({}, fields)).toBeUndefined();
+  expect(filterOf({ field: 'number' }, fields)).toBeUndefined();
+  expect(filterOf({ field: 'nothing', value: 'x' }, fields)).toBeUndefined();
+  expect(filterOf({ field: 'number', value: '7' }, fields)).toEqual({ number: { contains: '7' } });
+  expect(filterOf({ field: 'total', op: 'lte', value: '9.50' }, fields)).toEqual({ total: { lte: '9.50' } });
+  expect(filterOf({ field: 'total', op: 'contains', value: '9' }, fields)).toEqual({ total: { gte: '9' } });
+  expect(filterOf({ field: 'count', value: '12' }, fields)).toEqual({ count: { gte: 12 } });
+  expect(filterOf({ field: 'paid', value: 'true' }, fields)).toEqual({ paid: { eq: true } });
+});
+
+test('a table begins with the key and ends with what is long', () => {
+  expect(columnsOf(['number'], fields, ['total'])).toEqual(['number', 'count', 'paid', 'note']);
+});
+
+test('a column is sorted up, down, and no more', () => {
+  expect([turned(undefined, 'a'), turned('a', 'a'), turned('-a', 'a'), turned('b', 'a')]).toEqual(['a', '-a', undefined, 'a']);
+});
+
+test('signs alone are no word', () => {
+  expect(['', ' ', '🙂', '"', 'a', 'é', '7'].map(isWord)).toEqual([false, false, false, false, true, true, true]);
+});
