@@ -76,7 +76,7 @@ impl Query for Search {
         doc: "Search the words of records and the titles of tasks: of those alone that the caller may read, and of records in the \
               fields that they may read. The best hits first.",
         scope: Reach::READ,
-        route: get("/search"),
+        route: get("/search").listed(),
         about: &[&COMPANY],
         events: &[],
     };
@@ -222,7 +222,7 @@ impl Query for Refs {
         doc: "List what leads to a record: records that name it, and tasks that are about it; of those alone that the caller may \
               read. At most 100 of each.",
         scope: Reach::READ,
-        route: get("/refs/{collection}/{id}"),
+        route: get("/refs/{collection}/{id}").listed(),
         about: &[&RECORD],
         events: &[],
     };
