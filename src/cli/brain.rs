@@ -252,13 +252,30 @@ impl Run for Importing {
         let mut all = Imported { collection: self.collection.clone(), created: 0, changed: 0 };
         for (number, chunk) in records.chunks(AT_ONCE).enumerate() {
             let new = NewRecords { collection: self.collection.clone(), records: chunk.to_vec() };
-            let written: Imported = change::<Import>().ask(context, &new).await?.read()?;
+            let answer = change::<Import>().ask(context, &new).await;
+            let written: Imported = answer.map_err(|failure| beyond(number * AT_ONCE, failure))?.read()?;
             (all.created, all.changed) = (all.created + written.created, all.changed + written.changed);
             if records.len() > AT_ONCE {
                 show::note(&format!("{} of {}", (number * AT_ONCE + chunk.len()), records.len()));
             }
         }
         context.show(&serde_json::to_value(&all)?, || show::one(columns!(Imported; collection, created, changed), &all))
+    }
+}
+
+/// What is wrong with records that come after others: those are written by then.
+fn beyond(before: usize, failure: Failure) -> Failure {
+    if before == 0 {
+        return failure;
+    }
+    let told = |message: &str| format!("{before} records are written; of those after them, counted from 0: {message}");
+    match failure {
+        Failure::Told(exit, message) => Failure::Told(exit, told(&message)),
+        Failure::Refused(mut refused) => {
+            refused.message = told(&refused.message);
+            Failure::Refused(refused)
+        }
+        other => other,
     }
 }
 
@@ -275,6 +292,9 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Map<String, Value>>, F
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let wrong = |error: csv::Error| Failure::new(error.to_string());
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
+    if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|one| one == *name)) {
+        return Err(Failure::new(format!("line 1: the column `{}` is there twice", twice.1)));
+    }
     let mut records = Vec::new();
     for row in reader.records() {
         let row = row.map_err(wrong)?;

@@ -1,9 +1,11 @@
-//! The words of what there is, for the search: which rows hold them, and how well they fit (BM25, as SQLite's FTS5 has it).
+//! The words of what there is, for the search: which rows hold them (SQLite's FTS5). How well a row fits is worked out from
+//! what its reader may read, not here: a rank tells of all the texts that it is made from.
 //!
 //! Always true: the index is a fold like any table. What is personal, and what can be erased, is not in it. Texts with a label
 //! stand in columns of their own, so whoever may not read them finds nothing by them.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
+use unicode_normalization::char::decompose_canonical;
 
 use super::event::Table;
 use crate::types::field::Label;
@@ -91,18 +93,33 @@ pub struct Words {
 impl Words {
     /// The words of a text; none where it has neither letter nor digit.
     pub fn of(text: &str) -> Option<Words> {
-        let words: Vec<String> =
-            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        let words: Vec<String> = tokens(text).collect();
         (!words.is_empty()).then_some(Words { words, labels: Vec::new() })
+    }
+
+    /// How often each word stands in a text, the last one also as a beginning, and how many words the text has.
+    pub fn counted(&self, text: &str) -> (Vec<u32>, u32) {
+        let (mut counts, mut length) = (vec![0; self.words.len()], 0);
+        for token in tokens(text) {
+            length += 1;
+            for (number, (word, count)) in self.words.iter().zip(&mut counts).enumerate() {
+                let is_last = number + 1 == self.words.len();
+                *count += u32::from(*word == token || is_last && token.starts_with(word));
+            }
+        }
+        (counts, length)
+    }
+
+    /// Where the first of the words begins in a text, in characters.
+    pub fn first_in(&self, text: &str) -> Option<usize> {
+        let plain: Vec<char> = text.chars().map(plain).collect();
+        let is_at = |at: usize, word: &str| word.chars().enumerate().all(|(more, c)| plain.get(at + more) == Some(&c));
+        (0..plain.len()).find(|at| self.words.iter().any(|word| is_at(*at, word)))
     }
 
     #[must_use]
     pub fn within(&self, labels: &[Label]) -> Words {
         Words { words: self.words.clone(), labels: labels.to_vec() }
-    }
-
-    pub fn each(&self) -> impl Iterator<Item = &str> {
-        self.words.iter().map(String::as_str)
     }
 
     /// As FTS5 reads it. Words hold letters and digits alone: nothing in them is an operator.
@@ -117,10 +134,23 @@ impl Words {
     }
 }
 
-/// The ids of a place that hold the words, the best first, each with its rank: less is better.
-pub fn ids(conn: &Connection, place: &str, words: &Words, limit: usize) -> rusqlite::Result<Vec<(String, f64)>> {
-    conn.prepare_cached(&format!("{HITS} SELECT id, score FROM hits ORDER BY score, id LIMIT ?3"))?
-        .query_map(params![words.expression(), place, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))?
+/// The words of a text as the index has them: without accents, in small letters.
+fn tokens(text: &str) -> impl Iterator<Item = String> {
+    let whole = |word: &str| word.chars().map(plain).collect();
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(whole)
+}
+
+fn plain(c: char) -> char {
+    let mut base = None;
+    decompose_canonical(c, |part| base = base.or(Some(part)));
+    let base = base.unwrap_or(c);
+    base.to_lowercase().next().unwrap_or(base)
+}
+
+/// The ids of a place that hold the words, those first that fit best in the eyes of somebody who reads everything.
+pub fn ids(conn: &Connection, place: &str, words: &Words, limit: usize) -> rusqlite::Result<Vec<String>> {
+    conn.prepare_cached(&format!("{HITS} SELECT id FROM hits ORDER BY score, id LIMIT ?3"))?
+        .query_map(params![words.expression(), place, limit as i64], |row| row.get(0))?
         .collect()
 }
 

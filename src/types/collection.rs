@@ -44,6 +44,9 @@ pub struct CollectionSpec {
     /// What fields were called that are there no more. Records still have it in their history, so no other field is called so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retired: Vec<String>,
+    /// What fields were called before, and are called now: history is shown under the names of today.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub renamed: BTreeMap<String, String>,
     /// Aggregates leave out groups of fewer records than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_group: Option<u32>,
@@ -81,6 +84,17 @@ impl Collection {
         self.spec.fields.get(name)
     }
 
+    /// Whether a name was a field's before, and is none now.
+    pub fn was_called(&self, name: &str) -> bool {
+        self.spec.renamed.contains_key(name) || self.spec.retired.iter().any(|retired| retired == name)
+    }
+
+    /// The values of a version, under what their fields are called now.
+    pub fn under_todays_names(&self, fields: Map<String, Value>) -> Map<String, Value> {
+        let name = |name: String| self.spec.renamed.get(&name).cloned().unwrap_or(name);
+        fields.into_iter().map(|(was, value)| (name(was), value)).collect()
+    }
+
     /// What cannot be, whatever other collections there are.
     pub fn problems(&self, problems: &mut Problems) {
         self.metadata.problems(problems);
@@ -106,6 +120,8 @@ impl Collection {
             let what = "must name required fields without a label, each once, and neither long texts nor lists";
             problems.check(fits, format!("spec.key: `{}`: {what}", short.escape_debug()));
         }
+        let lost = self.spec.renamed.iter().find(|(was, now)| self.field(was).is_some() || self.field(now).is_none());
+        problems.check(lost.is_none(), "spec.renamed: leads from names that are no fields to names that are");
         problems.check(
             self.spec.smallest_group.is_none_or(|least| (1..=1_000).contains(&least)),
             "spec.smallest_group: must be 1 to 1000",

@@ -26,6 +26,8 @@ use crate::types::chat::{Answer, Message, Offered, Prompt, Wanted};
 use crate::types::models::{Model, ProviderKind};
 
 const CONNECT: Duration = Duration::from_secs(10);
+/// A text that is shorter is no key, and stands in words by chance.
+const SHORTEST: usize = 6;
 /// The most characters of what a provider says of an error.
 const REASON: usize = 300;
 
@@ -289,7 +291,7 @@ impl Target<'_> {
 
     /// What may be shown: not the key, should a provider repeat it, and not too much.
     fn scrubbed(&self, text: &str) -> String {
-        let text = match self.key.map(Key::reveal).filter(|key| !key.is_empty()) {
+        let text = match self.key.map(Key::reveal).filter(|key| key.len() >= SHORTEST) {
             Some(key) => text.replace(key, "[key]"),
             None => text.to_owned(),
         };

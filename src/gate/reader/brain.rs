@@ -108,14 +108,14 @@ impl Reader<'_> {
         Ok(query::page(self.conn()?, of, condition, sorted, after, limit)?)
     }
 
-    /// Records that fit and hold the words, the best first, each with its rank.
+    /// Records that fit and hold the words, those first that fit best in the eyes of somebody who reads everything.
     pub fn found(
         &self,
         of: &Collection,
         condition: &Condition,
         words: &Words,
         limit: usize,
-    ) -> Result<Vec<(Record, f64)>, Fault> {
+    ) -> Result<Vec<Record>, Fault> {
         Ok(query::found(self.conn()?, of, condition, words, limit)?)
     }
 

@@ -36,8 +36,8 @@ impl Reader<'_> {
         Ok(tasks::about(self.conn()?, place, thing, limit)?)
     }
 
-    /// The ids of tasks whose titles hold the words, the best first, each with its rank.
-    pub fn tasks_with(&self, words: &Words, limit: usize) -> Result<Vec<(String, f64)>, Fault> {
+    /// The ids of tasks whose titles hold the words, those first that fit best.
+    pub fn tasks_with(&self, words: &Words, limit: usize) -> Result<Vec<String>, Fault> {
         Ok(search::ids(self.conn()?, search::TASKS, words, limit)?)
     }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::judged::may_read;
 use super::query::record_of;
 use super::shown::{Shape, ShownRecord, personal};
 use super::values::{Parted, WRITE, check_against_others, keep, may, may_change, would_be};
@@ -52,7 +53,8 @@ pub enum History {}
 impl Query for History {
     const SPEC: Spec = Spec {
         name: "record.history",
-        doc: "Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.",
+        doc: "Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked \
+              about by `record.read`, as it was.",
         scope: Reach::READ,
         route: get("/brain/collections/{collection}/records/{id}/history").listed(),
         about: &[&RECORD],
@@ -77,8 +79,15 @@ impl Query for History {
         let more = versions.len() > limit;
         versions.truncate(limit);
         let next = versions.last().filter(|_| more).and_then(|last| read.sealed(what, &last.version.to_string()));
-        let rows =
-            versions.into_iter().map(|version| shown(&input.id, version, &shape, read)).collect::<Result<_, Stop>>()?;
+        let first = read.origin(of.name(), &input.id)?;
+        let was_seen = |version: &Version| match (&first, version.what) {
+            (Some(first), what) if what != Written::Deleted => {
+                may_read(&of, &record_of(&of, &input.id, version.clone(), first), read)
+            }
+            _ => true,
+        };
+        let seen = versions.into_iter().filter(was_seen);
+        let rows = seen.map(|version| shown(&input.id, version, &shape, read)).collect::<Result<_, Stop>>()?;
         Ok(Page { rows, next })
     }
 
@@ -88,13 +97,14 @@ impl Query for History {
 }
 
 fn shown(id: &str, version: Version, shape: &Shape<'_>, read: &Reader<'_>) -> Result<ShownVersion, Stop> {
-    let Version { version, what, mut fields, by, run, at } = version;
+    let Version { version, what, fields, by, run, at } = version;
+    let mut fields = shape.of.under_todays_names(fields);
     fields.extend(personal(shape.of, id, version, read)?);
     Ok(ShownVersion { version, what, fields: shape.fields(fields, read), by, run, at })
 }
 
 /// A record as it is, or as it was before it was deleted.
-fn last(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
+pub fn last(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
     if let Some(record) = read.record(of, id)? {
         return Ok(record);
     }
@@ -161,7 +171,7 @@ impl Change for Rollback {
             return Err(Refusal::field("to_version", "must be a version at which the record was there").into());
         };
         let mut fields: Map<String, Value> =
-            wanted.fields.into_iter().filter(|(name, _)| of.field(name).is_some()).collect();
+            of.under_todays_names(wanted.fields).into_iter().filter(|(name, _)| of.field(name).is_some()).collect();
         fields.extend(personal(&of, &input.id, wanted.version, read)?);
         let Parted { open, personal } = Parted::of(&of, of.checked(&fields).map_err(Refusal::invalid)?);
         let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };

@@ -117,14 +117,15 @@ impl Altered<'_> {
 fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<String, String>) -> Result<(), String> {
     let missing =
         |name: &str| format!("there is no field `{}`", name.chars().take(63).collect::<String>().escape_debug());
-    let fields = &mut of.spec.fields;
-    let retired = &mut of.spec.retired;
-    let again = |name: &String, retired: &[String]| match retired.contains(name) {
+    let again = |of: &Collection, name: &String| match of.was_called(name) {
         true => Err(format!(
             "a field was called `{name}` before, and records have it in their history: choose another name"
         )),
         false => Ok(()),
     };
+    let before = of.clone();
+    let spec = &mut of.spec;
+    let fields = &mut spec.fields;
     match op {
         Operation::Create { .. } | Operation::Retire {} => {}
         Operation::AddField { name, .. } if fields.contains_key(name) => {
@@ -137,23 +138,28 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             return Err("no two records may have the same value, so there is no default".into());
         }
         Operation::AddField { name, field } => {
-            again(name, retired)?;
+            again(&before, name)?;
             fields.insert(name.clone(), (**field).clone());
         }
         Operation::RenameField { name, to } => {
             if fields.contains_key(to) {
                 return Err(format!("there is a field `{to}` already"));
             }
-            again(to, retired)?;
+            // Back to what it was called is no other field.
+            if spec.renamed.get(to) != Some(name) {
+                again(&before, to)?;
+            }
             let field = fields.remove(name).ok_or_else(|| missing(name))?;
             if field.label == Some(Label::Personal) {
                 return Err(format!("`{name}` is personal: its values are kept apart, under this name"));
             }
             fields.insert(to.clone(), field);
-            retired.push(name.clone());
+            spec.renamed.remove(to);
+            spec.renamed.values_mut().filter(|now| *now == name).for_each(|now| now.clone_from(to));
+            spec.renamed.insert(name.clone(), to.clone());
             let was = renamed.remove(name).unwrap_or_else(|| name.clone());
             renamed.insert(to.clone(), was);
-            of.spec.key.iter_mut().filter(|key| *key == name).for_each(|key| key.clone_from(to));
+            spec.key.iter_mut().filter(|key| *key == name).for_each(|key| key.clone_from(to));
         }
         Operation::RetypeField { name, r#type } => {
             let field = fields.get_mut(name).ok_or_else(|| missing(name))?;
@@ -167,11 +173,14 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             field.default = field.default.take().and_then(|default| field.value(&default).ok());
         }
         Operation::RetireField { name } => {
-            if of.spec.key.contains(name) {
+            if spec.key.contains(name) {
                 return Err(format!("`{name}` is a part of the key"));
             }
             fields.remove(name).ok_or_else(|| missing(name))?;
-            retired.push(name.clone());
+            let was = spec.renamed.iter().filter(|(_, now)| *now == name).map(|(was, _)| was.clone());
+            let gone: Vec<String> = was.chain([name.clone()]).collect();
+            spec.renamed.retain(|was, _| !gone.contains(was));
+            spec.retired.extend(gone);
         }
         Operation::Index { name, on } => fields.get_mut(name).ok_or_else(|| missing(name))?.index = *on,
     }

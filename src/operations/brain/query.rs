@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::filter::Filters;
+use super::history;
 use super::judged::{Withheld, may_read, values_of};
 use super::shown::{Shape, ShownRecord};
 use super::{COLLECTION, known};
@@ -254,7 +255,13 @@ impl Search<'_> {
                 let is_seen = |record: &Record| {
                     self.filter.holds(&values_of(self.of, record)) && may_read(self.of, record, self.read)
                 };
-                let seen = record.filter(is_seen);
+                // What is hidden by now shows nothing of what it was, either.
+                let seen = match record.filter(is_seen) {
+                    Some(record) => history::last(self.of, &id, self.read)
+                        .is_ok_and(|now| may_read(self.of, &now, self.read))
+                        .then_some(record),
+                    None => None,
+                };
                 if seen.is_some() && records.len() == self.limit {
                     return Ok((records, Some(after)));
                 }
@@ -286,7 +293,7 @@ pub fn record_of(of: &Collection, id: &str, version: Version, first: &Version) -
     let fits = |(name, value): &(String, Value)| {
         of.field(name).is_some_and(|field| table::scalar(field.kind, value).is_some())
     };
-    let fields: Map<String, Value> = version.fields.into_iter().filter(fits).collect();
+    let fields: Map<String, Value> = of.under_todays_names(version.fields).into_iter().filter(fits).collect();
     Record {
         id: id.to_owned(),
         version: version.version,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::query::record_at;
 use crate::gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
 use crate::policy::brain::kind_of;
 use crate::policy::testing::Row;
@@ -89,7 +90,7 @@ fn in_form(kind: FieldKind, value: &Value) -> Value {
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     for of in read.all_collections() {
-        if let Some(record) = read.record(of, id)? {
+        if let Some(record) = record_at(of, id, read.now(), read)? {
             return Ok(Some(read.record_target(of, &record)));
         }
     }

@@ -24,6 +24,8 @@ const MOST: u32 = 100;
 const USUAL: u32 = 20;
 /// How many things are asked about one by one, where the policies cannot be asked of the database.
 const PATIENCE: usize = 2_000;
+/// How many hits of each collection are ranked.
+const CANDIDATES: usize = 500;
 /// Characters around what was found.
 const AROUND: usize = 60;
 
@@ -61,10 +63,36 @@ pub struct SearchHit {
     pub score: u32,
 }
 
-/// A hit with its rank: less is better.
-struct Ranked {
-    rank: f64,
+impl SearchHit {
+    /// A task, of which nothing is said yet.
+    fn none() -> SearchHit {
+        let (id, title, snippet) = Default::default();
+        SearchHit { kind: FoundKind::Task, collection: None, id, title, snippet, score: 0 }
+    }
+}
+
+/// A hit with the texts of it that the caller may read, by which it is ranked.
+struct Candidate {
     hit: SearchHit,
+    counts: Vec<u32>,
+    length: u32,
+}
+
+impl Candidate {
+    fn new(hit: SearchHit, words: &Words, texts: &[&str]) -> Candidate {
+        let (counts, length) = words.counted(&texts.join("\n"));
+        let snippet = texts.iter().find_map(|text| around(text, words)).unwrap_or_default();
+        Candidate { hit: SearchHit { snippet, ..hit }, counts, length }
+    }
+
+    /// How well it fits: BM25 (Robertson and Zaragoza, 2009) without the weight of rare words, which all hits have alike.
+    fn rank(&self, usual_length: f64) -> f64 {
+        const SATURATION: f64 = 1.2;
+        const BY_LENGTH: f64 = 0.75;
+        let length = SATURATION * (1.0 - BY_LENGTH + BY_LENGTH * f64::from(self.length) / usual_length.max(1.0));
+        let weight = |count: &u32| f64::from(*count) * (SATURATION + 1.0) / (f64::from(*count) + length);
+        self.counts.iter().map(weight).sum()
+    }
 }
 
 /// Search what one may read.
@@ -100,18 +128,25 @@ impl Query for Search {
         let mut hits = Vec::new();
         if is_wanted(FoundKind::Record) {
             for of in collections(&input.collections, read)? {
-                hits.extend(records(of, &words, limit as usize, read)?);
+                hits.extend(records(of, &words, read)?);
             }
         }
         if is_wanted(FoundKind::Task) && input.collections.is_empty() {
-            hits.extend(tasks(&words, limit as usize, read)?);
+            hits.extend(tasks(&words, read)?);
         }
-        hits.sort_by(|one, other| one.rank.total_cmp(&other.rank).then_with(|| one.hit.id.cmp(&other.hit.id)));
-        hits.truncate(limit as usize);
-        let best = hits.first().map_or(0.0, |best| best.rank);
-        let score = |rank: f64| if best < 0.0 { (rank / best * 100.0).round().clamp(1.0, 100.0) as u32 } else { 100 };
-        Ok(hits.into_iter().map(|one| SearchHit { score: score(one.rank), ..one.hit }).collect())
+        Ok(ranked(hits, limit as usize))
     }
+}
+
+/// The best first, beside each other: what the caller may not read has no part in it.
+fn ranked(hits: Vec<Candidate>, limit: usize) -> Vec<SearchHit> {
+    let usual = hits.iter().map(|one| f64::from(one.length)).sum::<f64>() / hits.len().max(1) as f64;
+    let mut ranked: Vec<(f64, SearchHit)> = hits.into_iter().map(|one| (one.rank(usual), one.hit)).collect();
+    ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.id.cmp(&other.1.id)));
+    ranked.truncate(limit);
+    let best = ranked.first().map_or(0.0, |best| best.0);
+    let score = |rank: f64| if best > 0.0 { (rank / best * 100.0).round().clamp(1.0, 100.0) as u32 } else { 100 };
+    ranked.into_iter().map(|(rank, hit)| SearchHit { score: score(rank), ..hit }).collect()
 }
 
 /// Those that are named, or all; of which the caller may ask.
@@ -125,48 +160,36 @@ fn collections<'a>(names: &[String], read: &'a Reader<'_>) -> Result<Vec<&'a Col
     Ok(all.into_iter().filter(|of| names.is_empty() || names.iter().any(|name| name == of.name())).collect())
 }
 
-fn records(of: &Collection, words: &Words, limit: usize, read: &Reader<'_>) -> Result<Vec<Ranked>, Stop> {
+fn records(of: &Collection, words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
     let withheld = Withheld::of(of, read);
     let labels: Vec<Label> =
         [Label::Confidential, Label::Untrusted].into_iter().filter(|label| !withheld.has(*label)).collect();
     let words = words.within(&labels);
     let found = match read.rows("record.read", of) {
-        Some(rows) => read.found(of, &rows, &words, limit)?,
+        Some(rows) => read.found(of, &rows, &words, CANDIDATES)?,
         None => {
             let all = read.found(of, &Condition::Always, &words, PATIENCE)?;
-            all.into_iter().filter(|(record, _)| may_read(of, record, read)).take(limit).collect()
+            all.into_iter().filter(|record| may_read(of, record, read)).take(CANDIDATES).collect()
         }
     };
-    let hit = |(record, rank): (Record, f64)| {
-        let snippet = texts(of, &withheld, &record).find_map(|text| around(text, &words));
-        let title = title(of, &withheld, &record);
-        Ranked {
-            rank,
-            hit: SearchHit {
-                kind: FoundKind::Record,
-                collection: Some(of.name().to_owned()),
-                id: record.id,
-                title,
-                snippet: snippet.unwrap_or_default(),
-                score: 0,
-            },
-        }
+    let hit = |record: Record| {
+        let (title, texts) = (title(of, &withheld, &record), texts(of, &withheld, &record));
+        let collection = Some(of.name().to_owned());
+        let hit = SearchHit { kind: FoundKind::Record, collection, id: record.id.clone(), title, ..SearchHit::none() };
+        Candidate::new(hit, &words, &texts)
     };
     Ok(found.into_iter().map(hit).collect())
 }
 
-fn tasks(words: &Words, limit: usize, read: &Reader<'_>) -> Result<Vec<Ranked>, Stop> {
+fn tasks(words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
     let mut hits = Vec::new();
-    for (id, rank) in read.tasks_with(words, PATIENCE)? {
+    for id in read.tasks_with(words, PATIENCE)? {
         let Some(task) = read.task(&id)?.filter(|task| read.may("task.read", &read.task_target(task))) else {
             continue;
         };
-        let snippet = around(&task.title, words).unwrap_or_default();
-        hits.push(Ranked {
-            rank,
-            hit: SearchHit { kind: FoundKind::Task, collection: None, id, title: task.title, snippet, score: 0 },
-        });
-        if hits.len() == limit {
+        let hit = SearchHit { id, title: task.title.clone(), ..SearchHit::none() };
+        hits.push(Candidate::new(hit, words, &[&task.title]));
+        if hits.len() == CANDIDATES {
             break;
         }
     }
@@ -179,25 +202,29 @@ fn title(of: &Collection, withheld: &Withheld, record: &Record) -> String {
     let key: Vec<&str> = of.spec.key.iter().filter_map(shown).collect();
     match key.is_empty() {
         false => key.join(" · "),
-        true => texts(of, withheld, record).next().unwrap_or(&record.id).chars().take(AROUND).collect(),
+        true => texts(of, withheld, record).first().unwrap_or(&record.id.as_str()).chars().take(AROUND).collect(),
     }
 }
 
 /// The texts of a record that the caller may read.
-fn texts<'a>(of: &'a Collection, withheld: &'a Withheld, record: &'a Record) -> impl Iterator<Item = &'a str> {
+fn texts<'a>(of: &Collection, withheld: &Withheld, record: &'a Record) -> Vec<&'a str> {
     let seen = of.spec.fields.iter().filter(|(name, field)| field.kind.is_searched() && !withheld.is(of, name));
-    seen.filter_map(|(name, _)| record.fields.get(name)?.as_str())
+    let values = seen.filter_map(|(name, _)| record.fields.get(name));
+    let each = |value: &'a Value| match value {
+        Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+        one => Vec::from_iter(one.as_str()),
+    };
+    values.flat_map(each).collect()
 }
 
 /// The words of a text with what stands around them.
 fn around(text: &str, words: &Words) -> Option<String> {
-    let lower: Vec<char> = text.chars().flat_map(|c| c.to_lowercase().next()).collect();
-    let is_at = |at: usize, word: &str| word.chars().enumerate().all(|(more, c)| lower.get(at + more) == Some(&c));
-    let at = (0..lower.len()).find(|at| words.each().any(|word| is_at(*at, word)))?;
-    let (first, last) = (at.saturating_sub(AROUND), (at + AROUND).min(lower.len()));
+    let at = words.first_in(text)?;
+    let (first, whole) = (at.saturating_sub(AROUND), text.chars().count());
+    let last = (at + AROUND).min(whole);
     let part: String =
         text.chars().skip(first).take(last - first).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let (before, after) = (if first > 0 { "…" } else { "" }, if last < lower.len() { "…" } else { "" });
+    let (before, after) = (if first > 0 { "…" } else { "" }, if last < whole { "…" } else { "" });
     Some(format!("{before}{}{after}", part.trim()))
 }
 

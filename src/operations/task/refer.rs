@@ -59,6 +59,9 @@ impl Change for Update {
         let mut problems = Vec::new();
         problems.extend(long(&input.collection, 100).then(|| "collection: must have 1 to 100 characters".to_owned()));
         problems.extend(long(&input.thing, 2048).then(|| "thing: must have 1 to 2048 characters".to_owned()));
+        let is_address = ["https://", "http://"].iter().any(|scheme| input.thing.starts_with(scheme));
+        let is_odd = input.collection == "url" && !is_address;
+        problems.extend(is_odd.then(|| "thing: must be an address that begins with https:// or http://".to_owned()));
         problems
             .extend((input.note.chars().count() > 500).then(|| "note: must have at most 500 characters".to_owned()));
         if !problems.is_empty() {

@@ -198,25 +198,24 @@ pub fn page(
     conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
 }
 
-/// Records that fit and hold the words, the best first, each with its rank: less is better.
+/// Records that fit and hold the words, those first that fit best in the eyes of somebody who reads everything.
 pub fn found(
     conn: &Connection,
     of: &Collection,
     condition: &Condition,
     words: &Words,
     limit: usize,
-) -> rusqlite::Result<Vec<(Record, f64)>> {
+) -> rusqlite::Result<Vec<Record>> {
     let mut text = Text { given: vec![Sql::Text(words.expression()), Sql::Text(of.name().into())], ..Text::default() };
     // Anonymous places come after those with numbers.
     text.push(&format!(
-        "{HITS} SELECT {}, score FROM {} JOIN hits USING (id) WHERE ",
+        "{HITS} SELECT {} FROM {} JOIN hits USING (id) WHERE ",
         table::selected(of),
         table::name(of.name())
     ));
     text.condition(condition);
     text.push(&format!(" ORDER BY score, id LIMIT {limit}"));
-    let read = |row: &rusqlite::Row<'_>| Ok((table::read(row, of)?, row.get("score")?));
-    conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), read)?.collect()
+    conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
 }
 
 /// A figure about the records of a group.

@@ -43,6 +43,7 @@ async fn words_are_found_in_records_and_tasks_the_best_first() {
     assert_eq!(found, wanted);
     let hits = search(&test, &cast.mia, "q=muller&kinds=record").await;
     assert_eq!((ids(&hits), &hits[0]["title"]), (vec![written[1].as_str()], &json!("two")), "accents do not matter");
+    assert!(hits[0]["snippet"].as_str().unwrap().contains("Müller"), "{hits:?}");
     let hits = search(&test, &cast.mia, "q=late&collections=letters").await;
     let snippet = hits.iter().find(|hit| hit["title"] == "two").unwrap()["snippet"].as_str().unwrap();
     assert!(
@@ -87,6 +88,36 @@ when { resource.created_by == principal || principal in Ok::Role::"steward" };
     let text = test.get("/search?q=zebra", &cast.mia).await.text();
     assert!(!text.contains("okapi"), "{text}");
     accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_score_tells_nothing_of_what_one_may_not_read() {
+    let (test, cast) = with_policies(typed()).await;
+    let rows = r#"
+@id("rows") permit (principal is Ok::Actor, action == Ok::Action::"record.read", resource is Brain::invoices)
+when { resource.created_by == principal };
+"#;
+    assert_eq!(apply(&test, rows).await.status, 200);
+    let memo = json!({ "type": "text", "label": "confidential" });
+    let note = json!({ "type": "text" });
+    for (name, field) in [("memo", memo), ("note", note)] {
+        let ops = json!([{ "add_field": { "name": name, "field": field } }]);
+        assert_eq!(change(&test, "invoices", ops).await.status, 200);
+    }
+    let mut mine = Vec::new();
+    for (number, note) in [("1", "layoffs filler filler"), ("2", "layoffs layoffs filler")] {
+        mine.push(write(&test, &cast.max, json!({ "number": number, "note": note })).await["id"].clone());
+    }
+    let before = search(&test, &cast.max, "q=layoffs%20filler").await;
+    // Others write of the same, and a steward adds what its maker may not read.
+    for number in 0..6 {
+        write(&test, &test.admin, json!({ "number": format!("h{number}"), "note": "layoffs" })).await;
+    }
+    let path = format!("{INVOICES}/records/{}", mine[0].as_str().unwrap());
+    let long = json!({ "fields": { "memo": "word ".repeat(150) } });
+    let changed = test.call("PATCH", &path, &test.admin, Some(long)).await;
+    assert!([200, 404].contains(&changed.status.as_u16()), "{}", changed.text());
+    assert_eq!(search(&test, &cast.max, "q=layoffs%20filler").await, before);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! What stands besides the records: collections under policies that change, flags, the catalog.
 
 use ok::policy::Bundle;
+use ok::types::time::Clock as _;
 use serde_json::{Value, json};
 
 use super::{
@@ -55,10 +56,10 @@ async fn what_a_field_was_that_is_no_more_is_shown_to_nobody_and_its_name_is_not
     {
         assert_eq!(change(&test, "invoices", ops).await.status, 200);
     }
-    for token in [&cast.mia, &test.admin] {
-        let shown = test.get(&history, token).await.text();
-        assert!(!shown.contains("777") && !shown.contains("DE00"), "{shown}");
-    }
+    let shown = test.get(&history, &cast.mia).await.text();
+    assert!(!shown.contains("777") && !shown.contains("DE00"), "the label is that of the field's new name: {shown}");
+    let shown = test.get(&history, &test.admin).await.text();
+    assert!(shown.contains("777") && !shown.contains("DE00"), "{shown}");
     let again = json!([{ "add_field": { "name": "total", "field": { "type": "money" } } }]);
     let refused = change(&test, "invoices", again).await.error();
     assert!(refused.contains("a field was called `total` before"), "{refused}");
@@ -161,4 +162,72 @@ async fn the_name_of_a_collection_that_is_gone_is_not_used_again() {
     let spec = json!({ "fields": { "number": { "type": "text", "label": "confidential" } } });
     let again = change(&test, "invoices", json!([{ "create": { "spec": spec } }])).await;
     assert!(again.error().contains("a collection was called invoices before"), "{}", again.error());
+}
+
+#[tokio::test]
+async fn a_field_that_is_called_otherwise_keeps_its_history() {
+    let (test, cast) = company().await;
+    let first = write(&test, &cast.mia, json!({ "number": "1", "status": "new" })).await;
+    let then = test.clock.now();
+    test.clock.advance(1_000);
+    write(&test, &cast.mia, json!({ "number": "1", "status": "paid" })).await;
+    let rename = |name: &str, to: &str| json!([{ "rename_field": { "name": name, "to": to } }]);
+    for (name, to) in [("status", "state"), ("state", "stand"), ("number", "no")] {
+        let renamed = change(&test, "invoices", rename(name, to)).await;
+        assert_eq!(renamed.status, 200, "{}", renamed.text());
+    }
+    let path = format!("{INVOICES}/records/{}", first["id"].as_str().unwrap());
+    let history = test.get(&format!("{path}/history"), &cast.mia).await.json();
+    assert_eq!(history[0]["fields"], json!({ "no": "1", "stand": "paid" }));
+    assert_eq!(history[1]["fields"], json!({ "no": "1", "stand": "new" }));
+    let old = test.post(&format!("{INVOICES}/query"), &cast.mia, json!({ "as_of": then })).await.json();
+    assert_eq!(old[0]["fields"], json!({ "no": "1", "stand": "new" }));
+    let back = test.post(&format!("{path}/rollback"), &cast.mia, json!({ "to_version": 1, "reason": "so" })).await;
+    assert_eq!(back.json()["fields"], json!({ "no": "1", "stand": "new" }), "{}", back.text());
+    // Back to a name of its own, and never to another's.
+    let again =
+        change(&test, "invoices", json!([{ "add_field": { "name": "status", "field": { "type": "text" } } }])).await;
+    assert!(again.error().contains("a field was called `status` before"), "{}", again.error());
+    assert_eq!(change(&test, "invoices", rename("stand", "status")).await.status, 200);
+    let history = test.get(&format!("{path}/history"), &cast.mia).await.json();
+    assert_eq!(history[2]["fields"], json!({ "no": "1", "status": "new" }));
+    accounted_for(&test);
+}
+
+/// Whoever is in its team reads a record.
+const TEAMS: &str = r#"
+@id("teams") permit (principal is Ok::Actor, action == Ok::Action::"record.read", resource is Brain::invoices)
+when { resource has team && principal in resource.team };
+"#;
+
+#[tokio::test]
+async fn what_a_record_was_is_seen_by_whoever_may_read_it_then_and_now() {
+    let (test, cast) = with_policies(typed()).await;
+    let applied = apply(&test, TEAMS).await;
+    assert_eq!(applied.status, 200, "{}", applied.text());
+    let mut times = Vec::new();
+    let mut id = String::new();
+    for (team, due) in [("team:ops", "2026-01-01"), ("team:dev", "2026-01-02"), ("team:ops", "2026-01-03")] {
+        test.clock.advance(1_000);
+        let written = write(&test, &test.admin, json!({ "number": "1", "team": team, "due": due })).await;
+        id = written["id"].as_str().unwrap().to_owned();
+        times.push((test.clock.now(), test.last_seq().await));
+    }
+    let history = async |token: &str| {
+        let shown = test.get(&format!("{INVOICES}/records/{id}/history"), token).await.json();
+        let dues = shown.as_array().map(|all| all.iter().map(|one| one["fields"]["due"].clone()).collect::<Vec<_>>());
+        dues.unwrap_or_default()
+    };
+    let seen = async |token: &str, at: usize| numbers(&test, token, json!({ "as_of": times[at].0 })).await.len();
+    // mia is in ops, max in dev.
+    assert_eq!(history(&cast.mia).await, [json!("2026-01-03"), json!("2026-01-01")]);
+    assert_eq!((seen(&cast.mia, 0).await, seen(&cast.mia, 1).await, seen(&cast.max, 1).await), (1, 0, 0));
+    // The past is explained as it was.
+    for (at, mia, max) in [(0, "allow", "deny"), (1, "deny", "allow"), (2, "allow", "deny")] {
+        for (actor, expected) in [("mia", mia), ("max", max)] {
+            let ask = json!({ "op": "record.read", "target": id, "actor": actor, "at": times[at].1 });
+            let told = test.post("/policy/explain", &test.admin, ask).await.json();
+            assert_eq!(told["decision"], expected, "{actor} at {at}: {told}");
+        }
+    }
 }

@@ -84,7 +84,7 @@ export const OPERATIONS: Record<string, string> = {
   "record.change": "Change some values of a record; `null` takes one away. The policies are asked about the record as it is, and about `record.write` as it is and as it would be.",
   "record.delete": "Delete a record. Its history stays, and it can be rolled back.",
   "record.flag": "Say that something is the matter with a record: it is wrong, stale, a duplicate, sensitive, or a question.",
-  "record.history": "Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.",
+  "record.history": "Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked about by `record.read`, as it was.",
   "record.import": "Write many records in one transaction: all of them, or none. The policies are asked about each as when it is written alone.",
   "record.list": "List the records of a collection that the caller may read, newest first.",
   "record.read": "Show one record, with the fields that the caller may read.",

@@ -459,7 +459,7 @@ export const recordFlag = <ThrowOnError extends boolean = false>(options: Option
 });
 
 /**
- * Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.
+ * Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked about by `record.read`, as it was.
  */
 export const recordHistory = <ThrowOnError extends boolean = false>(options: Options<RecordHistoryData, ThrowOnError>) => (options.client ?? client).get<RecordHistoryResponses, RecordHistoryErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

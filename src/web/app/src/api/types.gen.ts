@@ -589,6 +589,12 @@ export type CollectionSpec = {
      */
     retired?: Array<string>;
     /**
+     * What fields were called before, and are called now: history is shown under the names of today.
+     */
+    renamed?: {
+        [key: string]: string;
+    };
+    /**
      * Aggregates leave out groups of fewer records than this.
      */
     smallest_group?: number | null;

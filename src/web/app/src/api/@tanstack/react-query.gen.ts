@@ -876,7 +876,7 @@ export const recordFlagMutation = (options?: Partial<Options<RecordFlagData>>): 
 export const recordHistoryQueryKey = (options: Options<RecordHistoryData>) => createQueryKey('recordHistory', options);
 
 /**
- * Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.
+ * Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked about by `record.read`, as it was.
  */
 export const recordHistoryOptions = (options: Options<RecordHistoryData>) => queryOptions<RecordHistoryResponse, RecordHistoryError, RecordHistoryResponse, ReturnType<typeof recordHistoryQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -894,7 +894,7 @@ export const recordHistoryOptions = (options: Options<RecordHistoryData>) => que
 export const recordHistoryInfiniteQueryKey = (options: Options<RecordHistoryData>): QueryKey<Options<RecordHistoryData>> => createQueryKey('recordHistory', options, true);
 
 /**
- * Show what a record was, newest first: who wrote it, in which run. Of one that is deleted too.
+ * Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked about by `record.read`, as it was.
  */
 export const recordHistoryInfiniteOptions = (options: Options<RecordHistoryData>) => infiniteQueryOptions<RecordHistoryResponse, RecordHistoryError, InfiniteData<RecordHistoryResponse>, QueryKey<Options<RecordHistoryData>>, string | null | Pick<QueryKey<Options<RecordHistoryData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
