@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
-use super::{Context, file, show};
+use super::{Context, client, file, show};
 use crate::gate::refold::{self, Difference};
+use crate::gate::rekey::{self, CannotRekey};
 use crate::log::export::{self, ExportError};
 use crate::log::verify::note::{Note, VerifierKey};
 use crate::log::verify::proof::{check_consistency, check_proof, is_inclusion};
@@ -47,6 +48,8 @@ pub enum Audit {
     },
     /// Print the key that checkpoints are verified with
     Key,
+    /// Make another signing key where the log's own is lost; the log says so for good
+    Rekey,
     /// Write the whole log into a folder of plain files, which can be checked without ok
     Export {
         /// The folder; it must be empty or not exist
@@ -87,9 +90,10 @@ impl Run for Audit {
             Audit::Proof { seq } => prove(context, seq),
             Audit::Consistency { from, to } => continues(context, from, to),
             Audit::Key => {
-                let key = file::head(&file::open(context)?)?.vkey;
+                let key = file::head(&file::open(context)?)?.vkey().to_owned();
                 context.show(&Value::String(format!("{key}\n")), || show::text(&key))
             }
+            Audit::Rekey => rekey(context),
             Audit::Export { dir } => write_out(context, &dir),
         }
     }
@@ -111,6 +115,7 @@ impl Verify {
             let report = verify_export(dir, &ask)?;
             context.show(&json(&report)?, || {
                 verdict(&report)?;
+                signed(&report)?;
                 unchecked(&report)
             })?;
             return Ok(if report.ok { Exit::Done } else { Exit::Findings });
@@ -132,6 +137,7 @@ impl Verify {
         context.show(&json(&checked)?, || {
             verdict(&checked.log)?;
             checked.tables.iter().try_for_each(|tables| compared(tables))?;
+            signed(&checked.log)?;
             unchecked(&checked.log)
         })?;
         Ok(if checked.ok { Exit::Done } else { Exit::Findings })
@@ -150,6 +156,20 @@ struct Checked {
 /// What the verdict says nothing about.
 fn unchecked(report: &Report) -> Result<(), Failure> {
     report.not_checked.iter().try_for_each(|what| show::text(&format!("not checked: {what}")))
+}
+
+/// Which key signs which events, where it was not always the same.
+fn signed(report: &Report) -> Result<(), Failure> {
+    for pair in report.keys.windows(2) {
+        let [before, after] = pair else { continue };
+        let Some(last) = before.to else { continue };
+        show::text(&show::visible(&format!(
+            "key   events up to {last} are signed with {}; from {} on with {}, which whoever owned the machine put in its place: \
+             the key before it vouches for nothing of that",
+            before.vkey, after.from, after.vkey
+        )))?;
+    }
+    Ok(())
 }
 
 fn compared(tables: &[Difference]) -> Result<(), Failure> {
@@ -255,6 +275,28 @@ fn proven(context: &Context, text: &str, key: &str, older: Option<&str>) -> Resu
         leaf.iter().try_for_each(|leaf| show::text(leaf))
     })?;
     Ok(if ok { Exit::Done } else { Exit::Findings })
+}
+
+fn rekey(context: &Context) -> Result<Exit, Failure> {
+    let head = rekey::rekey(&client::options(context))?;
+    let answer = serde_json::json!({ "seq": head.size, "vkey": head.vkey() });
+    context.show(&answer, || {
+        show::fields(&["seq", "vkey"], &answer)?;
+        show::note(
+            "\nKeep the verifier key (vkey) where this computer cannot reach it, and the one before it too: that one verifies \
+             what was signed before.\nThe secrets of webhooks have a key of their own: `state.db.secrets`.",
+        );
+        Ok(())
+    })
+}
+
+impl From<CannotRekey> for Failure {
+    fn from(error: CannotRekey) -> Failure {
+        match error {
+            CannotRekey::NotWhole(_) => Failure::Told(Exit::Findings, error.to_string()),
+            CannotRekey::Open(_) | CannotRekey::KeyIsThere(_) => Failure::new(error.to_string()),
+        }
+    }
 }
 
 fn write_out(context: &Context, dir: &Path) -> Result<Exit, Failure> {

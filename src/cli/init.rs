@@ -40,7 +40,7 @@ impl Run for Init {
             Source::of(asked).map_err(|refusal| Failure::new(refusal.message))?;
         }
         let begun = change::<company::Init>().ask_as_holder(context, &FirstAdmin { id: admin, blueprint }).await?;
-        let begun = Founded { begun: begun.read()?, vkey: file::head(&file::open(context)?)?.vkey };
+        let begun = Founded { begun: begun.read()?, vkey: file::head(&file::open(context)?)?.vkey().to_owned() };
         context.show(&serde_json::to_value(&begun)?, || told(&begun))
     }
 }

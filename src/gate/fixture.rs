@@ -108,7 +108,7 @@ impl<'a> Known<'a> {
             root: Default::default(),
             ts: fixture.now,
             note: String::new(),
-            vkey: String::new(),
+            vkeys: String::new(),
         };
         let ground = Ground {
             policy: Arc::clone(snapshot),

@@ -10,7 +10,11 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use zeroize::Zeroizing;
 
 use super::lock;
-use super::open::resolved;
+use super::open::{CannotOpen, resolved};
+use crate::log::checkpoint::Signer;
+
+/// Where a log's name begins; the company's ULID and the generation follow.
+const HOST: &str = "ok.local";
 
 /// Reads a key, or says what is wrong with the file.
 pub(super) fn read(path: &Path) -> Result<Zeroizing<[u8; 32]>, String> {
@@ -46,6 +50,16 @@ fn write(path: &Path, key: &[u8; 32]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     writeln!(file, "{}", hex::encode(key))?;
     file.sync_all()?;
+    settled(path)
+}
+
+/// Gives a key that is in use its name.
+pub(super) fn settle(part: &Path, path: &Path) -> Result<(), String> {
+    let done = std::fs::rename(part, path).and_then(|()| settled(path));
+    done.map_err(|error| format!("cannot be renamed: {error}"))
+}
+
+fn settled(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }
@@ -67,4 +81,25 @@ pub fn open_to_others(state: &Path) -> Vec<(PathBuf, u32)> {
         (mode & 0o077 != 0).then_some((path, mode))
     };
     files.into_iter().filter_map(rights).collect()
+}
+
+/// The signer of a company's log.
+pub(super) fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
+    let path = lock::beside(path, "key");
+    if !path.exists() {
+        return Err(CannotOpen::NoKey(path));
+    }
+    signer_of(&path, ulid)
+}
+
+/// The signer with the key in this file.
+pub(super) fn signer_of(key: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
+    let secret = read(key).map_err(|what| CannotOpen::Key(key.to_owned(), what))?;
+    Ok(Signer::new(format!("{HOST}/{ulid}/1"), &secret))
+}
+
+/// Makes a log's key, unless there is one.
+pub(super) fn make_key(path: &Path, secret: &[u8; 32]) -> Result<(), CannotOpen> {
+    let path = lock::beside(path, "key");
+    make(&path, secret).map(|_| ()).map_err(|what| CannotOpen::Key(path, what))
 }

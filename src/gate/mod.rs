@@ -45,6 +45,7 @@ pub mod reader;
 pub mod record;
 pub mod redeem;
 pub mod refold;
+pub mod rekey;
 mod repeats;
 pub mod replay;
 mod reserve;

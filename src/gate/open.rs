@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use super::ground::Ground;
 use super::guard::Guard;
-use super::keys;
+use super::keys::{self, make_key, signer};
 use super::lanes::{self, Lanes};
 use super::limiter::Limiter;
 use super::lock::{self, Holder, Lock, Tried};
@@ -34,7 +34,6 @@ use super::workshop::Workshop;
 use super::world::World;
 use super::writer::Writer;
 use crate::log::append::{self, Tail};
-use crate::log::checkpoint::Signer;
 use crate::log::record::{Decision, PolicyStamp};
 use crate::policy::{Bundle, Finding, Snapshot};
 use crate::store::company::events::CompanyCreated;
@@ -51,8 +50,6 @@ use crate::types::models::Catalog;
 use crate::types::refusal::Fault;
 use crate::types::time::{Clock, Monotone, SECOND, Time};
 
-/// Where a log's name begins; the company's ULID and the generation follow.
-const HOST: &str = "ok.local";
 /// One for each place in the lanes; the others are for what is answered where it comes in.
 const READERS: u32 = lanes::PLACES + 4;
 
@@ -95,7 +92,7 @@ pub enum CannotOpen {
     #[error("the audit key {0} {1}")]
     Key(PathBuf, String),
     #[error(
-        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup; `ok log` and `ok audit` read without it"
+        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup. `ok log` and `ok audit` read without it; where it is lost, `ok audit rekey` makes another, and the log says so"
     )]
     NoKey(PathBuf),
     #[error("the key {0}, which secrets are made from, {1}")]
@@ -142,21 +139,7 @@ pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMA];
 pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     make_folder(&options.path)?;
     let options = &Options { path: resolved(&options.path), ..options.clone() };
-    let mut lock = match lock::take(&options.path) {
-        Ok(Tried::Ours(lock)) => lock,
-        Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
-        Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
-    };
-    // Before anything is written: on a full disk that takes the reserve.
-    let mut room = Room::new(&options.path, options.low_water);
-    room.make_way();
-    lock.tell(None).map_err(|error| CannotOpen::Lock(options.path.clone(), error))?;
-    file::make_private(&options.path)?;
-    match lock.take_file(&options.path) {
-        Ok(true) => {}
-        Ok(false) => return Err(CannotOpen::HeldElsewhere(options.path.clone())),
-        Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
-    }
+    let (lock, room) = own(options)?;
     let mut conn = file::connect(&options.path, Mode::Write)?;
     file::prepare(&mut conn, &options.path, SCHEMAS)?;
     let workshop = Arc::new(Workshop::new(schema(options.entries)).with(&options.compiled));
@@ -186,6 +169,25 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         tracing::warn!("the key that webhooks are signed with was missing; another was made: rotate their secrets");
     }
     start(options, conn, tail, world, lock, room)
+}
+
+/// Makes this process the owner of the state file, which is there from now on.
+pub(super) fn own(options: &Options) -> Result<(Lock, Room), CannotOpen> {
+    let mut lock = match lock::take(&options.path) {
+        Ok(Tried::Ours(lock)) => lock,
+        Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
+        Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
+    };
+    // Before anything is written: on a full disk that takes the reserve.
+    let mut room = Room::new(&options.path, options.low_water);
+    room.make_way();
+    lock.tell(None).map_err(|error| CannotOpen::Lock(options.path.clone(), error))?;
+    file::make_private(&options.path)?;
+    match lock.take_file(&options.path) {
+        Ok(true) => Ok((lock, room)),
+        Ok(false) => Err(CannotOpen::HeldElsewhere(options.path.clone())),
+        Err(error) => Err(CannotOpen::Lock(options.path.clone(), error)),
+    }
 }
 
 fn start(
@@ -285,20 +287,6 @@ fn reopener(path: PathBuf, ulid: String) -> Box<dyn Fn() -> Result<(Connection, 
     })
 }
 
-fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
-    let path = lock::beside(path, "key");
-    if !path.exists() {
-        return Err(CannotOpen::NoKey(path));
-    }
-    let secret = keys::read(&path).map_err(|what| CannotOpen::Key(path, what))?;
-    Ok(Signer::new(format!("{HOST}/{ulid}/1"), &secret))
-}
-
-fn make_key(path: &Path, secret: &[u8; 32]) -> Result<(), CannotOpen> {
-    let path = lock::beside(path, "key");
-    keys::make(&path, secret).map(|_| ()).map_err(|what| CannotOpen::Key(path, what))
-}
-
 /// The key that secrets are made from, made if there is none; whether it was made.
 fn vault(options: &Options) -> Result<(Vault, bool), CannotOpen> {
     if let Some(key) = &options.secrets {
@@ -333,8 +321,8 @@ fn create(
     // The key itself stays in its table: whoever edits it there is found out.
     let seal = hex::encode(Sha256::digest(instance.sealing));
     let created = CompanyCreated { name: "Company".into(), seal };
-    log_by_system(&tx, &mut tail, created.into(), stamp.clone(), options, now)?;
-    log_by_system(&tx, &mut tail, applied(1, &options.policies), stamp, options, now)?;
+    log_by_system(&tx, &mut tail, OPENED, created.into(), stamp.clone(), options, now)?;
+    log_by_system(&tx, &mut tail, OPENED, applied(1, &options.policies), stamp, options, now)?;
     tail.seal(&tx, now)?;
     tx.commit()?;
     Ok((instance, tail, policy))
@@ -360,7 +348,7 @@ fn resume(
         let version = applied_now.version + 1;
         let stamp = PolicyStamp { hash: applied_now.hash, seq: applied_now.version };
         let now = options.clock.now().max(tail.ts());
-        log_by_system(&tx, &mut tail, applied(version, &built_in), stamp, options, now)?;
+        log_by_system(&tx, &mut tail, OPENED, applied(version, &built_in), stamp, options, now)?;
         tail.seal(&tx, now)?;
         policy
     } else {
@@ -370,6 +358,8 @@ fn resume(
     Ok((instance, tail, policy))
 }
 
+/// What is recorded when a file is opened is done by this.
+const OPENED: &str = "company.open";
 /// The source of policies that came with the binary.
 const BUILT_IN: &str = "built-in";
 
@@ -383,9 +373,10 @@ fn applied(version: i64, bundle: &Bundle) -> Event {
     })
 }
 
-fn log_by_system(
+pub(super) fn log_by_system(
     conn: &Connection,
     tail: &mut Tail,
+    operation: &str,
     event: Event,
     policy: PolicyStamp,
     options: &Options,
@@ -393,7 +384,7 @@ fn log_by_system(
 ) -> Result<(), CannotOpen> {
     let actor = ActorId::system();
     event.fold(&Moment { conn, seq: tail.next(), at: now, by: &actor })?;
-    let gate = GateNote { operation: "company.open".into(), channel: "cli".into(), ..GateNote::default() };
+    let gate = GateNote { operation: operation.into(), channel: "cli".into(), ..GateNote::default() };
     let entry = Recorded { actor, event, decision: Decision::System, policy, idem: None, gate };
     tail.append(conn, &entry.for_log()?, now, options.entropy.bytes32())?;
     Ok(())

@@ -75,7 +75,8 @@ fn head(conn: &Connection) -> Result<Option<Difference>, Fault> {
         conn.query_row("SELECT vkey, epoch, owner FROM log_head", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
-    let key = VerifierKey::parse(&key).map_err(|error| Fault::Broken(error.to_string()))?;
+    let key =
+        VerifierKey::parse(key.lines().next().unwrap_or_default()).map_err(|error| Fault::Broken(error.to_string()))?;
     let is_signed = key.verify(owner(key.origin(), epoch).as_bytes(), &signature).is_ok();
     Ok((!is_signed).then(|| told("log_head", "epoch", "is not signed with the log's key")))
 }

@@ -27,11 +27,22 @@ pub struct Head {
     pub root: Hash,
     pub ts: Time,
     pub note: String,
-    pub vkey: String,
+    /// The verifier key and, where it stands in for a lost one, those before it: a line each, as
+    /// docs/concepts/log-format.md has them.
+    pub vkeys: String,
+}
+
+impl Head {
+    /// The key that the log is signed with now.
+    pub fn vkey(&self) -> &str {
+        self.vkeys.lines().next().unwrap_or_default()
+    }
 }
 
 pub struct Tail {
     signer: Signer,
+    /// The lines of the keys before this one, each after its line end.
+    former: String,
     tree: Tree,
     unindexed: Unindexed,
     prev: Hash,
@@ -47,6 +58,7 @@ impl Tail {
     pub fn create(conn: &Connection, signer: Signer, now: Time) -> Result<Tail, Fault> {
         let mut tail = Tail {
             signer,
+            former: String::new(),
             tree: Tree::default(),
             unindexed: Unindexed::default(),
             prev: [0; 32],
@@ -62,14 +74,31 @@ impl Tail {
     /// Picks up a log where it was left. Refuses one whose head this key did not sign or whose tree does not lead to it.
     pub fn resume(conn: &Connection, signer: Signer) -> Result<Tail, Fault> {
         let head = head(conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
-        let (epoch, owner): (i64, Vec<u8>) =
-            conn.query_row("SELECT epoch, owner FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (epoch, owner) = owner(conn)?;
+        if signer.sign(head.size, &head.root) != head.note || signer.sign_owner(epoch)[..] != owner[..] {
+            return Err(astray());
+        }
+        let former = head.vkeys.get(head.vkey().len()..).unwrap_or_default().to_owned();
+        Tail::at(conn, head, signer, former, epoch)
+    }
+
+    /// Picks up a log whose key is lost, with another one, which signs the newest checkpoint over: kept for good, it bears
+    /// both signatures. Whether the log is whole is for the caller to know.
+    pub fn adopt(conn: &Connection, signer: Signer, now: Time) -> Result<Tail, Fault> {
+        let head = head(conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+        let (epoch, _) = owner(conn)?;
+        let former = format!("\n{} {}", head.size, head.vkeys);
+        let note = format!("{}{}", head.note, signer.signature(head.size, &head.root));
+        conn.execute("DELETE FROM log_checkpoint WHERE size = ?", [head.size as i64])?;
+        let mut tail = Tail::at(conn, head.clone(), signer, former, epoch)?;
+        tail.publish(conn, &Head { note, ..head }, now)?;
+        Ok(tail)
+    }
+
+    fn at(conn: &Connection, head: Head, signer: Signer, former: String, epoch: i64) -> Result<Tail, Fault> {
         let tree = resume_tree(conn, head.size)?;
-        let is_signed = signer.sign(head.size, &head.root) == head.note && signer.sign_owner(epoch)[..] == owner[..];
-        if tree.root() != head.root || !is_signed {
-            let message = "the log does not lead to its signed head, or the audit key is another one; \
-                           run `ok audit verify`, nothing was changed";
-            return Err(Fault::Broken(message.into()));
+        if tree.root() != head.root {
+            return Err(astray());
         }
         let prev = match head.size {
             0 => [0; 32],
@@ -85,7 +114,7 @@ impl Tail {
             .unwrap_or((0, head.ts));
         let unindexed = Unindexed::resume(conn, head.size)?;
         let owner = signer.sign_owner(epoch);
-        Ok(Tail { signer, tree, unindexed, prev, ts: head.ts, epoch, owner, published })
+        Ok(Tail { signer, former, tree, unindexed, prev, ts: head.ts, epoch, owner, published })
     }
 
     pub fn origin(&self) -> &str {
@@ -193,14 +222,25 @@ impl Tail {
             root,
             ts: self.ts,
             note: self.signer.sign(self.size(), &root),
-            vkey: self.signer.vkey(),
+            vkeys: format!("{}{}", self.signer.vkey(), self.former),
         };
         conn.prepare_cached(
             "INSERT OR REPLACE INTO log_head (id, origin, vkey, size, root, ts, note, epoch, owner) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
-        .execute(params![head.origin, head.vkey, head.size as i64, head.root, head.ts.0, head.note, self.epoch, self.owner])?;
+        .execute(params![head.origin, head.vkeys, head.size as i64, head.root, head.ts.0, head.note, self.epoch, self.owner])?;
         Ok(head)
     }
+}
+
+fn astray() -> Fault {
+    let message = "the log does not lead to its signed head, or the audit key is another one; \
+                   run `ok audit verify`, nothing was changed";
+    Fault::Broken(message.into())
+}
+
+/// Which owner the state file has, and the signature under that.
+fn owner(conn: &Connection) -> Result<(i64, Vec<u8>), Fault> {
+    Ok(conn.query_row("SELECT epoch, owner FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
 fn write_tile(conn: &Connection, tile: &FullTile) -> Result<(), Fault> {
@@ -223,7 +263,7 @@ pub fn head(conn: &Connection) -> Result<Option<Head>, Fault> {
                 root: row.get(2)?,
                 ts: Time(row.get(3)?),
                 note: row.get(4)?,
-                vkey: row.get(5)?,
+                vkeys: row.get(5)?,
             })
         })
         .optional()?)

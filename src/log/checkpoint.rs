@@ -47,10 +47,18 @@ impl Signer {
 
     /// The signed checkpoint of a tree.
     pub fn sign(&self, size: u64, root: &Hash) -> String {
-        let text = format!("{}\n{size}\n{}\n", self.origin, BASE64.encode(root));
+        format!("{}\n{}", self.text(size, root), self.signature(size, root))
+    }
+
+    /// The line that signs it.
+    pub fn signature(&self, size: u64, root: &Hash) -> String {
         let mut signature = self.key_id.to_vec();
-        signature.extend(self.key.sign(text.as_bytes()).to_bytes());
-        format!("{text}\n— {} {}\n", self.origin, BASE64.encode(signature))
+        signature.extend(self.key.sign(self.text(size, root).as_bytes()).to_bytes());
+        format!("— {} {}\n", self.origin, BASE64.encode(signature))
+    }
+
+    fn text(&self, size: u64, root: &Hash) -> String {
+        format!("{}\n{size}\n{}\n", self.origin, BASE64.encode(root))
     }
 }
 

@@ -60,7 +60,7 @@ pub fn write(conn: &mut Connection, dir: &Path) -> Result<u64, ExportError> {
         out.get_ref().sync_all().map_err(named)
     };
     file("checkpoint", &mut |out| Ok(out.write_all(head.note.as_bytes())?))?;
-    file("vkey", &mut |out| Ok(writeln!(out, "{}", head.vkey)?))?;
+    file("vkey", &mut |out| Ok(writeln!(out, "{}", head.vkeys)?))?;
     file("leaves.jsonl", &mut |out| leaves(&snapshot, out))?;
     file("payloads.jsonl", &mut |out| payloads(&snapshot, out))?;
     file("checkpoints", &mut |out| checkpoints(&snapshot, out))?;

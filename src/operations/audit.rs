@@ -57,7 +57,7 @@ impl HeadAnswer {
             root: BASE64.encode(head.root),
             prev: newest.map(|event| event.prev).unwrap_or_default(),
             signed_note: head.note.clone(),
-            key_id: head.vkey.split('+').nth(1).unwrap_or_default().to_owned(),
+            key_id: head.vkey().split('+').nth(1).unwrap_or_default().to_owned(),
             at: head.ts,
         }
     }
@@ -108,7 +108,7 @@ impl Query for Key {
     }
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<String, Stop> {
-        Ok(format!("{}\n", read.head().vkey))
+        Ok(format!("{}\n", read.head().vkey()))
     }
 }
 

@@ -133,3 +133,86 @@ fn a_part_is_checked_although_what_stands_before_it_is_broken() {
     assert_eq!((whole.code, &told["log"]["first_bad_seq"], &told["log"]["vouched"]), (2, &2.into(), &1.into()));
     assert!(told["tables"].is_null(), "they were not compared: {told}");
 }
+
+/// A company whose state file was moved without its key, with what an auditor kept of it.
+fn moved() -> (Place, String) {
+    let place = Place::with_company();
+    std::fs::write(place.path().join("held"), place.ok("audit head").stdout).unwrap();
+    let key = place.ok("audit key").stdout.trim().to_owned();
+    std::fs::remove_file(place.path().join(".ok/state.db.key")).unwrap();
+    (place, key)
+}
+
+#[test]
+fn a_log_whose_key_is_lost_goes_on_with_another_and_says_so() {
+    let (place, lost) = moved();
+    let refused = place.ana("actor add-human max --role member");
+    assert!(refused.code == 1 && refused.stderr.contains("`ok audit rekey`"), "{refused}");
+    assert_eq!(place.ok("log").code, 0, "it is read");
+    assert_eq!(place.ok("audit rekey").code, 0);
+    assert_eq!(place.ok("audit rekey").code, 1, "only a lost key is replaced");
+    assert_eq!(place.ana("actor add-human max --role member").code, 0);
+    let key = place.ok("audit key").stdout.trim().to_owned();
+    assert_ne!(key, lost);
+    let held: u64 =
+        std::fs::read_to_string(place.path().join("held")).unwrap().lines().nth(1).unwrap().parse().unwrap();
+    // Whoever holds the new key and a checkpoint of the old one is told where one ends; so is who holds only the old key.
+    let verified = place.ok(&format!("audit verify --format json --key {key} --checkpoint held"));
+    let told: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
+    let keys = serde_json::json!([
+        { "vkey": lost, "from": 1, "to": held }, { "vkey": key, "from": held + 1, "to": null }
+    ]);
+    assert_eq!((verified.code, &told["ok"], &told["log"]["keys"]), (0, &true.into(), &keys), "{told}");
+    assert!(place.ok("audit verify").stdout.contains("which whoever owned the machine put in its place"));
+    let outdated = place.ok(&format!("audit verify --key {lost}"));
+    assert!(outdated.code == 2 && outdated.stdout.contains(&format!("FAIL  {held} of ")), "{outdated}");
+    // The checkpoint that hands the log over leads from one key to the other.
+    let bridge = place.ok("audit checkpoints --format json").stdout;
+    let bridge: Vec<serde_json::Value> = serde_json::from_str(&bridge).unwrap();
+    let bridge = bridge.iter().find(|row| row["size"] == held).unwrap()["note"].as_str().unwrap();
+    std::fs::write(place.path().join("bridge"), bridge).unwrap();
+    std::fs::write(place.path().join("proof"), place.ok(&format!("audit consistency {held}")).stdout).unwrap();
+    assert_eq!(place.ok(&format!("audit verify --proof proof --key {key} --checkpoint bridge")).code, 0);
+    place.ok("audit export out");
+    assert_eq!(place.ok("audit verify --export out --checkpoint held").code, 0);
+    agrees(&place, "out");
+}
+
+/// The verifier in Python finds it right, too.
+fn agrees(place: &Place, export: &str) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign/verify.py");
+    let python = std::process::Command::new("python3").arg(script).arg(place.path().join(export)).output();
+    let Ok(output) = python else { return eprintln!("SKIPPED: there is no python3 here") };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn a_key_is_replaced_only_where_the_log_is_whole_and_tells_it() {
+    let (place, _) = moved();
+    let edit = |sql: &str| {
+        let conn = rusqlite::Connection::open(place.state()).unwrap();
+        assert_eq!(conn.execute(sql, []).unwrap(), 1, "{sql}");
+    };
+    edit("UPDATE actor SET role = 'guest' WHERE id = 'ana'");
+    let refused = place.ok("audit rekey");
+    assert!(refused.code == 2 && refused.stderr.contains("table actor"), "{refused}");
+    assert!(!place.path().join(".ok/state.db.key").exists());
+    edit("UPDATE actor SET role = 'admin' WHERE id = 'ana'");
+    assert_eq!(place.ok("audit rekey").code, 0);
+    assert_eq!(place.ok("audit verify").code, 0);
+    // Whoever hides that the key was replaced, or claims it elsewhere, is found out.
+    for hidden in [
+        "UPDATE log_head SET vkey = substr(vkey, 1, instr(vkey, char(10)) - 1)",
+        "UPDATE log_head SET vkey = replace(vkey, char(10), char(10) || '1')",
+        "UPDATE log_checkpoint SET note = rtrim(note, char(10)) WHERE note LIKE '%— %— %'",
+        "UPDATE log_checkpoint SET note = substr(note, 1, instr(note, '— ') + 150) WHERE note LIKE '%— %— %'",
+        "DELETE FROM log_checkpoint WHERE note LIKE '%— %— %'",
+    ] {
+        let copy = place.path().join("kept");
+        std::fs::copy(place.state(), &copy).unwrap();
+        edit(hidden);
+        assert_eq!(place.ok("audit verify").code, 2, "{hidden}");
+        std::fs::copy(&copy, place.state()).unwrap();
+    }
+    assert_eq!(place.ok("audit verify").code, 0);
+}

@@ -173,7 +173,64 @@ class Key:
             raise Bad("the verifier key is malformed")
 
 
-def open_note(text, key):
+class Keys:
+    """The log's key and those before it, newest first: (the size that it signed last, key)."""
+
+    def __init__(self, lines):
+        self.newest, self.texts = Key(lines[0]), [(None, lines[0])]
+        for line in lines[1:]:
+            size, _, text = line.partition(" ")
+            if not re.fullmatch(r"0|[1-9][0-9]*", size):
+                raise Bad("a key before it has no size")
+            self.texts.append((int(size), text))
+        self.former = [(size, Key(text)) for size, text in self.texts[1:]]
+        sizes = [size for size, _ in self.former]
+        if any(a <= b for a, b in itertools.pairwise(sizes)) or any(k.name != self.newest.name for _, k in self.former):
+            raise Bad("the keys before it are not those of one log, in order")
+
+    def of(self, size, handed_over=False):
+        """The key that signs a log of this size; of two at the border, the later one if it was handed over."""
+        found = self.newest
+        for last, key in self.former:
+            if size < last or (size == last and not handed_over):
+                found = key
+        return found
+
+    def told(self, leaves, payload_lines, published):
+        """What is wrong with how the log tells that a key was replaced: (seq or none, why)."""
+        claims = {size + 1: (text, self.texts[i][1], size) for i, (size, text) in enumerate(self.texts[1:])}
+        for seq, leaf in enumerate(leaves, 1):
+            is_told = leaf.fields is not None and leaf.fields["type"] == "log_rekeyed"
+            if not is_told and seq not in claims:
+                continue
+            if not is_told:
+                yield seq, "another key signs from here on, and it does not say so"
+                continue
+            try:
+                event = parse_object(unbase64(parse_object(payload_lines[seq - 1])["payload"]), float)["event"]
+                said = (event["from"], event["to"], event["size"])
+            except (Bad, KeyError, IndexError, TypeError):
+                said = None
+            if said != claims.get(seq):
+                yield seq, "the keys that it names are not those beside the log"
+        for seq in claims:
+            if seq > len(leaves):
+                yield None, "a key ends, and no entry after that says so"
+            if seq - 1 not in published:
+                yield None, "no checkpoint hands the log over to the next key"
+
+
+def open_note(text, keys, is_published=False):
+    """The size and root of a checkpoint that the key of its size signed; a published one that hands over, by both."""
+    size = text.split("\n")[1:2]
+    size = int(size[0]) if size and re.fullmatch(r"[0-9]{1,18}", size[0]) else 0
+    found = signed_note(text, keys.of(size))
+    if is_published and keys.of(size, True) is not keys.of(size):
+        signed_note(text, keys.of(size, True))
+    return found
+
+
+def signed_note(text, key):
     """The size and root of a checkpoint that the key signed."""
     form = re.fullmatch(r"([^\s+]+\n(0|[1-9][0-9]*)\n(\S+)\n)\n((?:— \S+ \S+\n)+)", text)
     if not form:
@@ -332,13 +389,18 @@ def verify(folder, vkey, since):
     """The size, the root, and what is bad."""
     bad, signed, loose = {}, [], []
     stored = lines_of(folder / "vkey")
-    if len(stored) != 1 or (vkey and stored[0].decode() != vkey):
-        loose.append("the stored verifier key is not the expected one")
-    key = Key(vkey or stored[0].decode())
-    leaves = [Leaf(line, key.name) for line in lines_of(folder / "leaves.jsonl")]
+    keys = Keys([line.decode() for line in stored] or [""])
+    if vkey and stored[0].decode() != vkey:
+        former = [size for size, text in keys.texts if text == vkey]
+        if former:
+            bad[former[0] + 1] = "another key signs from here on than the one that you gave"
+        else:
+            loose.append("the stored verifier key is not the expected one")
+            keys = Keys([vkey])
+    leaves = [Leaf(line, keys.newest.name) for line in lines_of(folder / "leaves.jsonl")]
     head = None
     try:
-        head = open_note((folder / "checkpoint").read_bytes().decode(), key)
+        head = open_note((folder / "checkpoint").read_bytes().decode(), keys)
         signed.append(head)
         if len(leaves) > head[0]:
             bad[head[0] + 1] = "it is not signed"
@@ -350,17 +412,23 @@ def verify(folder, vkey, since):
         loose.append("the last published checkpoint is not closed")
     for text in parts:
         try:
-            signed.append(open_note(text.decode(), key))
+            signed.append(open_note(text.decode(), keys, True))
         except (Bad, UnicodeDecodeError) as why:
             loose.append(f"a published checkpoint: {why}")
     sizes = [size for size, _ in signed[1 if head else 0 :]]
     if any(a >= b for a, b in itertools.pairwise(sizes)):
         loose.append("the published checkpoints are out of order")
     if since:
-        signed.append(open_note(since, key))
+        signed.append(open_note(since, keys))
     bad.update(chain(leaves, head))
     root = roots(leaves, signed, bad)
-    payloads(lines_of(folder / "payloads.jsonl"), leaves, bad)
+    payload_lines = lines_of(folder / "payloads.jsonl")
+    payloads(payload_lines, leaves, bad)
+    for seq, why in keys.told(leaves, payload_lines, set(sizes)):
+        if seq is None:
+            loose.append(why)
+        else:
+            bad.setdefault(seq, why)
     return len(leaves), root, bad, loose
 
 

@@ -38,7 +38,7 @@ impl<P: Iterator<Item = Signed>> Marks<P> {
         for signed in self.rest.by_ref() {
             let at = signed.size.map(|size| format!(" at {size} entries")).unwrap_or_default();
             let flawless = |note: Note| signed.flaw.map_or(Ok(note), Err);
-            match trust.verified(signed.note).and_then(flawless) {
+            match trust.published(signed.note).and_then(flawless) {
                 Err(why) => findings.add(None, format!("the checkpoint published{at} is bad: {why}")),
                 Ok(note) if self.last.is_some_and(|last| note.size <= last) => {
                     findings.add(None, format!("the checkpoint published{at} is out of order"));

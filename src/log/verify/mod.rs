@@ -7,6 +7,7 @@
 mod export;
 mod finding;
 mod form;
+mod keys;
 pub mod leaf;
 mod link;
 mod mark;
@@ -23,6 +24,7 @@ mod trust;
 mod walk;
 
 pub use export::verify_export;
+pub use keys::KeySpan;
 pub use sqlite::verify_sqlite;
 
 /// What the auditor brings along. All of it is optional; each part makes the verdict stronger.
@@ -57,6 +59,8 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// How many of the checked payloads are erased and declared so.
     pub redacted: u64,
+    /// Which key signs which entries, oldest first; several where a lost one was replaced (`log_rekeyed`).
+    pub keys: Vec<KeySpan>,
     /// What this verdict says nothing about.
     pub not_checked: Vec<String>,
 }

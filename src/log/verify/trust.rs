@@ -1,12 +1,13 @@
 //! Whom the walk believes: the key, the newest checkpoint, and the checkpoint that the auditor brought.
 
 use super::finding::Findings;
+use super::keys::Keys;
 use super::note::{self, Note, VerifierKey};
 use super::source::Signed;
 use super::{Ask, Unreadable};
 
 pub struct Trust {
-    pub key: Option<VerifierKey>,
+    pub keys: Keys,
     /// The newest checkpoint, if its signature is right.
     pub head: Option<Note>,
     /// The auditor's checkpoint.
@@ -22,7 +23,7 @@ impl Trust {
         head: Signed,
         findings: &mut Findings,
     ) -> Result<Trust, Unreadable> {
-        let mut trust = Trust { key: key(ask, vkey, findings)?, head: None, since: None, size: head.size };
+        let mut trust = Trust { keys: keys(ask, vkey, findings)?, head: None, since: None, size: head.size };
         let claimed = head.size;
         match trust.verified(head.note) {
             Ok(note) => {
@@ -47,8 +48,14 @@ impl Trust {
     /// The note, if it is signed by the log's key.
     pub fn verified(&self, note: Result<Note, String>) -> Result<Note, String> {
         let note = note?;
-        let key = self.key.as_ref().ok_or("there is no verifier key to check it with")?;
-        note.verify(key).map_err(|e| e.to_string())?;
+        self.keys.verify(&note)?;
+        Ok(note)
+    }
+
+    /// The same for a checkpoint that is kept.
+    pub fn published(&self, note: Result<Note, String>) -> Result<Note, String> {
+        let note = note?;
+        self.keys.verify_published(&note)?;
         Ok(note)
     }
 }
@@ -57,25 +64,41 @@ fn of(size: Option<u64>) -> String {
     size.map(|size| format!(" of {size} entries")).unwrap_or_default()
 }
 
-/// The auditor's key, else the stored one.
-fn key(
-    ask: &Ask<'_>,
-    stored: Result<String, String>,
-    findings: &mut Findings,
-) -> Result<Option<VerifierKey>, Unreadable> {
-    let given = ask.vkey.map(|text| VerifierKey::parse(text.trim_end())).transpose().map_err(Unreadable::GivenKey)?;
-    let stored = stored.and_then(|text| VerifierKey::parse(&text).map_err(|e| e.to_string()));
-    match (&given, &stored) {
-        (_, Err(why)) => findings.add(None, format!("the stored verifier key is bad: {why}")),
-        (Some(given), Ok(stored)) if given != stored => {
-            findings.add(None, "the stored verifier key is not the one that you gave");
+/// The stored keys, unless the auditor's own is none of them.
+fn keys(ask: &Ask<'_>, stored: Result<String, String>, findings: &mut Findings) -> Result<Keys, Unreadable> {
+    let given = ask.vkey.map(str::trim_end);
+    let parse = |text| VerifierKey::parse(text).map(|key| (text, key)).map_err(Unreadable::GivenKey);
+    let given = given.map(parse).transpose()?;
+    let stored = stored.and_then(|text| Keys::parse(&text));
+    let keys = match (given, stored) {
+        (None, Ok(stored)) => stored,
+        (given, Err(why)) => {
+            findings.add(None, format!("the stored verifier key is bad: {why}"));
+            given.map_or_else(Keys::none, |(text, key)| Keys::only(text, key))
         }
-        _ => {}
-    }
-    if let Some(key) = given.as_ref().or(stored.as_ref().ok()).filter(|key| !is_origin(key.origin())) {
+        (Some((text, key)), Ok(stored)) => judged(text, key, stored, findings),
+    };
+    if let Some(key) = keys.newest().filter(|key| !is_origin(key.origin())) {
         findings.add(None, format!("`{}` is no name of a log: <host>/<company ULID>/<generation>", key.origin()));
     }
-    Ok(given.or(stored.ok()))
+    Ok(keys)
+}
+
+/// What the auditor's key says of the stored ones.
+fn judged(text: &str, key: VerifierKey, stored: Keys, findings: &mut Findings) -> Keys {
+    if stored.newest() == Some(&key) {
+        return stored;
+    }
+    let Some(last) = stored.end_of(&key) else {
+        findings.add(None, "the stored verifier key is not the one that you gave");
+        return Keys::only(text, key);
+    };
+    let message = format!(
+        "the key that you gave signed the {last} entries before it. From here on another one signs, for which yours does not \
+         vouch: whoever owned the machine put it there (`ok audit rekey`). Ask them for it, and give it, if it was right"
+    );
+    findings.add(Some(last + 1), message);
+    stored
 }
 
 /// `<host>/<company ULID>/<generation>`

@@ -4,6 +4,7 @@
 //! that is absent or unreadable, and from there on no root is claimed to be anything.
 
 use super::finding::Findings;
+use super::keys::REKEYED;
 use super::leaf::Leaf;
 use super::link::{Links, Standing};
 use super::mark::Marks;
@@ -125,14 +126,16 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
                 return self.links.pass_unreadable(hash, &mut self.findings);
             }
         };
-        let ours = self.trust.key.as_ref().is_none_or(|key| key.origin() == leaf.origin);
+        let ours = self.trust.keys.newest().is_none_or(|key| key.origin() == leaf.origin);
         if !ours {
             self.findings.add_leaf(seq, format!("it is an entry of the log `{}`", leaf.origin));
         }
         let standing = if agrees && ours { Standing::Open } else { Standing::Blamed };
         self.links.follow(seq, &leaf, hash, standing, &mut self.findings);
         self.payloads.declare(&leaf);
-        if self.range.contains(&seq) {
+        let held = payload.as_ref().ok().and_then(Option::as_ref);
+        self.trust.keys.meet(seq, leaf.kind, held, &mut self.findings);
+        if self.range.contains(&seq) || leaf.kind == REKEYED {
             self.payloads.check(seq, &leaf, payload, &mut self.findings);
         }
     }
@@ -162,6 +165,9 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         let size = self.next - 1;
         let root_at = |note: &Note| (note.size == size).then_some(note.root);
         let published = self.marks.at(size, &self.trust, &mut self.findings).map(|note| note.root);
+        if published.is_none() && self.trust.keys.hands_over_at(size) {
+            self.findings.add(None, format!("no checkpoint of {size} entries hands the log over to the key after it"));
+        }
         let head = self.trust.head.as_ref().and_then(root_at);
         let since = self.trust.since.as_ref().and_then(root_at);
         if published.or(head).or(since).is_none() {
@@ -196,6 +202,7 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         self.links.settle_last(self.base.take(), self.trust.head.as_ref(), &mut self.findings);
         self.compare_sizes(size);
         self.marks.finish(size, &self.trust, &mut self.findings);
+        self.trust.keys.finish(size, &mut self.findings);
         self.payloads.finish(&mut self.findings);
         if let Some(tiles) = &self.tiles {
             tiles.finish(&mut self.findings);
@@ -212,6 +219,7 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
             first_bad_seq,
             problems,
             redacted: self.payloads.redacted,
+            keys: self.trust.keys.spans(),
             not_checked: self.not_checked,
         }
     }

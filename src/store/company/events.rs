@@ -23,6 +23,13 @@ events! {
         content: Content::SHOWN, tables: &[COMPANY], memory: Memory::Company,
         fold: Some(updated), notify: Notify::Nobody, news: None,
     }
+    /// The log's key was lost. Whoever owns the machine put another in its place, which signs from this entry on, and signed over what the lost one had signed.
+    LogRekeyed = "log_rekeyed" {
+        size: u64, from: String, to: String,
+    } about [] => {
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        fold: None, notify: Notify::Nobody, news: None,
+    }
 }
 
 fn created(event: &CompanyCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
