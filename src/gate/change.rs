@@ -15,7 +15,7 @@ use super::replay::{self, Keyed};
 use super::steps::{self, Step};
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, chain, ends, hold, outbox, pool, rule};
+use super::{admit, chain, ends, hold, outbox, pool, rate, rule};
 use crate::log::record::Decision;
 use crate::log::{append, read};
 use crate::policy::Ruling;
@@ -139,6 +139,9 @@ impl Writer {
             && let Some(kept) = idem::get(&self.conn, key, now)?
         {
             return Ok(replay::answer(&self.world, &caller, kept, &asked, now)?);
+        }
+        if key.is_some() {
+            rate::answered_again(&self.world, &caller, now)?;
         }
         if !spec.route.stops {
             self.room.suffices()?;

@@ -47,6 +47,8 @@ pub enum Counted {
     Refusals,
     /// Whatever stops or revokes.
     Stops,
+    /// Answers that may be kept to be given again.
+    Answers,
 }
 
 pub type Rates = Windows<(Counted, ActorId)>;

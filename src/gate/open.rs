@@ -22,13 +22,14 @@ use super::lanes::{self, Lanes};
 use super::limiter::Limiter;
 use super::lock::{self, Holder, Lock, Tried};
 use super::operation::Entry;
-use super::perform::Gate;
+use super::perform::{Gate, OWN_STREAMS, STREAMS};
 use super::queue::{self, Queue};
 use super::record::{Entry as Recorded, GateNote};
 use super::repeats::Repeats;
 use super::resource::Resources;
 use super::room::Room;
 use super::schema::schema;
+use super::shares::Shares;
 use super::vault::Vault;
 use super::workshop::Workshop;
 use super::world::World;
@@ -238,6 +239,7 @@ fn start(
         clock,
         grown: growing,
         lanes: Lanes::default(),
+        streams: Shares::new(STREAMS, OWN_STREAMS),
     };
     Ok(Company { gate: Arc::new(gate), lock, writer })
 }

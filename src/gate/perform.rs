@@ -2,6 +2,7 @@
 //! must be recorded go through the writer and are answered only when they are durable.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
@@ -20,6 +21,7 @@ use super::reader::{Reader, Readers};
 use super::resource;
 use super::route::Lane;
 use super::rule;
+use super::shares::{Place, Shares};
 use super::target::Target;
 use super::world::World;
 use super::writer::Work;
@@ -67,7 +69,12 @@ pub struct Gate {
     pub(super) clock: Arc<Monotone>,
     pub(super) grown: watch::Receiver<i64>,
     pub(super) lanes: Lanes,
+    pub(super) streams: Shares,
 }
+
+/// Streams that are open at once, and how many of them one actor may have.
+pub(super) const STREAMS: u32 = 1_000;
+pub(super) const OWN_STREAMS: u32 = 50;
 
 impl Gate {
     pub fn entries(&self) -> &'static [Entry] {
@@ -96,6 +103,13 @@ impl Gate {
     /// Where what is decided now stands. The version never goes back.
     pub fn stands(&self) -> Stands {
         self.world.load().stands()
+    }
+
+    /// A place for one more stream of an actor, who has so many at the most.
+    pub async fn stream(&self, caller: &Caller) -> Result<Place, Refusal> {
+        let place = self.streams.take(caller.actor().as_str(), 1, Duration::ZERO).await;
+        let message = format!("{OWN_STREAMS} streams of one actor are open already, or {STREAMS} of all; close one");
+        place.ok_or_else(|| Refusal { retry_after: Some(1), ..Refusal::new(Code::RateLimited, message) })
     }
 
     /// Whether there is anywhere outside that something may have to be sent to.
@@ -131,9 +145,14 @@ impl Gate {
 
     /// Decides a call and, if it is allowed, carries it out.
     pub async fn perform(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
+        rate::count(&self.world.load(), &request.caller, &request.call.entry.spec, self.clock.now())?;
+        self.go_on(request).await
+    }
+
+    /// The same for what was counted when it began: a stream that asks again.
+    pub async fn go_on(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
         let Request { caller, call, idem } = request;
         let Prepared { entry, value, is_small, bytes, call } = call;
-        rate::count(&self.world.load(), &caller, &entry.spec, self.clock.now())?;
         let query = match call {
             Call::Change(act) => {
                 let (caller, act, value) = match entry.spec.route.slow {

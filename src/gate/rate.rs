@@ -5,6 +5,7 @@ use super::limiter::Counted;
 use super::operation::Spec;
 use super::world::World;
 use crate::policy::limits::Rate;
+use crate::store::idem::KEPT_MS;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal};
@@ -15,6 +16,8 @@ use crate::types::time::{SECOND, Time};
 const REFUSALS: u32 = 300;
 /// Calls that stop or revoke, of somebody who is no admin, in a minute.
 const STOPS: u32 = 600;
+/// Calls with an `Idempotency-Key` of somebody who is no admin, in a day: each may leave an answer that is kept.
+const ANSWERS: u32 = 10_000;
 const MINUTE: i64 = 60 * SECOND;
 
 /// A limit that applies to somebody's calls, and what is left of it.
@@ -52,6 +55,20 @@ fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
     }
     world.rates.count((Counted::Stops, actor.clone()), STOPS, MINUTE, now).map_err(|seconds| {
         let message = format!("{STOPS} calls in this minute that stop or revoke; try again in {seconds} s");
+        over(world, message, seconds)
+    })
+}
+
+/// Counts a call that is to be answered again, which is kept for a day.
+pub(super) fn answered_again(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+    let is_admin = |actor| world.card(actor).is_some_and(|card| card.actor.is_active_admin());
+    let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
+    if is_admin(actor) {
+        return Ok(());
+    }
+    world.rates.count((Counted::Answers, actor.clone()), ANSWERS, KEPT_MS, now).map_err(|seconds| {
+        let message =
+            format!("{ANSWERS} calls in a day with an Idempotency-Key; without one, or in {seconds} s, it goes on");
         over(world, message, seconds)
     })
 }

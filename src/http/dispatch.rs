@@ -108,9 +108,13 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     let params = params.map_err(|_| Refusal::not_found())?;
     // Its place is held until there is an answer.
     let (gather::Asked { call, streaming }, _place) = gather::call(&face, &caller, &params, &parts, body).await?;
+    let follower = streaming.is_some().then(|| caller.clone());
     let reply = face.gate.perform(Asked { caller, call, idem }).await?;
-    match streaming {
-        Some(filter) => Ok(stream::follow(&face, presented, filter, &reply)),
+    match streaming.zip(follower) {
+        Some((filter, caller)) => {
+            let place = face.gate.stream(&caller).await?;
+            Ok(stream::follow(&face, presented, (filter, place), &reply))
+        }
         None => Ok(reply::done(&face, reply)),
     }
 }

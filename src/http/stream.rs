@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::dispatch::Face;
 use crate::gate::operation::Entry;
 use crate::gate::perform::Reply;
+use crate::gate::shares::Place;
 use crate::gate::{Gate, Request};
 use crate::types::caller::Presented;
 use crate::types::page::MAX_LIMIT;
@@ -34,15 +35,17 @@ struct Follower {
     since: i64,
     stop: CancellationToken,
     to: mpsc::Sender<Event>,
+    /// Given back when the stream ends.
+    _place: Place,
 }
 
 /// Begins a stream where the gate said.
-pub(super) fn follow(face: &Face, presented: Presented, filter: Value, begun: &Reply) -> Response {
+pub(super) fn follow(face: &Face, presented: Presented, (filter, place): (Value, Place), begun: &Reply) -> Response {
     let since = serde_json::from_slice::<Value>(&begun.body).ok().and_then(|begun| begun.get("since")?.as_i64());
     let (to, from) = mpsc::channel(AHEAD);
     if let (Some(list), Some(since)) = (face.gate.entry("event.list"), since) {
         let (gate, stop) = (Arc::clone(&face.gate), face.stop.clone());
-        tokio::spawn(Follower { gate, list, presented, filter, since, stop, to }.run());
+        tokio::spawn(Follower { gate, list, presented, filter, since, stop, to, _place: place }.run());
     }
     Sse::new(Events(from)).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("keep-alive")).into_response()
 }
@@ -74,7 +77,7 @@ impl Follower {
             fields.insert("limit".into(), MAX_LIMIT.into());
         }
         let call = self.list.prepare(self.filter.clone()).ok()?;
-        let reply = self.gate.perform(Request { caller, call, idem: None }).await.ok()?;
+        let reply = self.gate.go_on(Request { caller, call, idem: None }).await.ok()?;
         let answer: Value = serde_json::from_slice(&reply.body).ok()?;
         let events = answer.get("events")?.as_array()?;
         for event in events {

@@ -6,7 +6,7 @@ use ok::gate::refold;
 use ok::policy::Bundle;
 use serde_json::json;
 
-use crate::harness::{Answer, Test};
+use crate::harness::{Answer, Test, together};
 
 fn with(limits: &str) -> Bundle {
     let mut bundle = Bundle::built_in();
@@ -257,4 +257,31 @@ async fn a_change_keeps_the_budget_that_is_in_force_not_one_of_its_own() {
     }
     let promoted = test.post(&format!("{path}/promote"), &test.admin, json!({})).await.json();
     assert_eq!((&promoted["error"], &promoted["evals"]), (&json!("evals_failing"), &json!(["impact"])));
+}
+
+#[tokio::test]
+async fn nobody_fills_the_file_with_answers_to_be_given_again() {
+    let test = Test::new().await;
+    let mia = test.add("mia", "person", json!({})).await;
+    let ask = async |number: usize| {
+        let headers = [
+            ("authorization", format!("Bearer {mia}")),
+            ("idempotency-key", format!("k{number}")),
+            ("content-type", "application/json".into()),
+        ];
+        let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+        test.raw("POST", "/tick", &headers, "{}").await
+    };
+    for round in 0..20 {
+        together((0..500).map(|number| ask(round * 500 + number))).await;
+        // Otherwise it were too many calls in a minute.
+        test.clock.advance(10_000);
+    }
+    let over = ask(10_000).await;
+    assert!(
+        over.error().starts_with("429 rate_limited 10000 calls in a day with an Idempotency-Key"),
+        "{}",
+        over.error()
+    );
+    assert_eq!(test.post("/tick", &mia, json!({})).await.status, 403, "without a key it goes on");
 }

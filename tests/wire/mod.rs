@@ -39,7 +39,11 @@ impl Wire {
 
     /// The same, behind proxies.
     async fn behind(proxies: &str, change: impl FnOnce(&mut Limits)) -> Wire {
-        let test = Test::new().await;
+        Wire::of(Test::new().await, proxies, change).await
+    }
+
+    /// The same, of this company.
+    async fn of(test: Test, proxies: &str, change: impl FnOnce(&mut Limits)) -> Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{FOREVER, Wire};
-use crate::harness::together;
+use crate::harness::{Test, together};
 
 /// A stream of server-sent events.
 struct Stream {
@@ -171,5 +171,35 @@ async fn a_stream_is_refused_for_what_a_list_is_refused() {
         let list = wire.test.get(&format!("/events?{query}"), &wire.test.admin).await;
         let stream = wire.test.get(&format!("/events/stream?{query}"), &wire.test.admin).await;
         assert_eq!((stream.status, list.status.as_u16()), (list.status, 400), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_whatever_its_reader_s_limit_of_calls() {
+    let mut bundle = ok::policy::Bundle::built_in();
+    let limits = "rates:\n  reads:\n    roles: [member]\n    operations: [query]\n    most: 1\n    seconds: 3600\n";
+    bundle.files.insert("limits.yaml".into(), limits.into());
+    let wire = Wire::of(Test::with_policies(bundle).await, "none", |_| {}).await;
+    let mia = wire.test.add("mia", "person", json!({})).await;
+    let mut stream = wire.follow("", &mia).await;
+    for _ in 0..3 {
+        let made = wire.test.post("/tokens", &mia, json!({})).await;
+        assert_eq!(made.status, 201);
+        assert_eq!(stream.next().await.expect("it goes on").event, "token_issued");
+    }
+    assert_eq!(wire.test.get("/me", &mia).await.status, 429, "the stream was the one call");
+}
+
+#[tokio::test]
+async fn one_actor_has_so_many_streams_and_others_have_theirs() {
+    let wire = Wire::new(|_| {}).await;
+    let (mia, max) = (wire.test.add("mia", "person", json!({})).await, wire.test.add("max", "person", json!({})).await);
+    let mut open = together((0..50).map(|_| wire.follow("", &mia))).await;
+    let refused = wire.test.get("/events/stream", &mia).await;
+    assert_eq!(refused.error(), "429 rate_limited 50 streams of one actor are open already, or 1000 of all; close one");
+    wire.follow("", &max).await;
+    open.pop();
+    while wire.test.get("/events/stream?type=denied", &mia).await.status == 429 {
+        tokio::task::yield_now().await;
     }
 }

@@ -40,6 +40,7 @@ const quoted = (value: unknown) => (text(value) ? <>: «<bdi>{text(value)}</bdi>
 const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   company_created: (e) => <>founded {text(e.name)}</>,
   company_updated: () => 'changed the company’s settings',
+  log_rekeyed: () => 'put a new signing key in the place of the log’s lost one',
   policy_applied: (e) => <>brought version {text(e.version)} of the policies into force</>,
   policy_source_changed: (e) => <>set the source of the policies to {text(e.kind)}</>,
   change_proposed: (e) => <>proposed {change(e.id)}{quoted(e.reason)}</>,
