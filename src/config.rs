@@ -92,6 +92,12 @@ pub const TRUSTED_PROXIES: Setting = Setting {
     default: "none",
     doc: "Proxies before `ok serve`, as addresses or networks such as `10.0.0.0/8,::1`: the client's address is taken from their `Forwarded` or `X-Forwarded-For`, and from nobody else's",
 };
+pub const HOSTS: Setting = Setting {
+    variable: "OK_HOSTS",
+    flag: None,
+    default: "",
+    doc: "The names that `ok serve` answers to, such as `ok.example.com,ok.internal`, besides addresses and `localhost`; `any` for any. By default none others on a loopback address (a trusted proxy may use its own), and any elsewhere. Pages of other names are refused (`Origin`)",
+};
 pub const DEV_AUTH: Setting = Setting {
     variable: "OK_DEV_AUTH",
     flag: None,
@@ -167,6 +173,7 @@ pub const ALL: &[Setting] = &[
     GITHUB_STEP_SUMMARY,
     BIND,
     TRUSTED_PROXIES,
+    HOSTS,
     DEV_AUTH,
     SECRETS_KEY,
     EGRESS_PORTS,

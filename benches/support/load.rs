@@ -28,7 +28,7 @@ pub fn serve(runtime: &Runtime, company: &Company, stop: &CancellationToken) -> 
             Arc::clone(&company.gate),
             listener,
             Limits::default(),
-            ok::http::Proxies::default(),
+            ok::http::Front::default(),
             stop.clone(),
         ));
         at

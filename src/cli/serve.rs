@@ -76,6 +76,7 @@ async fn serve(
     ),
 ) -> Result<(), Failure> {
     let proxies = proxies()?;
+    let named = hosts()?;
     if let Some(problem) = &context.models().catalog.problem {
         return Err(Failure::Usage(problem.clone()));
     }
@@ -110,7 +111,8 @@ async fn serve(
         tracing::warn!("built without the workspace: `make web`, then build again");
     }
     show::remark(&format!("listening on http://{address}"));
-    let served = http::serve(company.gate.clone(), listener, http::Limits::default(), proxies, stop.clone()).await;
+    let front = http::Front { proxies, hosts: named.unwrap_or_else(|| http::Hosts::usual(address.ip())) };
+    let served = http::serve(company.gate.clone(), listener, http::Limits::default(), front, stop.clone()).await;
     stop.cancel();
     beside.wait().await;
     served.map_err(|error| Failure::new(format!("the server failed: {error}")))
@@ -140,6 +142,18 @@ fn proxies() -> Result<http::Proxies, Failure> {
         let name = config::TRUSTED_PROXIES.variable;
         Failure::Usage(format!("{name} must hold addresses or networks, such as 10.0.0.0/8,::1; `{wrong}` is neither"))
     })
+}
+
+/// The names that the server answers to, where they are set.
+fn hosts() -> Result<Option<http::Hosts>, Failure> {
+    let Some(text) = config::HOSTS.value() else { return Ok(None) };
+    let wrong = |wrong| {
+        let name = config::HOSTS.variable;
+        Failure::Usage(format!(
+            "{name} must hold names such as ok.example.com,ok.internal, or `any`; `{wrong}` is none"
+        ))
+    };
+    text.parse().map(Some).map_err(wrong)
 }
 
 /// Says which kill switches are engaged, so that nobody wonders why so much is refused; and that there is nobody yet.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::RawPathParams;
 use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, HOST};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::body::{self, Taken};
 use super::dispatch::{Face, Failed};
-use super::version;
+use super::{hosts, version};
 use crate::gate::operation::{Answer, Body as Carries, Method, Prepared};
 use crate::gate::shares::Place;
 use crate::types::caller::Caller;
@@ -101,14 +101,13 @@ pub(super) async fn call(
     body: Body,
 ) -> Result<(Asked, Option<Place>), Failed> {
     let in_query = matches!(face.entry.spec.route.method, Method::Get | Method::Delete);
-    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
     let said = Said {
         params: params.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
         query: query(face, parts, in_query)?,
         is_json: is_json(parts),
         version: version::wanted(face, parts)?,
         is_bare: !parts.headers.contains_key(CONTENT_TYPE),
-        host: host.or_else(|| parts.uri.authority().map(|host| host.as_str())).map(str::to_owned),
+        host: hosts::asked(&parts.uri, &parts.headers)?.map(|host| host.to_string()),
     };
     if in_query {
         return Ok((asked(face, said, None)?, None));

@@ -5,6 +5,7 @@ mod body;
 mod dispatch;
 mod framing;
 mod gather;
+mod hosts;
 mod limits;
 mod pace;
 mod proxies;
@@ -16,8 +17,9 @@ mod stream;
 mod version;
 mod web;
 
+pub use hosts::Hosts;
 pub use limits::Limits;
 pub use proxies::Proxies;
 pub use router::router;
-pub use serve::serve;
+pub use serve::{Front, serve};
 pub use web::is_built;

@@ -25,6 +25,7 @@ use tower::ServiceExt as _;
 
 use super::dispatch::Client;
 use super::framing::{Crooked, Framing};
+use super::hosts::Hosts;
 use super::limits::Limits;
 use super::pace::{Answering, Paced};
 use super::proxies::{Proxies, counted};
@@ -32,13 +33,21 @@ use super::reply;
 use super::rest::Rest;
 use super::router::router;
 use crate::gate::Gate;
+use crate::types::refusal::Refusal;
+
+/// What stands before the server.
+#[derive(Clone, Debug, Default)]
+pub struct Front {
+    pub proxies: Proxies,
+    pub hosts: Hosts,
+}
 
 /// Serves until `stop` is cancelled, then lets open requests finish.
 pub async fn serve(
     gate: Arc<Gate>,
     listener: TcpListener,
     limits: Limits,
-    proxies: Proxies,
+    front: Front,
     stop: CancellationToken,
 ) -> std::io::Result<()> {
     let app = router(gate, limits, stop.clone());
@@ -57,9 +66,9 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
-                let speaks_for_many = peer.ip().is_loopback() || proxies.trusts(peer.ip());
+                let speaks_for_many = peer.ip().is_loopback() || front.proxies.trusts(peer.ip());
                 if let Some(place) = Addresses::enter(&addresses, counted(peer.ip()), speaks_for_many) {
-                    connection((&app, &proxies), &limits, stream, peer, &graceful, (slot, place));
+                    connection((&app, &front), &limits, stream, peer, &graceful, (slot, place));
                 }
             }
             Err(error) => {
@@ -77,7 +86,7 @@ pub async fn serve(
 }
 
 fn connection(
-    (app, proxies): (&Router, &Proxies),
+    (app, front): (&Router, &Front),
     limits: &Limits,
     stream: TcpStream,
     peer: SocketAddr,
@@ -85,14 +94,16 @@ fn connection(
     held: (OwnedSemaphorePermit, Place),
 ) {
     let _ = stream.set_nodelay(true);
-    let (app, proxies, served) = (app.clone(), proxies.clone(), *limits);
+    let (app, front, served) = (app.clone(), front.clone(), *limits);
     let (answering, crooked) = (Answering::default(), Crooked::default());
     let framing = Framing::new(limits.head_bytes, crooked.clone());
     let paced = Paced::new(stream, limits.head, answering.clone(), framing);
     let count = AtomicU64::new(0);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-        let client = counted(proxies.client(peer.ip(), request.headers()));
+        let client = counted(front.proxies.client(peer.ip(), request.headers()));
         request.extensions_mut().insert(Client(client));
+        let by_proxy = front.proxies.trusts(peer.ip());
+        let admitted = front.hosts.admit(request.uri(), request.headers(), by_proxy);
         let (app, answering) = (app.clone(), answering.clone());
         let is_crooked = crooked.is(count.fetch_add(1, Ordering::Relaxed));
         answering.begin();
@@ -100,7 +111,7 @@ fn connection(
             let response = if is_crooked {
                 last(reply::crooked(), &answering)
             } else {
-                one(app, request, &served, &answering).await
+                one((app, admitted), request, &served, &answering).await
             };
             answering.end();
             Ok::<_, Infallible>(response)
@@ -124,14 +135,20 @@ fn connection(
 }
 
 /// Answers one request; what it left of its body is out of the way of the next one.
-async fn one(app: Router, request: Request<Incoming>, limits: &Limits, answering: &Answering) -> Response {
+async fn one(
+    (app, admitted): (Router, Result<(), Refusal>),
+    request: Request<Incoming>,
+    limits: &Limits,
+    answering: &Answering,
+) -> Response {
     let (parts, body) = request.into_parts();
     let rest = Rest::of(&parts.headers, body);
     let request = Request::from_parts(parts, Body::new(rest.clone()));
     let is_long = request.uri().path_and_query().is_some_and(|target| target.as_str().len() > limits.target_bytes);
-    let response = match is_long {
-        true => StatusCode::URI_TOO_LONG.into_response(),
-        false => app.oneshot(request).await.unwrap_or_else(|never| match never {}),
+    let response = match admitted {
+        _ if is_long => StatusCode::URI_TOO_LONG.into_response(),
+        Err(refusal) => reply::refusal(&refusal),
+        Ok(()) => app.oneshot(request).await.unwrap_or_else(|never| match never {}),
     };
     if rest.read_away(limits).await { response } else { last(response, answering) }
 }

@@ -33,7 +33,7 @@ fn request(address: &str, token: &str, method: &str, path: &str, key: &str, body
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let head = format!(
-        "{method} /api{path} HTTP/1.1\r\nhost: ok\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+        "{method} /api{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
          idempotency-key: {key}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );

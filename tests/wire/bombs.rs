@@ -53,7 +53,7 @@ impl Company {
 
     fn request(&self, method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: ok\r\nauthorization: Bearer {token}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         [head.as_bytes(), body.as_bytes()].concat()

@@ -5,6 +5,7 @@ mod bodies;
 mod bombs;
 mod connections;
 mod failures;
+mod hosts;
 pub mod models;
 mod stopping;
 mod stream;
@@ -13,7 +14,7 @@ mod webhooks;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ok::http::Limits;
+use ok::http::{Front, Limits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
@@ -39,23 +40,18 @@ impl Wire {
 
     /// The same, behind proxies.
     async fn behind(proxies: &str, change: impl FnOnce(&mut Limits)) -> Wire {
-        Wire::of(Test::new().await, proxies, change).await
+        let front = Front { proxies: proxies.parse().unwrap(), ..Front::default() };
+        Wire::of(Test::new().await, front, change).await
     }
 
-    /// The same, of this company.
-    async fn of(test: Test, proxies: &str, change: impl FnOnce(&mut Limits)) -> Wire {
+    /// A company, and what stands before its server.
+    async fn of(test: Test, front: Front, change: impl FnOnce(&mut Limits)) -> Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
         let mut limits = Limits::default();
         change(&mut limits);
-        let server = tokio::spawn(ok::http::serve(
-            test.company.gate.clone(),
-            listener,
-            limits,
-            proxies.parse().unwrap(),
-            stop.clone(),
-        ));
+        let server = tokio::spawn(ok::http::serve(test.company.gate.clone(), listener, limits, front, stop.clone()));
         Wire { test, address, stop, server }
     }
 

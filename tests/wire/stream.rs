@@ -179,7 +179,7 @@ async fn a_stream_goes_on_whatever_its_reader_s_limit_of_calls() {
     let mut bundle = ok::policy::Bundle::built_in();
     let limits = "rates:\n  reads:\n    roles: [member]\n    operations: [query]\n    most: 1\n    seconds: 3600\n";
     bundle.files.insert("limits.yaml".into(), limits.into());
-    let wire = Wire::of(Test::with_policies(bundle).await, "none", |_| {}).await;
+    let wire = Wire::of(Test::with_policies(bundle).await, ok::http::Front::default(), |_| {}).await;
     let mia = wire.test.add("mia", "person", json!({})).await;
     let mut stream = wire.follow("", &mia).await;
     for _ in 0..3 {

@@ -24,11 +24,13 @@ function precompress(): Plugin {
 }
 
 const server = process.env.OK_SERVER ?? 'http://127.0.0.1:8080';
+// The server takes pages of its own alone.
+const proxied = { target: server, changeOrigin: true, headers: { origin: server } };
 
 export default defineConfig({
   plugins: [react(), precompress()],
   // The server puts a fresh nonce in the place of this word each time it hands out the page.
   html: { cspNonce: 'OK_NONCE' },
   build: { outDir: '../dist', emptyOutDir: true, assetsInlineLimit: 0, target: 'es2023', chunkSizeWarningLimit: 700, modulePreload: { polyfill: false } },
-  server: { proxy: { '/api': server, '/v1': server } },
+  server: { proxy: { '/api': proxied, '/v1': proxied } },
 });

@@ -1,0 +1,113 @@
+//! By which names the server may be asked, and from which pages. A browser can be led here under a name that somebody else
+//! owns (DNS rebinding), or by a page of theirs; it says so in `Host` and `Origin`.
+//!
+//! Always true: an IP address cannot be made to mean another machine, so it needs no permission, and neither does `localhost`.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri};
+
+use crate::types::refusal::{Code, Refusal};
+
+/// The names that a server answers to.
+#[derive(Clone, Debug, Default)]
+pub enum Hosts {
+    /// Whatever it is called.
+    #[default]
+    Any,
+    /// These, besides addresses and `localhost`.
+    Named(Arc<[String]>),
+}
+
+impl FromStr for Hosts {
+    type Err = String;
+
+    /// `ok.example.com, ok.internal`; `any` for any.
+    fn from_str(text: &str) -> Result<Hosts, String> {
+        if text.trim() == "any" {
+            return Ok(Hosts::Any);
+        }
+        let name = |one: &str| {
+            let is_name = !one.is_empty() && one.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'.');
+            is_name.then(|| one.to_ascii_lowercase()).ok_or_else(|| one.to_owned())
+        };
+        text.split(',').map(|one| name(one.trim())).collect::<Result<_, _>>().map(Hosts::Named)
+    }
+}
+
+impl Hosts {
+    /// What holds where nothing is set: what only this machine reaches is asked under a name of this machine alone.
+    pub fn usual(address: IpAddr) -> Hosts {
+        if address.is_loopback() { Hosts::Named(Arc::default()) } else { Hosts::Any }
+    }
+
+    /// Refuses a request under another name, or from a page of another place. A proxy that is trusted asks under a name of
+    /// its own, where none are set.
+    pub fn admit(&self, uri: &Uri, headers: &HeaderMap, by_proxy: bool) -> Result<(), Refusal> {
+        let host = asked(uri, headers)?;
+        if let Some(host) = host.as_ref().filter(|host| !self.answers_to(host.host(), by_proxy)) {
+            let message = format!("host: `{}` is no name of this server; OK_HOSTS lists its names", host.host());
+            return Err(Refusal::bad_request(message));
+        }
+        let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+        let page = origin.to_str().ok().and_then(authority_of);
+        let forwarded = headers.get("x-forwarded-host").filter(|_| by_proxy);
+        let forwarded = forwarded.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+        let is_ours = page.is_some_and(|page| {
+            [&host, &forwarded].into_iter().flatten().any(|ours| is_same(ours, &page)) || self.lists(page.host())
+        });
+        let message = "a page of another place asks: its `Origin` is none of this server; OK_HOSTS lists its names";
+        if is_ours { Ok(()) } else { Err(Refusal::new(Code::Denied, message)) }
+    }
+
+    fn answers_to(&self, host: &str, by_proxy: bool) -> bool {
+        let is_here = || {
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            let name = host.trim_end_matches('.').to_ascii_lowercase();
+            host.parse::<IpAddr>().is_ok() || name == "localhost" || name.ends_with(".localhost")
+        };
+        match self {
+            Hosts::Any => true,
+            Hosts::Named(names) => (names.is_empty() && by_proxy) || self.lists(host) || is_here(),
+        }
+    }
+
+    fn lists(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.');
+        matches!(self, Hosts::Named(names) if names.iter().any(|name| name.eq_ignore_ascii_case(host)))
+    }
+}
+
+/// Under which name a request asks: that of its target, where it has one, whatever `Host` says (RFC 9112, 3.2.2).
+pub(super) fn asked(uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>, Refusal> {
+    let named = match (uri.authority(), headers.get(HOST)) {
+        (Some(target), _) => Some(target.clone()),
+        (None, None) => None,
+        (None, Some(host)) => {
+            let host = host.to_str().ok().and_then(|host| host.parse().ok());
+            Some(
+                host.ok_or_else(|| Refusal::bad_request("host: must be a name or an address, and a port at the most"))?,
+            )
+        }
+    };
+    match named {
+        Some(named) if named.as_str().contains('@') => Err(Refusal::bad_request("host: must not name a user")),
+        named => Ok(named),
+    }
+}
+
+/// `https://ok.example:8443`
+fn authority_of(origin: &str) -> Option<Authority> {
+    let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"))?;
+    rest.parse().ok()
+}
+
+/// The same host and port. What a proxy in front serves has the usual port, which neither names.
+fn is_same(ours: &Authority, page: &Authority) -> bool {
+    let port = |authority: &Authority| authority.port_u16().filter(|port| !matches!(port, 80 | 443));
+    ours.host().eq_ignore_ascii_case(page.host()) && port(ours) == port(page)
+}
