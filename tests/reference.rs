@@ -24,21 +24,25 @@ const REFERENCES: &[Reference] = &[
 ];
 
 #[test]
-#[allow(clippy::print_stderr, reason = "whoever updates wants to see what was written")]
 fn the_reference_says_what_the_code_says() {
-    let update = std::env::var_os("OK_UPDATE_REFERENCE").is_some();
     for (name, make) in REFERENCES {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-        let (made, kept) = (make(), std::fs::read_to_string(&path).unwrap_or_default());
-        if made == kept {
-            continue;
-        }
-        let how = "OK_UPDATE_REFERENCE=1 cargo test --test main reference";
-        assert!(update, "{name} is not what the code says; write it anew with\n    {how}\nand read the difference");
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, made).unwrap();
-        eprintln!("written: {name}");
+        says(name, &make());
     }
+}
+
+/// A generated file says this; or it is written, where that is asked for.
+#[allow(clippy::print_stderr, reason = "whoever updates wants to see what was written")]
+pub fn says(name: &str, made: &str) {
+    let update = std::env::var_os("OK_UPDATE_REFERENCE").is_some();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    if made == std::fs::read_to_string(&path).unwrap_or_default() {
+        return;
+    }
+    let how = "OK_UPDATE_REFERENCE=1 cargo test --test main";
+    assert!(update, "{name} is not what the code says; write it anew with\n    {how}\nand read the difference");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, made).unwrap();
+    eprintln!("written: {name}");
 }
 
 fn openapi() -> String {

@@ -2,29 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+
+mod schemas;
+
+use schemas::{Names, Schemas};
 
 use super::operation::{Answer, Effect, Entry, Method, Spec};
 use crate::types::refusal::Code;
 use crate::types::scope::{Reach, Scope};
 
+/// What a test has sent of each operation, and was answered as wanted: `tests/api/matrix.rs` writes it.
+const EXAMPLES: &str = include_str!("openapi/examples.json");
+
 /// Describes every operation that is served over HTTP.
 pub fn document(entries: &[Entry]) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
-    let mut generator = settings.into_generator();
+    let examples: Value = serde_json::from_str(EXAMPLES).unwrap_or_default();
+    let mut schemas = Schemas::new();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.spec.route.is_served()) {
-        let input = (entry.input)(&mut generator).to_value();
-        let output = (entry.output)(&mut generator).to_value();
+        let (input, reference) = schemas.given(entry.input);
+        let output = schemas.answered(entry.output);
         let path = entry.spec.route.address();
-        let described = operation(entry, &resolve(&generator, &input), &input, &output);
+        let example = examples.get(entry.spec.name).unwrap_or(&Value::Null);
+        let described = operation(entry, (&input, &reference), (&output, example));
         paths.entry(path).or_default().insert(method(entry.spec.route.method).to_owned(), described);
     }
-    let mut schemas: Map<String, Value> = generator.take_definitions(true);
+    let (mut schemas, names) = schemas.into_parts();
+    paths.values_mut().flat_map(Map::values_mut).for_each(|described| lead(described, &names));
+    entries.iter().for_each(|entry| once(entry, &paths, &mut schemas));
     schemas.insert("Error".into(), error_schema());
     schemas.sort_keys();
     json!({
@@ -57,13 +63,28 @@ fn method(method: Method) -> &'static str {
     }
 }
 
-/// The schema behind a reference.
-fn resolve(generator: &schemars::SchemaGenerator, schema: &Value) -> Value {
-    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
-    name.and_then(|name| generator.definitions().get(name)).unwrap_or(schema).clone()
+/// What is shown once is missing where the answer is given again.
+fn once(entry: &Entry, paths: &BTreeMap<String, Map<String, Value>>, schemas: &mut Map<String, Value>) {
+    let (Some(secret), Some(methods)) = (entry.spec.route.once(), paths.get(&entry.spec.route.address())) else {
+        return;
+    };
+    let place = format!("/responses/{}/content/application~1json/schema/$ref", entry.spec.route.status);
+    let reference =
+        methods.get(method(entry.spec.route.method)).and_then(|described| described.pointer(&place)?.as_str());
+    let schema = reference.and_then(|path| schemas.get_mut(path.rsplit('/').next()?));
+    if let Some(required) = schema.and_then(|schema| schema.get_mut("required")?.as_array_mut()) {
+        required.retain(|name| name != secret);
+    }
 }
 
-fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) -> Value {
+/// What is given may have another name than what is answered.
+fn lead(described: &mut Value, names: &Names) {
+    for part in ["parameters", "requestBody"] {
+        described.get_mut(part).into_iter().for_each(|part| names.rename(part));
+    }
+}
+
+fn operation(entry: &Entry, (input, reference): (&Value, &Value), (output, example): (&Value, &Value)) -> Value {
     let spec = &entry.spec;
     let in_path = |name: &str| spec.route.has_in_path(name);
     let in_query = matches!(spec.route.method, Method::Get | Method::Delete);
@@ -73,6 +94,7 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         .iter()
         .filter(|(name, _)| in_path(name) || in_query)
         .map(|(name, schema)| parameter(name, schema, in_path(name), required.iter().any(|one| one == name)))
+        .map(|described| shown(described, example))
         .chain(idempotency(entry))
         .chain(delegation(&entry.spec))
         .chain(min_policy(&entry.spec))
@@ -85,17 +107,22 @@ fn operation(entry: &Entry, input: &Value, reference: &Value, output: &Value) ->
         "x-scope": reach(spec.scope),
         "x-events": spec.events.iter().map(|kind| kind.name).collect::<Vec<_>>(),
         "parameters": parameters,
-        "responses": responses(entry, input, output),
+        "responses": responses(entry, output),
     });
     if spec.route.is_open() {
         put(&mut value, "security", json!([]));
     }
     if has_body(spec, input) {
         let schema = body_schema(spec, input, reference);
+        let fields = example.as_object().into_iter().flatten();
+        let body: Map<String, Value> = fields
+            .filter(|(name, _)| properties.contains_key(*name) && !in_path(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         put(
             &mut value,
             "requestBody",
-            json!({ "required": entry.needs_body(), "content": { "application/json": { "schema": schema } } }),
+            json!({ "required": entry.needs_body(), "content": { "application/json": { "schema": schema, "example": body } } }),
         );
     }
     value
@@ -123,6 +150,15 @@ fn body_schema(spec: &Spec, input: &Value, reference: &Value) -> Value {
         put(&mut schema, "additionalProperties", json!(false));
     }
     if schema == *input { reference.clone() } else { schema }
+}
+
+/// With the value that the example has for it.
+fn shown(mut parameter: Value, example: &Value) -> Value {
+    let value = parameter.get("name").and_then(Value::as_str).and_then(|name| example.get(name)).cloned();
+    if let Some(value) = value {
+        put(&mut parameter, "example", value);
+    }
+    parameter
 }
 
 fn parameter(name: &str, schema: &Value, in_path: bool, required: bool) -> Value {
@@ -191,7 +227,7 @@ fn reach(reach: Reach) -> Vec<&'static str> {
     }
 }
 
-fn responses(entry: &Entry, input: &Value, output: &Value) -> Value {
+fn responses(entry: &Entry, output: &Value) -> Value {
     let spec = &entry.spec;
     let content = match spec.route.answer {
         Answer::Json | Answer::Secret(_) => json!({ "application/json": { "schema": output } }),
@@ -199,6 +235,13 @@ fn responses(entry: &Entry, input: &Value, output: &Value) -> Value {
         Answer::Events => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
     };
     let mut done = json!({ "description": "Done", "content": content });
+    if let Some(secret) = spec.route.once() {
+        put(
+            &mut done,
+            "description",
+            format!("Done; `{secret}` is shown this once, and left out where the answer is given again").into(),
+        );
+    }
     if entry.is_versioned() {
         let text = "The record's version in quotes, for `If-Match`.";
         put(&mut done, "headers", json!({ "ETag": { "description": text, "schema": { "type": "string" } } }));
@@ -215,10 +258,12 @@ fn responses(entry: &Entry, input: &Value, output: &Value) -> Value {
     let error = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } });
     let mut responses = json!({ spec.route.status.to_string(): done });
     put(&mut responses, "400", error("`bad_request`: a bad value in path, query or body"));
+    put(&mut responses, "500", error("`internal`: a fault of the server, which its log names"));
     if !spec.route.is_open() {
         put(&mut responses, "401", error("`unauthorized`: no token, or a bad one"));
         put(&mut responses, "403", error("`denied` by policy, or `token_scope`: out of the token's reach"));
         put(&mut responses, "404", error("`not_found`: it does not exist, or the caller may not see it"));
+        put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
         put(&mut responses, "429", error("`rate_limited`"));
         put(&mut responses, "409", error("`conflict`: the policies in force are older than `ok-min-policy`"));
         put(&mut responses, "503", error("`audit_unavailable`: the log cannot be written; nothing was done"));
@@ -229,10 +274,17 @@ fn responses(entry: &Entry, input: &Value, output: &Value) -> Value {
         put(&mut responses, "202", if spec.route.status == 202 { either(output, &waits) } else { waits });
         let what = "`conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`";
         put(&mut responses, "409", error(what));
-        put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
+        put(
+            &mut responses,
+            "422",
+            error(
+                "`invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request",
+            ),
+        );
     }
-    if has_body(spec, input) {
+    if !matches!(spec.route.method, Method::Get | Method::Delete) {
         put(&mut responses, "413", error("`too_large`: the body is too long"));
+        put(&mut responses, "408", error("`timeout`: the body took too long"));
         if !spec.route.is_standard() {
             about_body(&mut responses);
         }
@@ -280,6 +332,7 @@ fn error_schema() -> Value {
             "error": { "type": "string", "enum": codes },
             "message": { "type": "string" },
             "problems": { "type": "array", "items": { "type": "string" }, "description": "Only with `invalid`." },
+            "evals": { "type": "array", "items": { "type": "string" }, "description": "Only with `evals_failing` and `evals_not_run`: the files of tests." },
             "approval": { "type": "string", "description": "Only with `needs_approval`." },
         },
     })

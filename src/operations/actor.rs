@@ -242,6 +242,7 @@ pub struct NewTrust {
     /// How far, from proposing only to acting alone.
     pub tier: Trust,
     /// Why; at most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "set on the command line")]
     pub reason: String,

@@ -54,6 +54,7 @@ pub const ALL: &[Entry] =
 #[serde(default)]
 pub struct Settings {
     /// 1 to 100 characters.
+    #[schemars(length(min = 1, max = 100))]
     pub name: String,
     /// An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
     pub timezone: String,
@@ -80,6 +81,7 @@ pub struct Hours {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalSettings {
     /// Hours after which an undecided approval expires: 1 to 720.
+    #[schemars(range(min = 1, max = 720))]
     pub default_ttl_h: u32,
 }
 
@@ -214,6 +216,7 @@ impl Change for Replace {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct OtherSettings {
     /// 1 to 100 characters.
+    #[schemars(length(min = 1, max = 100))]
     pub name: Option<String>,
     /// An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
     pub timezone: Option<String>,

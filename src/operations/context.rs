@@ -22,9 +22,11 @@ const FORGETTABLE: &str = "The event numbers; only content that no state rests o
 pub struct Forgotten {
     /// The numbers of the events whose content is erased, at most 100. Only records of refusals, and what was written
     /// with tasks, runs and requests: what the state of the company rests on cannot be erased.
+    #[schemars(length(max = 100))]
     #[arg(required = true, value_name = "SEQ", help = FORGETTABLE)]
     pub events: Vec<i64>,
     /// Why; at most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT")]
     pub reason: String,

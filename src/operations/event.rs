@@ -33,6 +33,7 @@ pub struct Which {
     #[schemars(range(min = 0))]
     pub since: Option<i64>,
     /// How many at most: 1 to 1000, 200 unless given. Without `since`, the newest.
+    #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<u32>,
     /// Only these types, separated by commas.
     #[serde(default)]
@@ -45,6 +46,32 @@ pub struct Which {
     pub task: Option<String>,
     /// Only what this actor did.
     pub actor: Option<String>,
+}
+
+/// Which events a stream shows: all of them, however many.
+#[derive(Deserialize, JsonSchema)]
+pub struct Followed {
+    /// Only events after this number; those that come from now on, unless given.
+    #[schemars(range(min = 0))]
+    pub since: Option<i64>,
+    /// Only these types, separated by commas.
+    #[serde(default)]
+    pub r#type: Vec<String>,
+    /// Only events of this run.
+    pub run: Option<String>,
+    /// Only events of this thread.
+    pub thread: Option<String>,
+    /// Only events of this task.
+    pub task: Option<String>,
+    /// Only what this actor did.
+    pub actor: Option<String>,
+}
+
+impl From<Followed> for Which {
+    fn from(followed: Followed) -> Which {
+        let Followed { since, r#type, run, thread, task, actor } = followed;
+        Which { since, limit: None, r#type, run, thread, task, actor }
+    }
 }
 
 impl Which {
@@ -80,7 +107,7 @@ pub struct EventRecord {
     #[schemars(extend("x-names" = "reference"))]
     pub on_behalf_of: Vec<String>,
     /// `allow`, `deny`, `needs_approval` or `system`.
-    #[schemars(with = "String")]
+    #[schemars(with = "String", extend("enum" = ["allow", "deny", "needs_approval", "system"]))]
     pub decision: Decision,
     /// Under which version of the policies it was decided; none before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -294,15 +321,15 @@ impl Query for Stream {
         about: &[&COMPANY],
         events: &[],
     };
-    type Input = Which;
+    type Input = Followed;
     type Output = Begun;
 
-    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(_: &Followed, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Begun, Stop> {
-        PageQuery { limit: input.limit, cursor: None }.limit()?;
+    fn run(_: Permit<Self>, input: Followed, read: &Reader<'_>) -> Result<Begun, Stop> {
+        let input = Which::from(input);
         input.filter()?;
         input.order()?;
         Ok(Begun { since: input.since.map_or_else(|| read.last_seq(), Ok)? })

@@ -32,6 +32,7 @@ pub struct Switch {
     #[serde(default)]
     pub off: bool,
     /// Why; at most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     pub reason: String,

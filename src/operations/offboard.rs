@@ -30,6 +30,7 @@ pub struct Leaving {
     /// Who leaves, or the team that nobody is in any more.
     pub id: ActorId,
     /// Why; at most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]

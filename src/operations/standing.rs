@@ -43,6 +43,7 @@ pub struct NewStanding {
     #[arg(long, conflicts_with = "team")]
     pub no_team: bool,
     /// Another name; 1 to 100 characters.
+    #[schemars(length(min = 1, max = 100))]
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("x-erasable" = true))]
     #[arg(long)]

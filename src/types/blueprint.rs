@@ -96,6 +96,7 @@ pub struct NeededRole {
     #[serde(default)]
     pub team: Option<ActorId>,
     /// How many: 1 to 100.
+    #[schemars(range(min = 1, max = 100))]
     pub people: u32,
     /// What for.
     pub why: String,

@@ -37,6 +37,7 @@ pub struct Collection {
 #[serde(deny_unknown_fields)]
 pub struct CollectionSpec {
     /// The fields that tell one record from another: writing one whose key is there writes that one. At most 4.
+    #[schemars(length(max = 4))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<String>,
     /// The fields by name; 1 to 300.

@@ -27,6 +27,7 @@ pub struct Metadata {
     /// The id of what is defined, for good.
     pub name: String,
     /// A name for people to read; 1 to 100 characters.
+    #[schemars(length(min = 1, max = 100))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Words by key; at most 50. An agent joins the team that `team` names.
@@ -61,6 +62,7 @@ pub struct AgentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
     /// What it is told before anything else: what it is for, and how it works; 1 to 32768 bytes.
+    #[schemars(length(min = 1, max = 32768))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// The path of its playbook.
@@ -89,6 +91,7 @@ pub struct Model {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prefer: Vec<String>,
     /// 0 to 2.
+    #[schemars(range(min = 0, max = 2))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
 }
@@ -114,6 +117,7 @@ pub struct RunLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day_cents: Option<u64>,
     /// Steps in one run: 1 to 10,000.
+    #[schemars(range(min = 1, max = 10000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u32>,
     /// The time that one run may take: a number and `s`, `m` or `h`, such as `20m`; at most `24h`.

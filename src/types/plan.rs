@@ -13,6 +13,7 @@ use super::work::MOST_STEPS;
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The steps in order; at most 1000.
+    #[schemars(length(max = 1000))]
     pub steps: Vec<Step>,
 }
 

@@ -64,6 +64,37 @@ async fn record(test: &Test, what: &str) {
     assert_eq!(set.status, 200, "{}", set.text());
 }
 
+/// What the API's document shows as examples.
+pub fn examples() -> [(&'static str, Value); 5] {
+    let (kind, plan) = (json!({ "type": "Docs::Doc" }), doc("plan", json!({ "open": true })));
+    let asked = question("view", plan.clone());
+    let (subject, action) = (&asked["subject"], &asked["action"]);
+    let candidates = |all: Value| json!({ "candidates": all });
+    [
+        ("access.evaluate.batch", json!({ "evaluations": [asked] })),
+        (
+            "access.evaluate.subjects",
+            json!({ "subject": { "type": "Docs::User" }, "action": action, "resource": plan, "options": candidates(json!([{ "id": "ann" }])) }),
+        ),
+        (
+            "access.evaluate.resources",
+            json!({ "subject": subject, "action": action, "resource": kind, "options": candidates(json!([plan])) }),
+        ),
+        ("access.evaluate.actions", json!({ "subject": subject, "resource": plan })),
+        ("access.evaluate", asked),
+    ]
+}
+
+#[tokio::test]
+async fn the_examples_are_answered() {
+    let test = company().await;
+    for (name, example) in examples() {
+        let path = ok::operations::ALL.iter().find(|entry| entry.spec.name == name).unwrap().spec.route.path;
+        let answer = test.post(path, &test.admin, example).await;
+        assert_eq!(answer.status, 200, "{name}: {}", answer.text());
+    }
+}
+
 #[tokio::test]
 async fn what_a_policy_permits_is_a_yes_and_the_rest_a_no_that_says_why() {
     let test = company().await;

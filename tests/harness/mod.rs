@@ -1,6 +1,7 @@
 //! A company in a folder of its own, with a clock that stands still and seeded randomness, so that what it says can be
 //! compared to the letter.
 
+mod contract;
 pub mod fake;
 pub mod prove;
 mod refold;
@@ -221,12 +222,15 @@ impl Test {
     }
 
     pub async fn send(&self, request: Request<Body>) -> Answer {
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
         let response = self.app.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         // A stream has no end to wait for.
         let streams = parts.headers.get("content-type").is_some_and(|media| media == "text/event-stream");
         let body = if streams { Vec::new() } else { body.collect().await.unwrap().to_bytes().to_vec() };
-        Answer { status: parts.status, headers: parts.headers, body }
+        let answer = Answer { status: parts.status, headers: parts.headers, body };
+        contract::check(&method, &path, &answer);
+        answer
     }
 
     pub async fn call(&self, method: &str, path: &str, token: &str, body: Option<Value>) -> Answer {

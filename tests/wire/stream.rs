@@ -167,11 +167,13 @@ async fn a_stream_ends_when_its_token_is_revoked_or_its_actor_stopped() {
 #[tokio::test]
 async fn a_stream_is_refused_for_what_a_list_is_refused() {
     let wire = Wire::new(|_| {}).await;
-    for query in ["since=-1", "since=x", "type=nothing", "sinse=1", "limit=0"] {
+    for query in ["since=-1", "since=x", "type=nothing", "sinse=1", "limit=0", "before=0"] {
         let list = wire.test.get(&format!("/events?{query}"), &wire.test.admin).await;
         let stream = wire.test.get(&format!("/events/stream?{query}"), &wire.test.admin).await;
         assert_eq!((stream.status, list.status.as_u16()), (list.status, 400), "{query}");
     }
+    let limited = wire.test.get("/events/stream?limit=5", &wire.test.admin).await;
+    assert_eq!(limited.status, 400, "a stream has no end");
 }
 
 #[tokio::test]

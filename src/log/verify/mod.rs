@@ -56,6 +56,7 @@ pub struct Report {
     /// The smallest entry number known to be bad; none where only a checkpoint or a key is.
     pub first_bad_seq: Option<u64>,
     /// What is wrong, in the order of the entries; at most 100.
+    #[schemars(length(max = 100))]
     pub problems: Vec<Problem>,
     /// How many of the checked payloads are erased and declared so.
     pub redacted: u64,

@@ -30,6 +30,7 @@ pub struct Batch {
     #[serde(default, deserialize_with = "maybe")]
     pub context: Option<Properties>,
     /// At most 1000. Without any, the fields above are the one question.
+    #[schemars(length(max = 1000))]
     #[serde(default, deserialize_with = "list")]
     pub evaluations: Option<Vec<Evaluation>>,
     #[serde(default, deserialize_with = "maybe")]

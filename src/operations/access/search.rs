@@ -44,6 +44,7 @@ pub struct Search {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct SearchOptions {
     /// The entities to search among, at most 1000. A missing `type` is the one searched for.
+    #[schemars(length(max = 1000))]
     #[serde(default, deserialize_with = "all")]
     pub candidates: Vec<Entity>,
 }

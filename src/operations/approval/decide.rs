@@ -21,6 +21,7 @@ pub struct Decision {
     pub id: String,
     pub decision: Verdict,
     /// Why; at most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     pub note: String,

@@ -39,6 +39,7 @@ pub struct ExplainedApproval {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
+    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
     pub decision: Cow<'static, str>,
     /// Why approval was needed.
     pub reason: String,
@@ -47,6 +48,7 @@ pub struct ExplainedApproval {
     pub who_may_decide: Vec<Needed>,
     pub what_happens: WhatHappens,
     /// Requests for the same operation that people have decided, newest first; at most five.
+    #[schemars(length(max = 5))]
     pub similar: Vec<Similar>,
     /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale.
     #[schemars(extend("x-names" = "json"))]

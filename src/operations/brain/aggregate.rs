@@ -34,9 +34,11 @@ pub struct Wanted {
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
     /// The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20.
+    #[schemars(length(min = 1, max = 20))]
     #[arg(long, value_name = "FIGURE", value_delimiter = ',', default_value = "count")]
     pub measures: Vec<String>,
     /// The fields to group by, at most 4: `status`, or `created_at:month` (day, month, year).
+    #[schemars(length(max = 4))]
     #[serde(default)]
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub group_by: Vec<String>,

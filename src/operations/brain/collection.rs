@@ -99,6 +99,7 @@ impl Query for Show {
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Phrase {
     /// What is looked for, in words; 1 to 200 characters.
+    #[schemars(length(min = 1, max = 200))]
     #[arg(value_name = "PHRASE")]
     pub phrase: String,
 }

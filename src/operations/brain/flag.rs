@@ -50,6 +50,7 @@ pub struct NewFlag {
     #[arg(long)]
     pub kind: FlagKind,
     /// What exactly; at most 500 characters.
+    #[schemars(length(max = 500))]
     #[serde(default)]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,

@@ -126,6 +126,7 @@ pub struct RolledBack {
     #[arg(long = "to", value_name = "VERSION")]
     pub to_version: i64,
     /// Why; 1 to 1000 characters.
+    #[schemars(length(min = 1, max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT")]
     pub reason: String,

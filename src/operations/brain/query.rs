@@ -39,6 +39,7 @@ pub struct Ask {
     #[arg(long, value_name = "JSON", value_parser = super::values::json)]
     pub filter: Option<Value>,
     /// The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given.
+    #[schemars(length(max = 4))]
     #[serde(default)]
     #[arg(long, value_name = "FIELD", value_delimiter = ',', allow_hyphen_values = true)]
     pub sort: Vec<String>,

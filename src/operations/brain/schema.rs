@@ -74,8 +74,10 @@ pub struct NewProposal {
     /// The collection; its name, if it is to be created.
     pub collection: String,
     /// What is to change, step by step; 1 to 50.
+    #[schemars(length(min = 1, max = 50))]
     pub ops: Vec<Operation>,
     /// Why; 1 to 1000 characters.
+    #[schemars(length(min = 1, max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     pub reason: String,
 }
@@ -300,6 +302,7 @@ pub struct Rejection {
     #[arg(value_name = "PROPOSAL")]
     pub id: String,
     /// Why; 1 to 1000 characters.
+    #[schemars(length(min = 1, max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT")]
     pub reason: String,

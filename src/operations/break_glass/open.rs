@@ -24,9 +24,11 @@ pub struct NewGrant {
     /// The operations that it is for, such as `actor.offboard`, `actor.*` or `change`.
     pub scope: Operations,
     /// Why it cannot wait; at most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     pub reason: String,
     /// How long, 1 to 240; 30 unless given.
+    #[schemars(range(min = 1, max = 240))]
     pub minutes: Option<u32>,
 }
 

@@ -18,6 +18,7 @@ pub struct NewReview {
     pub id: String,
     pub verdict: GlassVerdict,
     /// At most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     pub note: String,

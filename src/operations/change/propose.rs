@@ -30,6 +30,7 @@ pub struct NewChange {
     pub target: ChangeTarget,
     pub content: Content,
     /// Why; 1 to 1000 characters.
+    #[schemars(length(min = 1, max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     pub reason: String,
     /// The version that it was made from; the one in force unless given.

@@ -17,6 +17,7 @@ pub struct Rejection {
     #[arg(value_name = "CHANGE")]
     pub id: String,
     /// Why; at most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]

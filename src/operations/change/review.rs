@@ -19,6 +19,7 @@ pub struct Said {
     pub id: String,
     pub verdict: ReviewVerdict,
     /// Why; at most 1000 characters, and needed where changes are requested.
+    #[schemars(length(max = 1000))]
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     pub note: String,

@@ -26,6 +26,7 @@ pub struct NewReservation {
     #[arg(value_name = "CENTS")]
     pub cents: i64,
     /// What for; 1 to 200 characters.
+    #[schemars(length(min = 1, max = 200))]
     #[arg(long, value_name = "TEXT")]
     #[schemars(extend("x-erasable" = true))]
     pub purpose: String,

@@ -38,12 +38,14 @@ pub struct NewDelegation {
     pub to: ActorId,
     /// Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. Unless given,
     /// everything that the caller acts under, or `*`.
+    #[schemars(length(max = 50))]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub scope: Option<Vec<String>>,
     /// How far: to read, to propose too, or to do everything in the scope.
     #[arg(long, default_value = Authority::Inform.name())]
     pub authority: Authority,
     /// Tools, by name; at most 50. None unless given.
+    #[schemars(length(max = 50))]
     #[serde(default)]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tools: Vec<String>,

@@ -65,6 +65,7 @@ pub struct Problem {
     /// A stable code; the reference of findings explains each.
     pub code: Cow<'static, str>,
     /// `error` or `warning`.
+    #[schemars(extend("enum" = ["error", "warning", "note"]))]
     pub severity: Cow<'static, str>,
     pub message: String,
     pub help: Option<String>,

@@ -63,6 +63,7 @@ pub struct AllExplained {
 pub struct BrieflyExplained {
     pub operation: &'static str,
     /// `allow`, `needs_approval`, `deny`, or `depends` on a target that must be named.
+    #[schemars(extend("enum" = ["allow", "needs_approval", "deny", "depends"]))]
     pub decision: &'static str,
     pub reason: String,
 }

@@ -21,6 +21,7 @@ use crate::types::time::Time;
 #[derive(Serialize, JsonSchema)]
 pub struct Explained {
     /// `allow`, `needs_approval` or `deny`.
+    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
     pub decision: &'static str,
     pub operation: String,
     pub actor: ActorId,
@@ -34,6 +35,7 @@ pub struct Explained {
     /// The policies that determined the answer.
     pub because: Vec<ShownPolicy>,
     /// Where no policy permits it: the permits that came nearest, at most five.
+    #[schemars(length(max = 5))]
     pub near_misses: Vec<ShownPolicy>,
     /// The kinds of approval that would turn the answer, all of them.
     pub approvals: Vec<NeededApproval>,
@@ -46,6 +48,7 @@ pub struct Explained {
     pub limits: Vec<RateLimit>,
     /// The smallest sets of changes that would turn the answer to `allow`, at most five: each was tried, and none of its
     /// changes can be left out. The search is bounded: there may be others.
+    #[schemars(length(max = 5))]
     pub what_would_change: Vec<Vec<ShownChange>>,
     pub policy: PolicyVersion,
     /// The moment for which this is the answer.
@@ -56,6 +59,7 @@ pub struct Explained {
 #[derive(Serialize, JsonSchema)]
 pub struct EvaluationExplained {
     /// `allow`, `needs_approval` or `deny`; to another program all but `allow` is a no.
+    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
     pub decision: &'static str,
     /// The action.
     pub operation: String,
@@ -68,6 +72,7 @@ pub struct EvaluationExplained {
     /// The policies that determined the answer.
     pub because: Vec<ShownPolicy>,
     /// Where no policy permits it: the permits that came nearest, at most five.
+    #[schemars(length(max = 5))]
     pub near_misses: Vec<ShownPolicy>,
     /// The kinds of approval that would turn the answer, all of them.
     pub approvals: Vec<NeededKind>,
@@ -90,6 +95,7 @@ pub struct ExplainedLink {
     pub delegation: String,
     pub from: ActorId,
     /// `allow`, `needs_approval` or `deny`.
+    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
     pub decision: &'static str,
     /// Why not, if it is not `allow`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,6 +124,7 @@ pub struct PolicyVersion {
 pub struct ShownPolicy {
     pub id: String,
     /// `permit` or `forbid`.
+    #[schemars(extend("enum" = ["permit", "forbid"]))]
     pub effect: Cow<'static, str>,
     pub reason: Option<String>,
     pub title: Option<String>,
@@ -202,10 +209,12 @@ impl From<Left> for RateLimit {
 #[derive(Serialize, JsonSchema)]
 pub struct ShownGlass {
     /// `active`: there is one; `possible`: there is none, but the actor could open one.
+    #[schemars(extend("enum" = ["active", "possible"]))]
     pub state: &'static str,
     pub id: Option<Id>,
     pub expires_at: Option<Time>,
     /// The answer with it: `allow`, `needs_approval` or `deny`.
+    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
     pub decision: &'static str,
     /// Why not, if it is not `allow`.
     pub reason: Option<String>,
@@ -234,6 +243,7 @@ impl ShownGlass {
 #[derive(Serialize, JsonSchema)]
 pub struct ShownChange {
     /// `approval`, `channel`, `kill`, `time`, `input`, `trust`, `owner`, `lead`, `team` or `role`.
+    #[schemars(extend("enum" = ["approval", "channel", "kill", "time", "input", "trust", "owner", "lead", "team", "role"]))]
     pub change: &'static str,
     /// Whose; none where it is the call that changes.
     #[schemars(extend("x-names" = "reference"))]

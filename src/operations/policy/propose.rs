@@ -27,8 +27,10 @@ pub struct NewPolicies {
     pub version: Option<i64>,
     /// Approvals, instead of files: the policies in force are drafted anew, with the narrowest exceptions that would have
     /// let the approved calls go on. 1 to 20.
+    #[schemars(length(min = 1, max = 20))]
     pub from_approvals: Option<Vec<String>>,
     /// Why; 1 to 1000 characters.
+    #[schemars(length(min = 1, max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     pub reason: String,
     /// The version that it was made from; the one in force unless given.

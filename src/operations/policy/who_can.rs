@@ -35,6 +35,7 @@ pub struct Wanted {
 pub struct Able {
     pub actor: ActorId,
     /// `allow` or `needs_approval`.
+    #[schemars(extend("enum" = ["allow", "needs_approval"]))]
     pub decision: Cow<'static, str>,
     /// The kinds of approval that they need, all of them.
     pub approvals: Vec<String>,

@@ -21,6 +21,7 @@ pub struct Cancellation {
     #[arg(value_name = "RUN")]
     pub id: String,
     /// Why; at most 1000 characters.
+    #[schemars(length(max = 1000))]
     #[serde(default)]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,

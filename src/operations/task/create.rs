@@ -25,6 +25,7 @@ pub(in crate::operations) const LONGEST_TITLE: usize = 200;
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewTask {
     /// What it is, in a line: 1 to 200 characters. The log keeps it for good.
+    #[schemars(length(min = 1, max = 200))]
     #[schemars(extend("x-new" = true))]
     pub title: String,
     /// What is to come of it; at most 64 KiB. It can be erased.

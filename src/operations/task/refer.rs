@@ -21,10 +21,12 @@ pub struct NewRef {
     #[arg(value_name = "TASK")]
     pub id: String,
     /// The collection that holds the thing, or `url`; 1 to 100 characters.
+    #[schemars(length(min = 1, max = 100))]
     pub collection: String,
     /// The thing in it, or the address; 1 to 2048 characters.
     pub thing: String,
     /// Why it matters; at most 500 characters.
+    #[schemars(length(max = 500))]
     #[serde(default)]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,

@@ -48,6 +48,7 @@ pub struct WholeTask {
     /// What it is about.
     pub refs: Vec<ShownRef>,
     /// The runs in which agents work on it, as far as the caller may see them, newest first; at most 100.
+    #[schemars(length(max = 100))]
     pub runs: Vec<ShownRun>,
 }
 

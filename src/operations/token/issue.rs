@@ -22,6 +22,7 @@ use crate::types::token::TokenKind;
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewToken {
     /// What it is for, at most 100 characters.
+    #[schemars(length(max = 100))]
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]

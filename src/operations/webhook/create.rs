@@ -25,11 +25,13 @@ pub struct NewWebhook {
     #[arg(long = "event", required = true, help = "What it is told of; may be given several times")]
     pub events: Vec<Topic>,
     /// What it is for; at most 256 characters.
+    #[schemars(length(max = 256))]
     #[serde(default)]
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub description: String,
     /// Only of what these agents do; at most 100. Of everybody's unless given.
+    #[schemars(length(max = 100))]
     #[serde(default)]
     #[arg(long = "agent", value_name = "ID", help = "Only of what this agent does; may be given several times")]
     pub agents: Vec<ActorId>,

@@ -27,6 +27,7 @@ pub struct Changes {
     /// What it is told of.
     pub events: Option<Vec<Topic>>,
     /// At most 256 characters.
+    #[schemars(length(max = 256))]
     #[schemars(extend("x-erasable" = true))]
     pub description: Option<String>,
     /// Only of what these agents do; an empty list for everybody's.

@@ -50,6 +50,7 @@ pub struct Denominator {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Groups {
     /// Those with the most changed decisions, at most 20.
+    #[schemars(length(max = 20))]
     pub rows: Vec<Group>,
     /// How many more there are.
     pub more: usize,

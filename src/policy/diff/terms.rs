@@ -18,6 +18,7 @@ use crate::policy::limits::{self, Limits, Rate};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Term {
     /// `approvals.yaml` or `limits.yaml`.
+    #[schemars(extend("enum" = ["approvals.yaml", "limits.yaml"]))]
     pub file: &'static str,
     /// Such as «approvals of `admin`».
     pub about: String,

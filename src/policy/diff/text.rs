@@ -52,6 +52,7 @@ pub struct PolicyChange {
     /// `added`, `removed`, `changed` or `moved`.
     pub change: Change,
     /// `permit` or `forbid`; of a removed policy, what it was.
+    #[schemars(extend("enum" = ["permit", "forbid"]))]
     pub effect: &'static str,
     /// Where it stands, or stood.
     pub file: String,

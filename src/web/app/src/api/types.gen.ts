@@ -12,7 +12,7 @@ export type Able = {
     /**
      * `allow` or `needs_approval`.
      */
-    decision: string;
+    decision: 'allow' | 'needs_approval';
     /**
      * The kinds of approval that they need, all of them.
      */
@@ -47,15 +47,15 @@ export type Actor = {
     /**
      * The team it belongs to; for a team, the team above it.
      */
-    team?: ActorId | null;
+    team: ActorId | null;
     /**
      * For a team: the person who leads it.
      */
-    lead?: ActorId | null;
+    lead: ActorId | null;
     /**
      * For an agent: the person who answers for it.
      */
-    owner?: ActorId | null;
+    owner: ActorId | null;
     /**
      * Whether its role is `admin`.
      */
@@ -84,7 +84,7 @@ export type AgentDefinition = {
     apiVersion: ApiVersion;
     kind: AgentKind;
     metadata: Metadata;
-    spec?: AgentSpec;
+    spec: AgentSpec;
 };
 
 export type AgentKind = 'Agent';
@@ -139,7 +139,7 @@ export type Answer = {
     /**
      * `allow`, `needs_approval` or `deny`.
      */
-    decision: Decision3;
+    decision: Decision2;
     /**
      * The kinds of approval that would turn it, all of them.
      */
@@ -195,11 +195,11 @@ export type AppliedVersion = {
     /**
      * The change that brought it, if one did.
      */
-    change?: string | null;
+    change: string | null;
     /**
      * The commit that the change came from.
      */
-    commit?: string | null;
+    commit: string | null;
 };
 
 export type Applying = {
@@ -265,8 +265,8 @@ export type Ask = {
 export type Askable = {
     id: ActorId;
     name: string;
-    team?: ActorId | null;
-    owner?: ActorId | null;
+    team: ActorId | null;
+    owner: ActorId | null;
     skills: Array<string>;
     trust: Trust;
     /**
@@ -367,7 +367,7 @@ export type Batch = {
 };
 
 export type BatchOptions = {
-    evaluations_semantic?: Semantic;
+    evaluations_semantic?: SemanticInput;
 };
 
 /**
@@ -394,7 +394,7 @@ export type BrieflyExplained = {
     /**
      * `allow`, `needs_approval`, `deny`, or `depends` on a target that must be named.
      */
-    decision: string;
+    decision: 'allow' | 'needs_approval' | 'deny' | 'depends';
     reason: string;
 };
 
@@ -510,27 +510,9 @@ export type Changes = {
 };
 
 /**
- * What is checked.
- */
-export type Checked = {
-    /**
-     * The first entry whose content is checked; the tree is always checked whole.
-     */
-    from?: number | null;
-    /**
-     * The last entry whose content is checked.
-     */
-    to?: number | null;
-    /**
-     * A checkpoint from before: shows whether the log still contains what it contained then.
-     */
-    checkpoint?: string | null;
-};
-
-/**
  * What was found.
  */
-export type Checked2 = {
+export type Checked = {
     /**
      * Whether there is no problem, and every test ran and passed.
      */
@@ -551,7 +533,25 @@ export type Checked2 = {
     /**
      * Percent of the policies' parts that the tests have seen both true and false; none where the bundle does not load.
      */
-    coverage?: number | null;
+    coverage: number | null;
+};
+
+/**
+ * What is checked.
+ */
+export type CheckedInput = {
+    /**
+     * The first entry whose content is checked; the tree is always checked whole.
+     */
+    from?: number | null;
+    /**
+     * The last entry whose content is checked.
+     */
+    to?: number | null;
+    /**
+     * A checkpoint from before: shows whether the log still contains what it contained then.
+     */
+    checkpoint?: string | null;
 };
 
 /**
@@ -607,29 +607,29 @@ export type CompanyAnswer = {
     /**
      * 1 to 100 characters.
      */
-    name?: string;
+    name: string;
     /**
      * An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
      */
-    timezone?: string;
+    timezone: string;
     /**
      * A language tag, such as `en` or `de-CH`. Nothing reads it yet.
      */
-    locale?: string;
+    locale: string;
     /**
      * Working hours, in the company's time zone. Nothing reads them yet.
      */
-    hours?: Hours;
+    hours: Hours;
     /**
      * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
      */
-    retention_days?: number;
-    approvals?: ApprovalSettings;
-    decisions?: DecisionSettings;
+    retention_days: number;
+    approvals: ApprovalSettings;
+    decisions: DecisionSettings;
     /**
      * What agents are to spend in a month at most, in cents; absent for no limit. Nothing reads it yet.
      */
-    budget_cents_month?: number | null;
+    budget_cents_month: number | null;
     /**
      * Grows with each change; send it back to be refused when somebody else changed the settings meanwhile.
      */
@@ -657,7 +657,7 @@ export type Compared = {
     /**
      * What would be answered otherwise.
      */
-    semantic: Semantic2;
+    semantic: Semantic;
 };
 
 /**
@@ -685,11 +685,11 @@ export type Compared2 = {
      * What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
      */
     terms: Array<Term>;
-    semantic: Semantic2;
+    semantic: Semantic;
     /**
      * None if it was not asked for, or the caller may not read the audit.
      */
-    impact?: Impact2 | null;
+    impact: Impact2 | null;
     /**
      * The budgets that are not kept.
      */
@@ -701,7 +701,7 @@ export type Completion = {
      * The task.
      */
     id: string;
-    outcome: Outcome;
+    outcome: OutcomeInput;
     /**
      * What came of it; at most 64 KiB. It can be erased.
      */
@@ -768,7 +768,7 @@ export type CreatedWebhook = {
     /**
      * What messages are verified with: `whsec_…`, or with `v1a` the public key, `whpk_…`. Shown this once.
      */
-    secret: string;
+    secret?: string;
     id: string;
     url: string;
     events: Array<Topic>;
@@ -787,8 +787,8 @@ export type CreatedWebhook = {
     /**
      * Until when the secret before the last signs too.
      */
-    both_until?: string | null;
-    last_delivery?: LastDelivery | null;
+    both_until: string | null;
+    last_delivery: LastDelivery | null;
     created_at: string;
     updated_at: string;
 };
@@ -805,9 +805,14 @@ export type Decision = {
 };
 
 /**
+ * One of the three answers, the strictest first.
+ */
+export type Decision2 = 'deny' | 'needs_approval' | 'allow';
+
+/**
  * What a person decides.
  */
-export type Decision2 = {
+export type DecisionInput = {
     id: string;
     decision: Verdict;
     /**
@@ -819,11 +824,6 @@ export type Decision2 = {
      */
     kind?: string | null;
 };
-
-/**
- * One of the three answers, the strictest first.
- */
-export type Decision3 = 'deny' | 'needs_approval' | 'allow';
 
 export type DecisionSettings = {
     /**
@@ -891,8 +891,8 @@ export type Drift = {
     /**
      * The newest change that came with a commit: what the repository declares.
      */
-    declared_change?: string | null;
-    declared_hash?: string | null;
+    declared_change: string | null;
+    declared_hash: string | null;
     /**
      * Whether that change is still on its way into force: that it differs is to be expected.
      */
@@ -902,7 +902,7 @@ export type Drift = {
     /**
      * From what is declared to what is in force, for whoever may export the policies.
      */
-    diff?: TextDiff | null;
+    diff: TextDiff | null;
     /**
      * The same of `approvals.yaml` and `limits.yaml`, by its meaning; for the same readers.
      */
@@ -960,6 +960,10 @@ export type Error = {
      */
     problems?: Array<string>;
     /**
+     * Only with `evals_failing` and `evals_not_run`: the files of tests.
+     */
+    evals?: Array<string>;
+    /**
      * Only with `needs_approval`.
      */
     approval?: string;
@@ -1016,7 +1020,7 @@ export type EvaluationExplained = {
     /**
      * `allow`, `needs_approval` or `deny`; to another program all but `allow` is a no.
      */
-    decision: string;
+    decision: 'allow' | 'needs_approval' | 'deny';
     /**
      * The action.
      */
@@ -1072,7 +1076,7 @@ export type EventRecord = {
     /**
      * `allow`, `deny`, `needs_approval` or `system`.
      */
-    decision: string;
+    decision: 'allow' | 'deny' | 'needs_approval' | 'system';
     /**
      * Under which version of the policies it was decided; none before the first.
      */
@@ -1105,14 +1109,14 @@ export type Explained = {
     /**
      * `allow`, `needs_approval` or `deny`.
      */
-    decision: string;
+    decision: 'allow' | 'needs_approval' | 'deny';
     operation: string;
     actor: ActorId;
     target: string;
     /**
      * On whose behalf, the nearest first, with what is said of each of them.
      */
-    on_behalf_of: Array<ExplainedLink>;
+    on_behalf_of?: Array<ExplainedLink>;
     /**
      * The sentence's reason: of the first policy in the way.
      */
@@ -1174,7 +1178,7 @@ export type ExplainedApproval = {
     /**
      * What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
      */
-    decision: string;
+    decision: 'allow' | 'needs_approval' | 'deny';
     /**
      * Why approval was needed.
      */
@@ -1206,7 +1210,7 @@ export type ExplainedLink = {
     /**
      * `allow`, `needs_approval` or `deny`.
      */
-    decision: string;
+    decision: 'allow' | 'needs_approval' | 'deny';
     /**
      * Why not, if it is not `allow`.
      */
@@ -1368,6 +1372,36 @@ export type Files = {
  */
 export type FlagKind = 'wrong' | 'stale' | 'duplicate' | 'sensitive' | 'question';
 
+/**
+ * Which events a stream shows: all of them, however many.
+ */
+export type Followed = {
+    /**
+     * Only events after this number; those that come from now on, unless given.
+     */
+    since?: number | null;
+    /**
+     * Only these types, separated by commas.
+     */
+    type?: Array<string>;
+    /**
+     * Only events of this run.
+     */
+    run?: string | null;
+    /**
+     * Only events of this thread.
+     */
+    thread?: string | null;
+    /**
+     * Only events of this task.
+     */
+    task?: string | null;
+    /**
+     * Only what this actor did.
+     */
+    actor?: string | null;
+};
+
 export type Forgotten = {
     /**
      * The numbers of the events whose content is erased, at most 100. Only records of refusals, and what was written
@@ -1384,7 +1418,7 @@ export type Found = {
     actor: ActorId;
     name: string;
     kind: ActorKind;
-    team?: ActorId | null;
+    team: ActorId | null;
     /**
      * The skills asked for that it has.
      */
@@ -1521,15 +1555,15 @@ export type Hired = {
     /**
      * The team it belongs to; for a team, the team above it.
      */
-    team?: ActorId | null;
+    team: ActorId | null;
     /**
      * For a team: the person who leads it.
      */
-    lead?: ActorId | null;
+    lead: ActorId | null;
     /**
      * For an agent: the person who answers for it.
      */
-    owner?: ActorId | null;
+    owner: ActorId | null;
     /**
      * Whether its role is `admin`.
      */
@@ -1563,8 +1597,8 @@ export type Hit = {
     /**
      * None: the collection itself.
      */
-    field?: string | null;
-    title?: string | null;
+    field: string | null;
+    title: string | null;
     /**
      * How many words of the phrase are in its names.
      */
@@ -1696,7 +1730,7 @@ export type InTheWay = {
      */
     file: string;
     line: number;
-    reason?: string | null;
+    reason: string | null;
     /**
      * Its text: to those who decide, and to those who may read the policies.
      */
@@ -1723,7 +1757,7 @@ export type Installed = {
     /**
      * The change that would bring its policies into force; they are not in force before.
      */
-    change?: string | null;
+    change: string | null;
 };
 
 /**
@@ -1739,7 +1773,7 @@ export type IssuedToken = {
     /**
      * The token itself. It is shown this once.
      */
-    token: string;
+    token?: string;
     kind: string;
     actor: ActorId;
     label: string;
@@ -1763,17 +1797,36 @@ export type Item = {
     subject: string;
     title: string;
     created_at: string;
-    read_at?: string | null;
+    read_at: string | null;
     /**
      * Set once there is nothing left to do about it.
      */
-    resolved_at?: string | null;
+    resolved_at: string | null;
 };
 
 /**
  * Why something is in an inbox.
  */
 export type ItemKind = 'approval' | 'decision' | 'assignment' | 'question' | 'failure' | 'mention' | 'alert';
+
+/**
+ * Which entries a key signs.
+ */
+export type KeySpan = {
+    /**
+     * The verifier key.
+     */
+    vkey: string;
+    /**
+     * The first entry that it signs. After 1 whoever owned the machine put it there, for the key before it was lost: that
+     * one signed nothing from here on.
+     */
+    from: number;
+    /**
+     * The last entry that it signs; none for the key that signs now.
+     */
+    to: number | null;
+};
 
 /**
  * What a kill switch stops: `global`, `actor:<id>`, `tool:<id>` or `team:<id>`.
@@ -1808,11 +1861,11 @@ export type LastApplied = {
     /**
      * The change that brought it, if one did.
      */
-    change?: string | null;
+    change: string | null;
     /**
      * The commit that the change came from.
      */
-    commit?: string | null;
+    commit: string | null;
     /**
      * The number of the event that records it.
      */
@@ -1828,10 +1881,10 @@ export type LastApplied = {
  */
 export type LastDelivery = {
     id: string;
-    at?: string | null;
-    outcome?: Outcome2 | null;
-    http_status?: number | null;
-    error?: string | null;
+    at: string | null;
+    outcome: Outcome | null;
+    http_status: number | null;
+    error: string | null;
 };
 
 /**
@@ -1882,7 +1935,7 @@ export type Left = {
      * Teams that have another lead now, or none.
      */
     teams_handed_on: Array<ActorId>;
-    successor?: ActorId | null;
+    successor: ActorId | null;
 };
 
 /**
@@ -1908,7 +1961,7 @@ export type Listed = {
     /**
      * What to ask the next page with.
      */
-    next_cursor?: string | null;
+    next_cursor: string | null;
 };
 
 /**
@@ -1920,7 +1973,7 @@ export type Listed2 = {
     /**
      * What to ask the next page with.
      */
-    next_cursor?: string | null;
+    next_cursor: string | null;
 };
 
 /**
@@ -1939,7 +1992,7 @@ export type ListedToken = {
     /**
      * Who issued it, where that was another than its holder.
      */
-    issuer?: ActorId | null;
+    issuer: ActorId | null;
     kind: ListedKind;
     label: string;
     scopes: Array<Scope>;
@@ -2045,7 +2098,7 @@ export type NeededApproval = {
     /**
      * That request, where there is one that the asker may see.
      */
-    request?: string | null;
+    request: string | null;
 };
 
 /**
@@ -2736,14 +2789,14 @@ export type OtherSettings = {
 };
 
 /**
- * How a task ended.
- */
-export type Outcome = 'done' | 'cancelled';
-
-/**
  * What came of one attempt to deliver.
  */
-export type Outcome2 = 'delivered' | 'failed' | 'given_up';
+export type Outcome = 'delivered' | 'failed' | 'given_up';
+
+/**
+ * How a task ended.
+ */
+export type OutcomeInput = 'done' | 'cancelled';
 
 /**
  * A budget that is not kept.
@@ -2819,7 +2872,7 @@ export type PolicyChange = {
     /**
      * `permit` or `forbid`; of a removed policy, what it was.
      */
-    effect: string;
+    effect: 'permit' | 'forbid';
     /**
      * Where it stands, or stood.
      */
@@ -2848,7 +2901,7 @@ export type Problem = {
     /**
      * The entry that it is about; none where it is a checkpoint, a key or a table.
      */
-    seq?: number | null;
+    seq: number | null;
     /**
      * What is wrong with it.
      */
@@ -2878,9 +2931,9 @@ export type Problem2 = {
     /**
      * `error` or `warning`.
      */
-    severity: string;
+    severity: 'error' | 'warning' | 'note';
     message: string;
-    help?: string | null;
+    help: string | null;
 };
 
 /**
@@ -2910,7 +2963,7 @@ export type Question = {
 /**
  * What is to be explained.
  */
-export type Question2 = {
+export type QuestionInput = {
     /**
      * Who would do it; the caller unless given.
      */
@@ -3038,7 +3091,7 @@ export type Report = {
     /**
      * The smallest entry number known to be bad; none where only a checkpoint or a key is.
      */
-    first_bad_seq?: number | null;
+    first_bad_seq: number | null;
     /**
      * What is wrong, in the order of the entries; at most 100.
      */
@@ -3047,6 +3100,10 @@ export type Report = {
      * How many of the checked payloads are erased and declared so.
      */
     redacted: number;
+    /**
+     * Which key signs which entries, oldest first; several where a lost one was replaced (`log_rekeyed`).
+     */
+    keys: Array<KeySpan>;
     /**
      * What this verdict says nothing about.
      */
@@ -3061,7 +3118,7 @@ export type Reserved = {
     /**
      * What is left of the budget; none where there is no budget.
      */
-    left_cents?: number | null;
+    left_cents: number | null;
 };
 
 /**
@@ -3138,7 +3195,7 @@ export type RotatedWebhook = {
     /**
      * What messages are verified with from now on. Shown this once.
      */
-    secret: string;
+    secret?: string;
     /**
      * Until then, the secret before it signs too.
      */
@@ -3300,14 +3357,9 @@ export type SearchOptions = {
 };
 
 /**
- * How far a batch is decided.
- */
-export type Semantic = 'execute_all' | 'deny_on_first_deny' | 'permit_on_first_permit';
-
-/**
  * What was found.
  */
-export type Semantic2 = {
+export type Semantic = {
     /**
      * The questions that both sides were asked.
      */
@@ -3331,6 +3383,11 @@ export type Semantic2 = {
 };
 
 /**
+ * How far a batch is decided.
+ */
+export type SemanticInput = 'execute_all' | 'deny_on_first_deny' | 'permit_on_first_permit';
+
+/**
  * What a budget stands at.
  */
 export type Settled = {
@@ -3347,7 +3404,7 @@ export type Settled = {
     /**
      * What is left of the budget; none where there is no budget.
      */
-    left_cents?: number | null;
+    left_cents: number | null;
     /**
      * `exhausted` once all of the budget is spent.
      */
@@ -3370,8 +3427,8 @@ export type Shifted = {
      * What it was about.
      */
     target: string;
-    before: Decision3;
-    after: Decision3;
+    before: Decision2;
+    after: Decision2;
 };
 
 /**
@@ -3411,15 +3468,15 @@ export type ShownActor = {
     /**
      * The team it belongs to; for a team, the team above it.
      */
-    team?: ActorId | null;
+    team: ActorId | null;
     /**
      * For a team: the person who leads it.
      */
-    lead?: ActorId | null;
+    lead: ActorId | null;
     /**
      * For an agent: the person who answers for it.
      */
-    owner?: ActorId | null;
+    owner: ActorId | null;
     /**
      * Whether its role is `admin`.
      */
@@ -3443,7 +3500,7 @@ export type ShownActor = {
     /**
      * The engaged kill switches that stop it, as far as the caller is told of them.
      */
-    stopped_by: Array<KillScope>;
+    stopped_by?: Array<KillScope>;
     /**
      * Of a hired agent: the definition that it was hired by.
      */
@@ -3503,7 +3560,7 @@ export type ShownApproval = {
     decisions: Array<ShownDecision>;
     created_at: string;
     expires_at: string;
-    ended_at?: string | null;
+    ended_at: string | null;
     /**
      * Of a decision that completed it: the answer of the operation.
      */
@@ -3533,7 +3590,7 @@ export type ShownCanary = {
     /**
      * Decisions before (the rows) and after, as recorded by the last tick; for whoever may read the audit.
      */
-    matrix?: Matrix | null;
+    matrix: Matrix | null;
     /**
      * Some of the decisions that would have come out otherwise; for whoever may read the audit.
      */
@@ -3564,21 +3621,21 @@ export type ShownChange = {
     /**
      * The commit that it comes from.
      */
-    commit?: string | null;
+    commit: string | null;
     /**
      * The version that it goes back to.
      */
-    rolls_back?: number | null;
+    rolls_back: number | null;
     /**
      * The version that it became.
      */
-    version?: number | null;
+    version: number | null;
     reviews: Array<ShownReview2>;
     evals: ShownEvals;
     /**
      * How it is tried beside what is in force, or was.
      */
-    canary?: ShownCanary | null;
+    canary: ShownCanary | null;
     created_at: string;
     updated_at: string;
     /**
@@ -3594,11 +3651,11 @@ export type ShownChange2 = {
     /**
      * `approval`, `channel`, `kill`, `time`, `input`, `trust`, `owner`, `lead`, `team` or `role`.
      */
-    change: string;
+    change: 'approval' | 'channel' | 'kill' | 'time' | 'input' | 'trust' | 'owner' | 'lead' | 'team' | 'role';
     /**
      * Whose; none where it is the call that changes.
      */
-    of?: string | null;
+    of: string | null;
     /**
      * What it is, as far as the asker may see it.
      */
@@ -3614,7 +3671,7 @@ export type ShownChange2 = {
  */
 export type ShownCollection = {
     name: string;
-    title?: string | null;
+    title: string | null;
     /**
      * The fields that tell one record from another.
      */
@@ -3658,17 +3715,17 @@ export type ShownDelegation = {
     /**
      * None where its giver set none.
      */
-    budget_cents?: number | null;
+    budget_cents: number | null;
     spent_cents: number;
     /**
      * Set aside: for what is under way, and for what was handed on.
      */
     reserved_cents: number;
-    left_cents?: number | null;
+    left_cents: number | null;
     /**
      * The delegation that its giver acted under.
      */
-    parent?: string | null;
+    parent: string | null;
     /**
      * 1 for one that its giver gave in their own right; at most 3.
      */
@@ -3679,7 +3736,7 @@ export type ShownDelegation = {
     on_behalf_of: Array<ActorId>;
     created_at: string;
     expires_at: string;
-    ended_at?: string | null;
+    ended_at: string | null;
 };
 
 /**
@@ -3702,18 +3759,18 @@ export type ShownDelivery = {
     /**
      * When it is tried next.
      */
-    next_at?: string | null;
+    next_at: string | null;
     /**
      * What the receiver answered last.
      */
-    http_status?: number | null;
+    http_status: number | null;
     /**
      * Why there was no answer.
      */
-    error?: string | null;
+    error: string | null;
     created_at: string;
-    tried_at?: string | null;
-    ended_at?: string | null;
+    tried_at: string | null;
+    ended_at: string | null;
 };
 
 /**
@@ -3748,17 +3805,17 @@ export type ShownGlass = {
     /**
      * `active`: there is one; `possible`: there is none, but the actor could open one.
      */
-    state: string;
-    id?: Id | null;
-    expires_at?: string | null;
+    state: 'active' | 'possible';
+    id: Id | null;
+    expires_at: string | null;
     /**
      * The answer with it: `allow`, `needs_approval` or `deny`.
      */
-    decision: string;
+    decision: 'allow' | 'needs_approval' | 'deny';
     /**
      * Why not, if it is not `allow`.
      */
-    reason?: string | null;
+    reason: string | null;
 };
 
 /**
@@ -3786,7 +3843,7 @@ export type ShownGrant = {
     /**
      * What somebody else said of it; until then its holder gets no other.
      */
-    review?: ShownReview | null;
+    review: ShownReview | null;
 };
 
 /**
@@ -3847,9 +3904,9 @@ export type ShownPolicy = {
     /**
      * `permit` or `forbid`.
      */
-    effect: string;
-    reason?: string | null;
-    title?: string | null;
+    effect: 'permit' | 'forbid';
+    reason: string | null;
+    title: string | null;
     file?: string;
     line?: number;
     text?: string;
@@ -3876,7 +3933,7 @@ export type ShownProposal = {
     /**
      * What it would do; none once it is decided.
      */
-    impact?: Impact | null;
+    impact: Impact | null;
     created_at: string;
 };
 
@@ -3948,12 +4005,12 @@ export type ShownRun = {
     /**
      * The run that it is a part of.
      */
-    parent?: string | null;
+    parent: string | null;
     status: RunStatus;
     /**
      * What it waits for.
      */
-    waiting?: Wait | null;
+    waiting: Wait | null;
     /**
      * Steps taken.
      */
@@ -3963,14 +4020,14 @@ export type ShownRun = {
     /**
      * What it may spend; none where there is no limit.
      */
-    budget_cents?: number | null;
+    budget_cents: number | null;
     /**
      * Why it failed.
      */
-    error?: RunError | null;
+    error: RunError | null;
     created_at: string;
-    started_at?: string | null;
-    ended_at?: string | null;
+    started_at: string | null;
+    ended_at: string | null;
     /**
      * How long it has taken, or took.
      */
@@ -3998,22 +4055,22 @@ export type ShownStep = {
     /**
      * What it waits for, or waited for.
      */
-    waiting?: Wait | null;
+    waiting: Wait | null;
     /**
      * Why it was denied, or failed.
      */
-    reason?: string | null;
+    reason: string | null;
     /**
      * What came of it; none where nothing did, or where it is erased.
      */
-    output?: unknown;
+    output: unknown;
     tokens: Tokens;
     cost_cents: number;
     started_at: string;
     /**
      * How long it took, with the waiting.
      */
-    duration_ms?: number | null;
+    duration_ms: number | null;
 };
 
 /**
@@ -4026,18 +4083,18 @@ export type ShownTask = {
     /**
      * Who is to do it.
      */
-    owner?: ActorId | null;
+    owner: ActorId | null;
     created_by: ActorId;
     priority: Priority;
-    due_at?: string | null;
+    due_at: string | null;
     /**
      * The task that it is a part of.
      */
-    parent?: string | null;
+    parent: string | null;
     version: number;
     created_at: string;
     updated_at: string;
-    closed_at?: string | null;
+    closed_at: string | null;
 };
 
 /**
@@ -4053,7 +4110,7 @@ export type ShownVersion = {
     /**
      * The run that wrote it.
      */
-    run?: string | null;
+    run: string | null;
     at: string;
 };
 
@@ -4079,8 +4136,8 @@ export type ShownWebhook = {
     /**
      * Until when the secret before the last signs too.
      */
-    both_until?: string | null;
-    last_delivery?: LastDelivery | null;
+    both_until: string | null;
+    last_delivery: LastDelivery | null;
     created_at: string;
     updated_at: string;
 };
@@ -4098,7 +4155,7 @@ export type Similar = {
     actor: ActorId;
     summary: string;
     decision: ApprovalStatus;
-    at?: string | null;
+    at: string | null;
 };
 
 /**
@@ -4132,15 +4189,15 @@ export type Sought = {
  */
 export type Source = {
     kind: SourceKind;
-    url?: string | null;
+    url: string | null;
     /**
      * The branch or tag.
      */
-    ref?: string | null;
+    ref: string | null;
     /**
      * The folder in the repository.
      */
-    path?: string | null;
+    path: string | null;
     /**
      * Whether what the repository proposes comes into force at once where the policy permits it.
      */
@@ -4225,7 +4282,7 @@ export type Term = {
     /**
      * `approvals.yaml` or `limits.yaml`.
      */
-    file: string;
+    file: 'approvals.yaml' | 'limits.yaml';
     /**
      * Such as «approvals of `admin`».
      */
@@ -4800,12 +4857,12 @@ export type WholeRun = {
     /**
      * The run that it is a part of.
      */
-    parent?: string | null;
+    parent: string | null;
     status: RunStatus;
     /**
      * What it waits for.
      */
-    waiting?: Wait | null;
+    waiting: Wait | null;
     /**
      * Steps taken.
      */
@@ -4815,14 +4872,14 @@ export type WholeRun = {
     /**
      * What it may spend; none where there is no limit.
      */
-    budget_cents?: number | null;
+    budget_cents: number | null;
     /**
      * Why it failed.
      */
-    error?: RunError | null;
+    error: RunError | null;
     created_at: string;
-    started_at?: string | null;
-    ended_at?: string | null;
+    started_at: string | null;
+    ended_at: string | null;
     /**
      * How long it has taken, or took.
      */
@@ -4830,15 +4887,15 @@ export type WholeRun = {
     /**
      * What was asked; none where it is erased.
      */
-    input?: string | null;
+    input: string | null;
     /**
      * What the agent said last.
      */
-    output?: string | null;
+    output: string | null;
     /**
      * What is asked of somebody, while it waits for the answer.
      */
-    question?: string | null;
+    question: string | null;
     trace: Array<ShownStep>;
 };
 
@@ -4852,30 +4909,30 @@ export type WholeTask = {
     /**
      * Who is to do it.
      */
-    owner?: ActorId | null;
+    owner: ActorId | null;
     created_by: ActorId;
     priority: Priority;
-    due_at?: string | null;
+    due_at: string | null;
     /**
      * The task that it is a part of.
      */
-    parent?: string | null;
+    parent: string | null;
     version: number;
     created_at: string;
     updated_at: string;
-    closed_at?: string | null;
+    closed_at: string | null;
     /**
      * What is to come of it; none where nothing was said, or where it is erased.
      */
-    goal?: string | null;
+    goal: string | null;
     /**
      * What its owner was told with it.
      */
-    note?: string | null;
+    note: string | null;
     /**
      * What came of it.
      */
-    result?: string | null;
+    result: string | null;
     /**
      * What it is about.
      */
@@ -4894,11 +4951,11 @@ export type Why = {
     /**
      * The kinds of approval, all of them, that would make it a yes.
      */
-    needs_approval: Array<string>;
+    needs_approval?: Array<string>;
     /**
      * The ids of the policies that stand in the way.
      */
-    policies: Array<string>;
+    policies?: Array<string>;
     policy_version?: number | null;
     /**
      * This question of a batch was not understood.
@@ -4942,7 +4999,7 @@ export type Witness = {
     /**
      * What it is about; the company or the actor itself if none.
      */
-    target?: string | null;
+    target: string | null;
     /**
      * What is the case beside: approvals given, kill switches, the time.
      */
@@ -4988,6 +5045,10 @@ export type AccessMetadataErrors = {
      * `bad_request`: a bad value in path, query or body
      */
     400: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
 };
 
 export type AccessMetadataError = AccessMetadataErrors[keyof AccessMetadataErrors];
@@ -5036,6 +5097,10 @@ export type AccessEvaluateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5044,13 +5109,17 @@ export type AccessEvaluateErrors = {
      */
     413: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5107,6 +5176,10 @@ export type AccessEvaluateBatchErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5115,13 +5188,17 @@ export type AccessEvaluateBatchErrors = {
      */
     413: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5178,6 +5255,10 @@ export type AccessEvaluateActionsErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5186,9 +5267,17 @@ export type AccessEvaluateActionsErrors = {
      */
     413: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5241,6 +5330,10 @@ export type AccessEvaluateResourcesErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5249,9 +5342,17 @@ export type AccessEvaluateResourcesErrors = {
      */
     413: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5304,6 +5405,10 @@ export type AccessEvaluateSubjectsErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5312,9 +5417,17 @@ export type AccessEvaluateSubjectsErrors = {
      */
     413: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5388,9 +5501,17 @@ export type ActorListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5480,6 +5601,10 @@ export type ActorAddErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5492,13 +5617,17 @@ export type ActorAddErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5567,6 +5696,10 @@ export type ActorHireErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5579,13 +5712,17 @@ export type ActorHireErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5651,9 +5788,17 @@ export type ActorReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5743,6 +5888,10 @@ export type ActorUpdateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5755,13 +5904,17 @@ export type ActorUpdateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5839,6 +5992,10 @@ export type ActorOffboardErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5851,13 +6008,17 @@ export type ActorOffboardErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -5932,6 +6093,10 @@ export type ActorTrustErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -5944,13 +6109,17 @@ export type ActorTrustErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6028,9 +6197,17 @@ export type ApprovalListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6096,13 +6273,17 @@ export type ApprovalWithdrawErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6168,9 +6349,17 @@ export type ApprovalReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6242,6 +6431,10 @@ export type ApprovalDecideErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -6254,13 +6447,17 @@ export type ApprovalDecideErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6326,9 +6523,17 @@ export type ApprovalExplainErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6406,6 +6611,10 @@ export type AgentAskErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -6418,13 +6627,17 @@ export type AgentAskErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6490,9 +6703,17 @@ export type AuditCheckpointsErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6558,9 +6779,17 @@ export type AuditConsistencyErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6617,9 +6846,17 @@ export type AuditHeadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6676,9 +6913,17 @@ export type AuditKeyErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6740,9 +6985,17 @@ export type AuditProofErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6811,6 +7064,10 @@ export type AuditVerifyErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -6823,13 +7080,17 @@ export type AuditVerifyErrors = {
      */
     415: string;
     /**
-     * the body does not fit its schema
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
-    422: string;
+    422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6886,9 +7147,17 @@ export type BlueprintListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -6969,6 +7238,10 @@ export type BlueprintInstallErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -6981,13 +7254,17 @@ export type BlueprintInstallErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7053,9 +7330,17 @@ export type CollectionCatalogErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7112,9 +7397,17 @@ export type CollectionListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7176,9 +7469,17 @@ export type CollectionReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7252,6 +7553,10 @@ export type RecordAggregateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -7264,13 +7569,17 @@ export type RecordAggregateErrors = {
      */
     415: string;
     /**
-     * the body does not fit its schema
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
-    422: string;
+    422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7339,6 +7648,10 @@ export type RecordImportErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -7351,13 +7664,17 @@ export type RecordImportErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7447,6 +7764,10 @@ export type CollectionQueryErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -7459,13 +7780,17 @@ export type CollectionQueryErrors = {
      */
     415: string;
     /**
-     * the body does not fit its schema
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
-    422: string;
+    422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7536,9 +7861,17 @@ export type RecordListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7622,6 +7955,10 @@ export type RecordWriteErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -7634,13 +7971,17 @@ export type RecordWriteErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7723,13 +8064,17 @@ export type RecordDeleteErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7799,9 +8144,17 @@ export type RecordReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7885,6 +8238,10 @@ export type RecordChangeErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -7897,13 +8254,17 @@ export type RecordChangeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -7991,6 +8352,10 @@ export type RecordReplaceErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -8003,13 +8368,17 @@ export type RecordReplaceErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8088,6 +8457,10 @@ export type RecordFlagErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -8100,13 +8473,17 @@ export type RecordFlagErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8185,9 +8562,17 @@ export type RecordHistoryErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8270,6 +8655,10 @@ export type RecordRollbackErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -8282,13 +8671,17 @@ export type RecordRollbackErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8358,9 +8751,17 @@ export type FlagListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8438,9 +8839,17 @@ export type ChangeListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8515,6 +8924,10 @@ export type ChangeProposeErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -8527,13 +8940,17 @@ export type ChangeProposeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8612,6 +9029,10 @@ export type ChangeCanaryErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -8624,13 +9045,17 @@ export type ChangeCanaryErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8693,9 +9118,17 @@ export type ChangeReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8738,7 +9171,7 @@ export type ChangeEvalsData = {
 
 export type ChangeEvalsErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8754,17 +9187,33 @@ export type ChangeEvalsErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8811,7 +9260,7 @@ export type ChangePromoteData = {
 
 export type ChangePromoteErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -8827,17 +9276,33 @@ export type ChangePromoteErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8905,6 +9370,10 @@ export type ChangeRejectErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -8917,13 +9386,17 @@ export type ChangeRejectErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -8995,6 +9468,10 @@ export type ChangeReviewErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -9007,13 +9484,17 @@ export type ChangeReviewErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9074,9 +9555,17 @@ export type CompanyReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9175,6 +9664,10 @@ export type CompanyUpdateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -9187,13 +9680,17 @@ export type CompanyUpdateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9292,6 +9789,10 @@ export type CompanyReplaceErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -9304,13 +9805,17 @@ export type CompanyReplaceErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9381,6 +9886,10 @@ export type ContextForgetErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -9393,13 +9902,17 @@ export type ContextForgetErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9473,9 +9986,17 @@ export type DelegationListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9565,6 +10086,10 @@ export type DelegationGrantErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -9577,13 +10102,17 @@ export type DelegationGrantErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9653,13 +10182,17 @@ export type DelegationRevokeErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9725,9 +10258,17 @@ export type DelegationReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9801,6 +10342,10 @@ export type DelegationReserveErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -9813,13 +10358,17 @@ export type DelegationReserveErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9897,6 +10446,10 @@ export type DelegationSettleErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -9909,13 +10462,17 @@ export type DelegationSettleErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -9985,9 +10542,17 @@ export type DirectoryCardsErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10065,9 +10630,17 @@ export type DirectoryFindErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10153,9 +10726,17 @@ export type EventListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10188,13 +10769,9 @@ export type EventStreamData = {
     path?: never;
     query?: {
         /**
-         * Only events after this number, oldest first.
+         * Only events after this number; those that come from now on, unless given.
          */
         since?: number | null;
-        /**
-         * How many at most: 1 to 1000, 200 unless given. Without `since`, the newest.
-         */
-        limit?: number | null;
         /**
          * Only these types, separated by commas.
          */
@@ -10241,9 +10818,17 @@ export type EventStreamErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10273,6 +10858,10 @@ export type HealthReadErrors = {
      * `bad_request`: a bad value in path, query or body
      */
     400: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
 };
 
 export type HealthReadError = HealthReadErrors[keyof HealthReadErrors];
@@ -10338,9 +10927,17 @@ export type InboxListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10383,7 +10980,7 @@ export type InboxReadData = {
 
 export type InboxReadErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -10399,17 +10996,33 @@ export type InboxReadErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10470,9 +11083,17 @@ export type KillListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10542,6 +11163,10 @@ export type KillErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -10554,13 +11179,17 @@ export type KillErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10621,9 +11250,17 @@ export type ModelReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10680,9 +11317,17 @@ export type MeReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10748,9 +11393,17 @@ export type MeAgentsErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10807,9 +11460,17 @@ export type OpenapiReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10864,9 +11525,17 @@ export type PolicyReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -10932,9 +11601,17 @@ export type PolicyAppliedErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11000,9 +11677,17 @@ export type BreakGlassListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11075,6 +11760,10 @@ export type BreakGlassOpenErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -11087,13 +11776,17 @@ export type BreakGlassOpenErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11163,13 +11856,17 @@ export type BreakGlassEndErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11241,6 +11938,10 @@ export type BreakGlassReviewErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -11253,13 +11954,17 @@ export type BreakGlassReviewErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11316,6 +12021,10 @@ export type PolicyCheckErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -11328,13 +12037,17 @@ export type PolicyCheckErrors = {
      */
     415: string;
     /**
-     * the body does not fit its schema
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
-    422: string;
+    422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11347,7 +12060,7 @@ export type PolicyCheckResponses = {
     /**
      * Done
      */
-    200: Checked2;
+    200: Checked;
 };
 
 export type PolicyCheckResponse = PolicyCheckResponses[keyof PolicyCheckResponses];
@@ -11387,6 +12100,10 @@ export type PolicyDiffErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -11399,13 +12116,17 @@ export type PolicyDiffErrors = {
      */
     415: string;
     /**
-     * the body does not fit its schema
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
-    422: string;
+    422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11462,9 +12183,17 @@ export type PolicyDriftErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11550,6 +12279,10 @@ export type PolicyExplainErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -11562,13 +12295,17 @@ export type PolicyExplainErrors = {
      */
     415: string;
     /**
-     * the body does not fit its schema
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
      */
-    422: string;
+    422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11625,9 +12362,17 @@ export type PolicyExportErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11719,6 +12464,10 @@ export type PolicyProposeErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -11731,13 +12480,17 @@ export type PolicyProposeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11819,6 +12572,10 @@ export type PolicySourceErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -11831,13 +12588,17 @@ export type PolicySourceErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -11915,9 +12676,17 @@ export type PolicyWhoCanErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12067,9 +12836,17 @@ export type RunListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12131,9 +12908,17 @@ export type RunReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12204,6 +12989,10 @@ export type RunAnswerErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -12216,13 +13005,17 @@ export type RunAnswerErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12293,6 +13086,10 @@ export type BudgetRaiseErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -12305,13 +13102,17 @@ export type BudgetRaiseErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12382,6 +13183,10 @@ export type RunCancelErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -12394,13 +13199,17 @@ export type RunCancelErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12474,9 +13283,17 @@ export type SchemaListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12546,6 +13363,10 @@ export type SchemaProposeErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -12558,13 +13379,17 @@ export type SchemaProposeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12630,9 +13455,17 @@ export type SchemaReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12699,6 +13532,10 @@ export type SchemaApplyErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -12711,13 +13548,17 @@ export type SchemaApplyErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12788,6 +13629,10 @@ export type SchemaRejectErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -12800,13 +13645,17 @@ export type SchemaRejectErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -12867,9 +13716,17 @@ export type DefinitionSchemasErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13025,9 +13882,17 @@ export type TaskListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13112,6 +13977,10 @@ export type TaskCreateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -13124,13 +13993,17 @@ export type TaskCreateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13196,9 +14069,17 @@ export type TaskReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13277,6 +14158,10 @@ export type TaskAssignErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -13289,13 +14174,17 @@ export type TaskAssignErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13319,7 +14208,7 @@ export type TaskAssignResponse = TaskAssignResponses[keyof TaskAssignResponses];
 
 export type TaskCompleteData = {
     body: {
-        outcome: Outcome;
+        outcome: OutcomeInput;
         /**
          * What came of it; at most 64 KiB. It can be erased.
          */
@@ -13375,6 +14264,10 @@ export type TaskCompleteErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -13387,13 +14280,17 @@ export type TaskCompleteErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13480,6 +14377,10 @@ export type TaskUpdateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -13492,13 +14393,17 @@ export type TaskUpdateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13574,6 +14479,10 @@ export type TaskRunErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -13586,13 +14495,17 @@ export type TaskRunErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13654,6 +14567,10 @@ export type TickErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -13666,13 +14583,17 @@ export type TickErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13746,9 +14667,17 @@ export type TokenListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13829,6 +14758,10 @@ export type TokenIssueErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -13841,13 +14774,17 @@ export type TokenIssueErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13858,7 +14795,7 @@ export type TokenIssueError = TokenIssueErrors[keyof TokenIssueErrors];
 
 export type TokenIssueResponses = {
     /**
-     * Done
+     * Done; `token` is shown this once, and left out where the answer is given again
      */
     201: IssuedToken;
     /**
@@ -13914,13 +14851,17 @@ export type TokenRevokeErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13991,6 +14932,10 @@ export type TokenNarrowErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -14003,13 +14948,17 @@ export type TokenNarrowErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14076,13 +15025,17 @@ export type TokenRevokeAllErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14143,9 +15096,17 @@ export type ToolListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14215,9 +15176,17 @@ export type TraceReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14283,9 +15252,17 @@ export type WebhookListErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14371,6 +15348,10 @@ export type WebhookCreateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -14383,13 +15364,17 @@ export type WebhookCreateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14400,7 +15385,7 @@ export type WebhookCreateError = WebhookCreateErrors[keyof WebhookCreateErrors];
 
 export type WebhookCreateResponses = {
     /**
-     * Done
+     * Done; `secret` is shown this once, and left out where the answer is given again
      */
     201: CreatedWebhook;
     /**
@@ -14459,13 +15444,17 @@ export type WebhookDeleteErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14531,9 +15520,17 @@ export type WebhookReadErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14617,6 +15614,10 @@ export type WebhookUpdateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
@@ -14629,13 +15630,17 @@ export type WebhookUpdateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14710,9 +15715,17 @@ export type WebhookDeliveriesErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14759,7 +15772,7 @@ export type WebhookRedeliverData = {
 
 export type WebhookRedeliverErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -14775,17 +15788,33 @@ export type WebhookRedeliverErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14835,7 +15864,7 @@ export type WebhookRotateData = {
 
 export type WebhookRotateErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -14851,17 +15880,33 @@ export type WebhookRotateErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -14872,7 +15917,7 @@ export type WebhookRotateError = WebhookRotateErrors[keyof WebhookRotateErrors];
 
 export type WebhookRotateResponses = {
     /**
-     * Done
+     * Done; `secret` is shown this once, and left out where the answer is given again
      */
     200: RotatedWebhook;
     /**
@@ -14911,7 +15956,7 @@ export type WebhookTestData = {
 
 export type WebhookTestErrors = {
     /**
-     * `bad_request`: a bad value in path, query or body
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
      */
     400: Error;
     /**
@@ -14927,17 +15972,33 @@ export type WebhookTestErrors = {
      */
     404: Error;
     /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
      * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */

@@ -58,8 +58,8 @@ function Issue() {
           <strong>Copy it now: it is shown this once.</strong> It is valid until {exact(new Date(issued.expires_at))}.
         </p>
         <div className={parts.secret}>
-          <span data-testid="token">{issued.token}</span>
-          <Copy text={issued.token} what="the token" />
+          <span data-testid="token">{issued.token ?? ''}</span>
+          <Copy text={issued.token ?? ''} what="the token" />
         </div>
         <Button variant="default" onClick={() => setIssued(undefined)}>
           I have it

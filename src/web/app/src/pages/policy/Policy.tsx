@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState, type FormEvent } from 'react';
-import { policyCheck, policyExportOptions, type Checked2 as Checked, type Exported, type Problem2 as Problem } from '../../api';
+import { policyCheck, policyExportOptions, type Checked, type Exported, type Problem2 as Problem } from '../../api';
 import { readSchema } from '../../cedar/schema';
 import { useCan, useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
