@@ -289,12 +289,39 @@ async fn searches_answer_from_the_candidates_and_the_schema() {
         "resource": doc("3", json!({ "open": false, "owner": user("ann") })),
         "options": { "candidates": [{ "id": "ann" }, { "id": "bob" }] },
     });
-    assert_eq!(find("subject", subjects).await.json()["results"], json!([{ "type": "Docs::User", "id": "ann" }]));
+    assert_eq!(
+        find("subject", subjects.clone()).await.json()["results"],
+        json!([{ "type": "Docs::User", "id": "ann" }])
+    );
     let actions = json!({
         "subject": user("ann"), "resource": doc("3", json!({ "open": false, "owner": user("ann") })),
     });
-    let named = json!([{ "name": "Docs::Action::edit" }, { "name": "Docs::Action::view" }]);
-    assert_eq!(find("action", actions).await.json()["results"], named);
+    let named = json!([{ "name": "edit" }, { "name": "view" }]);
+    assert_eq!(find("action", actions.clone()).await.json()["results"], named, "by the names that they are asked by");
+    // Whatever the schema does not have, nobody may.
+    let none = json!([]);
+    let with = |value: &Value, field: &str, other: Value| {
+        let mut value = value.clone();
+        value[field] = other;
+        value
+    };
+    let unknown = json!({ "type": "Docs::Nothing", "id": "1" });
+    for (what, asked) in [
+        ("action", with(&actions, "subject", unknown.clone())),
+        ("action", with(&actions, "resource", unknown.clone())),
+        ("subject", with(&subjects, "action", json!({ "name": "fly" }))),
+        ("subject", with(&subjects, "subject", json!({ "type": "Docs::Nothing" }))),
+        ("subject", with(&subjects, "resource", unknown)),
+    ] {
+        let found = find(what, asked.clone()).await;
+        assert_eq!((found.status.as_u16(), &found.json()["results"]), (200, &none), "{asked}");
+    }
+    for (asked, told) in [
+        (with(&subjects, "action", json!({})), "400 bad_request action.name: is required"),
+        (with(&subjects, "resource", json!({ "type": "Docs::Nothing" })), "400 bad_request resource.id: is required"),
+    ] {
+        assert_eq!(find("subject", asked).await.error(), told);
+    }
 }
 
 #[tokio::test]
@@ -303,6 +330,7 @@ async fn the_metadata_is_open_and_a_request_keeps_its_own_id() {
     let path = "/.well-known/authzen-configuration";
     let of = async |host: &str| test.raw("GET", path, &[("host", host), ("authorization", "")], "").await;
     let told = of("pdp.example.com").await.json();
+    assert_eq!(of("pdp.example.com").await.header("cache-control"), "no-store");
     assert_eq!(told["policy_decision_point"], "https://pdp.example.com");
     assert_eq!(told["search_action_endpoint"], "https://pdp.example.com/access/v1/search/action");
     assert_eq!(of("127.0.0.1:8080").await.json()["policy_decision_point"], "http://127.0.0.1:8080");

@@ -225,6 +225,7 @@ impl Stage {
             }
             "policy.check" => json!({ "files": {} }),
             "policy.diff" => json!({ "files": {}, "impact": false }),
+            "search" => json!({ "q": "note" }),
             "policy.who_can" => json!({ "op": "tick" }),
             "policy.propose" => json!({ "files": Stage::policies(), "reason": "a matrix" }),
             "policy.source" => json!({ "kind": "workspace" }),

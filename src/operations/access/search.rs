@@ -107,6 +107,29 @@ impl Search {
     }
 }
 
+impl Search {
+    /// Whether it names a type or an action that the company's schema does not have: nobody may that, which is no mistake.
+    /// What a search needs has to be there all the same.
+    fn is_about_nothing(&self, open: Option<End>, snapshot: &Snapshot) -> Result<bool, Refusal> {
+        let end = |entity: &Option<Entity>, field: &str, is_open: bool| {
+            let entity = entity.clone().ok_or_else(|| bad(&required(field)))?;
+            let kind = entity.kind.ok_or_else(|| bad(&required("type").within(field)))?;
+            let has_id = is_open || entity.id.is_some();
+            if has_id { Ok(kind) } else { Err(bad(&required("id").within(field))) }
+        };
+        let action = self.action.as_ref().and_then(|action| action.name.as_deref()).filter(|_| open.is_some());
+        if open.is_some() && self.action.is_none() {
+            return Err(bad(&required("action")));
+        }
+        if open.is_some() && action.is_none() {
+            return Err(bad(&required("name").within("action")));
+        }
+        let subject = end(&self.subject, "subject", open == Some(End::Subject))?;
+        let resource = end(&self.resource, "resource", open == Some(End::Resource))?;
+        Ok(own::is_unknown(snapshot, Some(&subject), action) || own::is_unknown(snapshot, Some(&resource), None))
+    }
+}
+
 /// The end that is known.
 fn known(snapshot: &Snapshot, said: Option<&Entity>, field: &str) -> Result<Thing, Wrong> {
     let thing = || own::thing(snapshot, parts(said.ok_or_else(|| Wrong::new("is required"))?)?);
@@ -122,7 +145,11 @@ enum End {
 fn entities(input: &Search, open: End, read: &Reader<'_>) -> Result<Results<FoundEntity>, Stop> {
     input.one_page()?;
     let candidates = input.candidates()?;
-    Ok(results(found(input, open, candidates, &read.serving()).map_err(|wrong| bad(&wrong))?))
+    let snapshot = read.serving();
+    if input.is_about_nothing(Some(open), &snapshot)? {
+        return Ok(results(Vec::new()));
+    }
+    Ok(results(found(input, open, candidates, &snapshot).map_err(|wrong| bad(&wrong))?))
 }
 
 fn found(input: &Search, open: End, candidates: &[Entity], snapshot: &Snapshot) -> Result<Vec<FoundEntity>, Wrong> {
@@ -236,6 +263,9 @@ impl Query for Actions {
     fn run(_: Permit<Self>, input: Search, read: &Reader<'_>) -> Result<Results<FoundAction>, Stop> {
         input.one_page()?;
         let snapshot = read.serving();
+        if input.is_about_nothing(None, &snapshot)? {
+            return Ok(results(Vec::new()));
+        }
         let subject = known(&snapshot, input.subject.as_ref(), "subject").map_err(|wrong| bad(&wrong))?;
         let resource = known(&snapshot, input.resource.as_ref(), "resource").map_err(|wrong| bad(&wrong))?;
         let (subject, mut asker) = (Arc::new(subject), Asker::new(&snapshot));
@@ -243,8 +273,7 @@ impl Query for Actions {
             // What the context does not do for is not allowed.
             let circumstances = own::circumstances(&snapshot, action, input.context.as_ref(), None).ok()?;
             let ruling = asker.ask(&subject, action, &resource, &Arc::new(circumstances)).ok()?;
-            let name = format!("{}::{}", action.type_name(), action.id().unescaped());
-            ruling.is_allowed().then_some(FoundAction { name })
+            ruling.is_allowed().then(|| FoundAction { name: own::asked_as(&snapshot, action) })
         };
         let actions = own::actions(&snapshot, subject.kind(), resource.kind());
         Ok(results(actions.iter().filter_map(may).collect()))

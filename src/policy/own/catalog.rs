@@ -125,6 +125,20 @@ pub fn name(action: &EntityUid) -> String {
     name_of(action.as_ref())
 }
 
+/// The name by which an action is asked about: its own where no other has it, else with its namespace.
+pub fn asked_as(snapshot: &Snapshot, action: &EntityUid) -> String {
+    let id = action.id().unescaped();
+    let is_alone = snapshot.catalog().actions.get(id).is_some_and(|known| known.as_ref() == Some(action));
+    if is_alone { id.to_owned() } else { format!("{}::{id}", action.type_name()) }
+}
+
+/// Whether no type, or no action, of the company's schema has this name; the product's own are none to be asked about.
+pub fn is_unknown(snapshot: &Snapshot, kind: Option<&str>, action: Option<&str>) -> bool {
+    let is_other = |name: &&str| !name.starts_with(PRODUCT);
+    kind.filter(is_other).is_some_and(|name| snapshot.catalog().named(name).is_none())
+        || action.filter(is_other).is_some_and(|name| !snapshot.catalog().actions.contains_key(name))
+}
+
 /// The actions that apply to a subject and a resource of these types, by name.
 pub fn actions<'a>(snapshot: &'a Snapshot, subject: &EntityType, resource: &EntityType) -> Vec<EntityUid> {
     let applies = |action: &&'a ValidatorActionId| {

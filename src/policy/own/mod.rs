@@ -14,7 +14,7 @@ mod said;
 mod wrong;
 
 pub use ask::{Asker, gathered};
-pub use catalog::{Catalog, action, actions, entity_type, name};
+pub use catalog::{Catalog, action, actions, asked_as, entity_type, is_unknown, name};
 pub use invent::Inventor;
 pub use json::Properties;
 pub use read::{Circumstances, Parts, Thing, circumstances, thing};

@@ -337,11 +337,11 @@ export type Backlink = {
     /**
      * Of a record.
      */
-    collection?: string | null;
+    collection: string | null;
     /**
      * The field of that record that names this one.
      */
-    field?: string | null;
+    field: string | null;
     id: string;
     title: string;
 };
@@ -1414,7 +1414,28 @@ export type Forgotten = {
     reason: string;
 };
 
+/**
+ * What was found.
+ */
 export type Found = {
+    kind: FoundKind;
+    /**
+     * Of a record.
+     */
+    collection: string | null;
+    id: string;
+    title: string;
+    /**
+     * Where the words stand.
+     */
+    snippet: string;
+    /**
+     * How well it fits, beside the best hit: 1 to 100.
+     */
+    score: number;
+};
+
+export type Found2 = {
     actor: ActorId;
     name: string;
     kind: ActorKind;
@@ -3306,49 +3327,6 @@ export type Search = {
     page?: PageAsked | null;
 };
 
-/**
- * What is looked for.
- */
-export type SearchFor = {
-    /**
-     * Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
-     */
-    q: string;
-    /**
-     * Only records of these collections, separated by commas.
-     */
-    collections?: Array<string>;
-    /**
-     * Only these kinds, separated by commas.
-     */
-    kinds?: Array<FoundKind>;
-    /**
-     * How many hits at most; 1 to 100, 20 unless given.
-     */
-    limit?: number | null;
-};
-
-/**
- * What was found.
- */
-export type SearchHit = {
-    kind: FoundKind;
-    /**
-     * Of a record.
-     */
-    collection?: string | null;
-    id: string;
-    title: string;
-    /**
-     * Where the words stand.
-     */
-    snippet: string;
-    /**
-     * How well it fits, beside the best hit: 1 to 100.
-     */
-    score: number;
-};
-
 export type SearchOptions = {
     /**
      * The entities to search among, at most 1000. A missing `type` is the one searched for.
@@ -4159,9 +4137,31 @@ export type Similar = {
 };
 
 /**
- * Who is sought.
+ * What is looked for.
  */
 export type Sought = {
+    /**
+     * Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
+     */
+    q: string;
+    /**
+     * Only records of these collections, separated by commas.
+     */
+    collections?: Array<string>;
+    /**
+     * Only these kinds, separated by commas.
+     */
+    kinds?: Array<FoundKind>;
+    /**
+     * How many hits at most; 1 to 100, 20 unless given.
+     */
+    limit?: number | null;
+};
+
+/**
+ * Who is sought.
+ */
+export type Sought2 = {
     /**
      * Skills, separated by commas; whoever has any of them is found, those with more of them first.
      */
@@ -10653,7 +10653,7 @@ export type DirectoryFindResponses = {
     /**
      * Done
      */
-    200: Array<Found>;
+    200: Array<Found2>;
 };
 
 export type DirectoryFindResponse = DirectoryFindResponses[keyof DirectoryFindResponses];
@@ -12752,9 +12752,17 @@ export type RecordRefsErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13802,9 +13810,17 @@ export type SearchErrors = {
      */
     409: Error;
     /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
      * `rate_limited`
      */
     429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
     /**
      * `audit_unavailable`: the log cannot be written; nothing was done
      */
@@ -13817,7 +13833,7 @@ export type SearchResponses = {
     /**
      * Done
      */
-    200: Array<SearchHit>;
+    200: Array<Found>;
 };
 
 export type SearchResponse = SearchResponses[keyof SearchResponses];
