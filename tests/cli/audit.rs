@@ -179,6 +179,7 @@ fn a_log_whose_key_is_lost_goes_on_with_another_and_says_so() {
 }
 
 /// The verifier in Python finds it right, too.
+#[allow(clippy::print_stderr, reason = "a skipped check is told")]
 fn agrees(place: &Place, export: &str) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign/verify.py");
     let python = std::process::Command::new("python3").arg(script).arg(place.path().join(export)).output();
