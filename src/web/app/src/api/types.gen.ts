@@ -1414,28 +1414,7 @@ export type Forgotten = {
     reason: string;
 };
 
-/**
- * What was found.
- */
 export type Found = {
-    kind: FoundKind;
-    /**
-     * Of a record.
-     */
-    collection: string | null;
-    id: string;
-    title: string;
-    /**
-     * Where the words stand.
-     */
-    snippet: string;
-    /**
-     * How well it fits, beside the best hit: 1 to 100.
-     */
-    score: number;
-};
-
-export type Found2 = {
     actor: ActorId;
     name: string;
     kind: ActorKind;
@@ -3327,6 +3306,49 @@ export type Search = {
     page?: PageAsked | null;
 };
 
+/**
+ * What is looked for.
+ */
+export type SearchFor = {
+    /**
+     * Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
+     */
+    q: string;
+    /**
+     * Only records of these collections, separated by commas.
+     */
+    collections?: Array<string>;
+    /**
+     * Only these kinds, separated by commas.
+     */
+    kinds?: Array<FoundKind>;
+    /**
+     * How many hits at most; 1 to 100, 20 unless given.
+     */
+    limit?: number | null;
+};
+
+/**
+ * What was found.
+ */
+export type SearchHit = {
+    kind: FoundKind;
+    /**
+     * Of a record.
+     */
+    collection: string | null;
+    id: string;
+    title: string;
+    /**
+     * Where the words stand.
+     */
+    snippet: string;
+    /**
+     * How well it fits, beside the best hit: 1 to 100.
+     */
+    score: number;
+};
+
 export type SearchOptions = {
     /**
      * The entities to search among, at most 1000. A missing `type` is the one searched for.
@@ -4137,31 +4159,9 @@ export type Similar = {
 };
 
 /**
- * What is looked for.
- */
-export type Sought = {
-    /**
-     * Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
-     */
-    q: string;
-    /**
-     * Only records of these collections, separated by commas.
-     */
-    collections?: Array<string>;
-    /**
-     * Only these kinds, separated by commas.
-     */
-    kinds?: Array<FoundKind>;
-    /**
-     * How many hits at most; 1 to 100, 20 unless given.
-     */
-    limit?: number | null;
-};
-
-/**
  * Who is sought.
  */
-export type Sought2 = {
+export type Sought = {
     /**
      * Skills, separated by commas; whoever has any of them is found, those with more of them first.
      */
@@ -10653,7 +10653,7 @@ export type DirectoryFindResponses = {
     /**
      * Done
      */
-    200: Array<Found2>;
+    200: Array<Found>;
 };
 
 export type DirectoryFindResponse = DirectoryFindResponses[keyof DirectoryFindResponses];
@@ -13833,7 +13833,7 @@ export type SearchResponses = {
     /**
      * Done
      */
-    200: Array<Found>;
+    200: Array<SearchHit>;
 };
 
 export type SearchResponse = SearchResponses[keyof SearchResponses];
