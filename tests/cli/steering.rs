@@ -138,6 +138,7 @@ const LINES: &[&str] = &[
     "--as ana audit checkpoints",
     "--as ana audit proof 1",
     "--as ana audit key",
+    "--as ana audit rekey",
     "--as ana audit export 'out{x}'",
     "--as ana context forget 3 --reason 'gone{x}'",
     "--as ana backup 'copy{x}.db'",
