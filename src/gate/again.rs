@@ -39,7 +39,7 @@ const UNREADABLE: &str = "its question is not understood";
 struct Plan {
     /// Whether the policies differ.
     unlike: bool,
-    /// Whether any of them looks at the time.
+    /// Whether any of them looks at the time, or at what was done before it.
     timed: bool,
     query: bool,
     /// Whether any of them looks at what the operation is given, and at what of that is never kept.
@@ -65,7 +65,7 @@ impl<'a> Book<'a> {
         let plan = |entry: &Entry| {
             let name = entry.spec.name;
             let looks = before.looks(name).and(after.looks(name));
-            let timed = looks.context.contains("now");
+            let timed = ["now", "hist"].into_iter().any(|changing| looks.context.contains(changing));
             let erasable = entry.arguments().erasable().any(|field| looks.reads_input(field));
             let (unlike, query, input) =
                 (unlike.contains(name), entry.effect != Effect::Change, looks.context.contains("input"));

@@ -1,6 +1,8 @@
 //! One change, inside the writer's transaction: caller, repetition, target, policy, effect, record. Either all events of
 //! an operation are folded and logged, or none.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::draft::{Draft, Drafted};
@@ -15,7 +17,7 @@ use super::replay::{self, Keyed};
 use super::steps::{self, Step};
 use super::target::Target;
 use super::writer::{Work, Writer};
-use super::{admit, chain, ends, hold, outbox, pool, rate, rule};
+use super::{admit, chain, done, ends, hold, outbox, pool, rate, rule};
 use crate::log::record::Decision;
 use crate::log::{append, read};
 use crate::policy::Ruling;
@@ -28,6 +30,7 @@ use crate::store::idem::{self, Kept};
 use crate::store::memory::Memory;
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
+use crate::types::field::Label;
 use crate::types::id::{Id, Kind};
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -59,6 +62,8 @@ pub(super) struct Told {
     pub input: Value,
     pub ruling: Ruling,
     pub events: Vec<Event>,
+    /// The labels of what the answer holds.
+    pub labels: BTreeSet<Label>,
     pub reply: Reply,
 }
 
@@ -115,12 +120,12 @@ impl Writer {
 
     /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
     fn told(&mut self, told: Told, now: Time) -> Result<Reply, Halt> {
-        let Told { caller, entry, target, input, ruling, events, reply } = told;
+        let Told { caller, entry, target, input, ruling, events, labels, reply } = told;
         self.room.suffices()?;
         let caller = admit::still(&self.world, caller, &entry.spec, now)?;
         steps::is_at(&self.conn, &self.world, &caller)?;
         let step = Step { caller: &caller, spec: &entry.spec, target: &target };
-        let taken = step.completed(events.iter(), &reply.body);
+        let taken = step.completed(events.iter(), &reply.body, labels);
         let gate = note(&self.world, entry, &caller, (&target, &input), &[], &ruling);
         let drafted = events.into_iter().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
         self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
@@ -283,16 +288,16 @@ impl Writer {
         uses: Vec<Event>,
     ) -> Result<Reply, Halt> {
         let (caller, now) = (record.caller, record.now);
-        let (done, mut drafted) = {
+        let (done, mut drafted, labels) = {
             let read = Reader::held(&self.conn, &self.world, caller, now);
             let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy);
             let grant = Grant { caller: caller.clone(), now, because: ruling.because().to_vec() };
             let done = act.run(grant, &mut draft)?;
-            (done, draft.into_outcome())
+            (done, draft.into_outcome(), read.labels())
         };
         let step = Step { caller, spec, target };
-        let uses =
-            uses.into_iter().chain(step.completed(drafted.events.iter().map(|drafted| &drafted.event), &done.body));
+        let taken = step.completed(drafted.events.iter().map(|drafted| &drafted.event), &done.body, labels);
+        let uses = uses.into_iter().chain(taken);
         drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
         let kept = replay::done(record.idem, spec, &done.body)?;
         self.record(drafted.events, record, kept)?;
@@ -313,7 +318,8 @@ impl Writer {
             first.gate.answer = Some(hex::encode(kept.digest()));
         }
         // What was refused before comes before what may change the answer.
-        if entries.iter().any(|entry| entry.event.kind().memory != Memory::Nothing) {
+        let moves = |entry: &record::Entry| entry.event.kind().memory != Memory::Nothing;
+        if self.world.histories.is_some() || entries.iter().any(moves) {
             self.tell_all_repeats(record.now).map_err(Halt::Transaction)?;
         }
         let before = self.world.clone();
@@ -355,6 +361,8 @@ impl Writer {
         for (entry, seq) in entries.iter().zip(self.tail.next()..) {
             let touched = entry.event.fold(&Moment { conn: &self.conn, seq, at, by: &entry.actor })?;
             self.world.touch(&self.conn, &touched)?;
+            done::note(&self.conn, entry, at)?;
+            self.world.recount(&self.conn, &entry.actor, &entry.event)?;
         }
         Ok(())
     }

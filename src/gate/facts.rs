@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::chain;
+use super::done;
 use super::target::actor_uid;
 use super::world::World;
 use crate::policy::Record;
@@ -64,6 +65,7 @@ fn of_run(run: &RunFacts) -> Record {
         .long("steps", run.steps.into())
         .long("calls", run.calls.into())
         .long("cost_cents", run.cost_cents)
+        .strings("labels", run.labels.iter().map(|label| label.name()))
 }
 
 /// `links`: the chain of delegations that the caller acts under.
@@ -87,6 +89,8 @@ pub(super) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time
         .record("kill", kill)
         .datetime("now", now.0)
         .record("token", token);
+    let facts =
+        done::facts(world, &caller.actor(), now).iter().fold(facts, |facts, done| facts.record("hist", done.clone()));
     let facts = caller.run.iter().fold(facts, |facts, run| facts.record("run", of_run(run)));
     match chain::facts_of(links) {
         Some(delegation) => facts.record("delegation", delegation),

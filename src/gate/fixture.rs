@@ -29,6 +29,7 @@ use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::delegation::{Authority, DelegationStatus, Terms};
 use crate::types::effort;
+use crate::types::history::{Counts, History};
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::time::Time;
@@ -143,6 +144,7 @@ impl<'a> Known<'a> {
             return Err(format!("granted: there is no approval kind `{unknown}`"));
         }
         let caller = caller(&world, case)?;
+        self.remember(&mut world, (&caller.actor(), &case.around.hist), now)?;
         if let Some(under) = caller.under.as_ref().filter(|_| chain::links(&world, &caller, now).is_none()) {
             return Err(format!("under: `{}` does not act under `{under}`: it has ended, or is another's", case.actor));
         }
@@ -158,6 +160,17 @@ impl<'a> Known<'a> {
             sight_for(&world, &target, &caller),
             case.around.granted.clone(),
         ))
+    }
+
+    /// What a case says that its actor has done before.
+    fn remember(&self, world: &mut World, (actor, done): (&ActorId, &History), now: Time) -> Result<(), String> {
+        let is_known = |name: &String| self.entries.iter().any(|entry| entry.spec.name == *name && entry.is_counted());
+        if let Some(unknown) = done.keys().find(|name| !is_known(name)) {
+            return Err(format!("hist: there is no operation `{unknown}` that leaves entries in the log"));
+        }
+        let seen = done.iter().map(|(operation, done)| (operation.clone(), Counts::seen(*done, now)));
+        world.histories = Some([(actor.clone(), Arc::new(seen.collect()))].into_iter().collect());
+        Ok(())
     }
 
     /// What an operation can be about. An action that the company's own schema adds can be about anything.
@@ -255,8 +268,8 @@ fn caller(world: &World, case: &Case) -> Result<Caller, String> {
 fn facts(world: &World, run: &testing::Step) -> Result<RunFacts, String> {
     let asker = known(world, run.asker.as_str())?;
     let askers = if run.askers.is_empty() { vec![asker.clone()] } else { run.askers.clone() };
-    let testing::Step { depth, steps, calls, cost_cents, .. } = run.clone();
-    Ok(RunFacts { run: Id::stored("run_1"), asker, askers, depth, steps, calls, cost_cents: cost_cents.into() })
+    let testing::Step { depth, steps, calls, cost_cents, labels, .. } = run.clone();
+    Ok(RunFacts { run: Id::stored("run_1"), asker, askers, depth, steps, calls, cost_cents: cost_cents.into(), labels })
 }
 
 fn known(world: &World, id: &str) -> Result<ActorId, String> {

@@ -7,12 +7,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, scope};
 
 use super::again::{Batch, Book, Worker};
+use super::done::Recount;
 use super::operation::Entry;
 use super::past::{Past, directory};
 use super::reader::Reader;
 use crate::log::read::{self, Decided};
 use crate::policy::diff::{Sides, Tally};
 use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::time::Time;
 
 /// The most events that one replay looks at: some tens of seconds.
 pub const MOST: i64 = 10_000_000;
@@ -36,7 +38,8 @@ pub fn replay(read: &Reader<'_>, entries: &[Entry], sides: &Sides<'_>, since: i6
         return Err(Refusal::field("since", message).into());
     }
     let book = Book::new(sides, entries);
-    let walk = Walk::begin(read, since)?;
+    let looks_back = [&sides.before, &sides.after].iter().any(|side| side.snapshot.looks_back());
+    let walk = Walk::begin(read, since, looks_back)?;
     Ok(scope(|scope| {
         let mut threads = Vec::new();
         let mut queues = Vec::new();
@@ -72,6 +75,8 @@ fn ask<'scope>(
 /// The walk through the log, with the directory as of where it stands.
 struct Walk<'a> {
     past: Past<'a>,
+    /// What actors had done by then, where either side looks at it.
+    counted: Option<Recount>,
     since: i64,
     gathered: Vec<Decided>,
     /// From here on, decisions are recorded with their questions; not known yet if far away.
@@ -81,14 +86,16 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn begin(read: &'a Reader<'_>, since: i64) -> Result<Walk<'a>, Fault> {
+    fn begin(read: &'a Reader<'_>, since: i64, looks_back: bool) -> Result<Walk<'a>, Fault> {
         let past = Past::after(since, read.conn()?, read.world())?;
+        let counted = looks_back.then(Recount::begin).transpose()?;
+        counted.iter().try_for_each(|counted| counted.go(read.conn()?, 0, since))?;
         let mut kept_from = i64::MAX;
         read::decided(read.conn()?, (since - NEAR).max(0), since, &mut |entry| {
             kept_from = kept_from.min(if keeps(&entry) { entry.seq } else { i64::MAX });
             Ok(())
         })?;
-        Ok(Walk { past, since, gathered: Vec::new(), kept_from, turn: 0 })
+        Ok(Walk { past, counted, since, gathered: Vec::new(), kept_from, turn: 0 })
     }
 
     fn go(mut self, read: &Reader<'_>, last: i64, queues: &[SyncSender<Batch>]) -> Result<(), Fault> {
@@ -99,19 +106,22 @@ impl<'a> Walk<'a> {
                 self.kept_from = entry.seq;
             }
             let moved = moving.contains(&entry.kind.as_str()).then_some(entry.seq);
+            let (seq, at) = (entry.seq, entry.at);
             self.gathered.push(entry);
-            if moved.is_some() || self.gathered.len() >= BATCH {
-                self.send(queues)?;
+            if moved.is_some() || self.counted.is_some() || self.gathered.len() >= BATCH {
+                self.send(queues, at)?;
             }
+            self.counted.iter().try_for_each(|counted| counted.go(read.conn()?, seq - 1, seq))?;
             moved.map_or(Ok(()), |seq| self.past.pass(seq))
         })?;
-        self.send(queues)
+        self.send(queues, read.now())
     }
 
     /// Hands what was gathered to the threads in turn.
-    fn send(&mut self, queues: &[SyncSender<Batch>]) -> Result<(), Fault> {
+    fn send(&mut self, queues: &[SyncSender<Batch>], at: Time) -> Result<(), Fault> {
         let entries = std::mem::take(&mut self.gathered);
-        let (world, kept_from) = (self.past.world().clone(), self.kept_from);
+        let (mut world, kept_from) = (self.past.world().clone(), self.kept_from);
+        world.histories = self.counted.as_ref().map(|counted| counted.histories(at)).transpose()?;
         let queue = queues.get(self.turn % queues.len().max(1));
         self.turn += 1;
         let sent = queue.and_then(|queue| queue.send(Batch { world, entries, kept_from }).ok());

@@ -2,7 +2,7 @@
 //! What was answered to one is the answer to the other, because Cedar tells entities apart only by what they are, by whether
 //! they are the same one, and by the names that stand in policies.
 //!
-//! Always true of a key: it holds all that [`Asker`](super::rule::Asker) gathers, except the time; whoever adds to that adds
+//! Always true of a key: it holds all that [`Asker`](super::rule::Asker) gathers, except the time and what was done before; whoever adds to that adds
 //! here. Whoever acts under a delegation is asked anew each time. Names are replaced by the order in which they turn up, types and all other values stay.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,6 +103,8 @@ impl Writer<'_> {
                 .iter()
                 .for_each(|number| self.key.extend_from_slice(&number.to_le_bytes()));
             self.key.extend_from_slice(&run.cost_cents.to_le_bytes());
+            self.count(run.labels.len());
+            run.labels.iter().for_each(|label| self.text(label.name()));
         }
     }
 

@@ -8,6 +8,7 @@ mod beyond;
 mod chain;
 pub mod change;
 mod deny;
+pub mod done;
 pub mod draft;
 mod ends;
 mod entities;

@@ -41,7 +41,8 @@ impl Spec {
     /// and so is what takes the place of a file.
     pub fn is_tool(&self) -> bool {
         let Route { surface, auth, body, answer, .. } = self.route;
-        let is_usual = (surface, body, answer) == (Surface::Api, Body::Usual, Answer::Json);
+        let is_served = matches!(surface, Surface::Api | Surface::Root);
+        let is_usual = is_served && (body, answer) == (Body::Usual, Answer::Json);
         auth == Auth::Run || (is_usual && auth != Auth::Visitor)
     }
 }
@@ -299,6 +300,11 @@ impl Entry {
     pub fn tool(&self) -> Option<ToolEffect> {
         let effect = if self.effect == Effect::Change { ToolEffect::Idempotent } else { ToolEffect::Read };
         self.spec.is_tool().then_some(effect)
+    }
+
+    /// Whether the log knows how often it was done: a change, or a read that is a step of a run.
+    pub fn is_counted(&self) -> bool {
+        self.effect == Effect::Change || self.spec.is_tool()
     }
 
     /// The input's schema on its own, for reading parameters by their types.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
+use super::done::Recount;
 use super::world::World;
 use crate::log::read::{self, Filter, Logged, Order};
 use crate::policy::Bundle;
@@ -95,7 +96,7 @@ impl<'a> Past<'a> {
 }
 
 /// The company after the event `seq`, with the policies that were in force. Takes time for the directory as it was then, not
-/// for the log before it.
+/// for the log before it; for that too where the policies look at what actors have done.
 pub(super) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
     let mut world = Past::after(seq, conn, now)?.world;
     let mut applied = None;
@@ -115,6 +116,11 @@ pub(super) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop
             Refusal::field("at", message)
         })?;
         world.govern(compiled, version);
+    }
+    if world.policy.looks_back() {
+        let counted = Recount::begin()?;
+        counted.go(conn, 0, seq)?;
+        world.histories = Some(counted.histories(read::one(conn, seq)?.at)?);
     }
     Ok(world)
 }

@@ -238,9 +238,10 @@ impl Gate {
             if events.is_empty() && caller.run.is_none() {
                 return Ok(Asked::Done(reply));
             }
+            let labels = read.labels();
             drop(read);
             let ruling = Ruling::Allow { because };
-            return Ok(Asked::Told(Told { caller, entry, target, input, ruling, events, reply }));
+            return Ok(Asked::Told(Told { caller, entry, target, input, ruling, events, labels, reply }));
         }
         // A query is never parked: nothing would resume it. Who would need approval to read is refused.
         drop(read);

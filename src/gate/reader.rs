@@ -16,7 +16,7 @@ mod work;
 pub use delegations::delegation_thing;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use page::{PATIENCE, Place, Rows};
 
+use super::done;
 use super::past::{self, AsOf};
 use super::resource::{Directory, Resource};
 use super::rule;
@@ -44,6 +45,8 @@ use crate::store::{Position, actors, company, inbox, tokens};
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::delegation::Terms;
+use crate::types::field::Label;
+use crate::types::history::History;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
 use crate::types::refusal::{Fault, Refusal, Stop};
@@ -65,11 +68,13 @@ pub struct Reader<'a> {
     now: Time,
     /// Whom the caller was found to see, or not: each is asked about once, however often an answer names them.
     sights: RefCell<BTreeMap<ActorId, bool>>,
+    /// The labels of what was read.
+    labels: RefCell<BTreeSet<Label>>,
 }
 
 impl<'a> Reader<'a> {
     fn new(source: Source<'a>, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
-        Reader { source, world, caller, now, sights: RefCell::default() }
+        Reader { source, world, caller, now, sights: RefCell::default(), labels: RefCell::default() }
     }
 
     pub(super) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
@@ -103,6 +108,16 @@ impl<'a> Reader<'a> {
     /// Whether the caller may perform `operation` on `target`: the rows of a list that it may see.
     pub fn may(&self, operation: &str, target: &Target) -> bool {
         self.ruling(self.caller, operation, target).is_allowed()
+    }
+
+    /// Notes that the answer holds, or hangs on, what has this label: a run that is told so is marked.
+    pub fn mark(&self, label: Label) {
+        self.labels.borrow_mut().insert(label);
+    }
+
+    /// The labels of what the answer hangs on.
+    pub(super) fn labels(&self) -> BTreeSet<Label> {
+        self.labels.borrow().clone()
     }
 
     /// The same company at the same moment, as somebody else.
@@ -143,6 +158,11 @@ impl<'a> Reader<'a> {
     /// The same caller, in the company as it was. Only the directory, the kill switches and the policies are of that time.
     pub fn in_past<'b>(&'b self, past: &'b AsOf) -> Reader<'b> {
         Reader { world: &past.world, now: past.at, ..self.acting_as(self.caller) }
+    }
+
+    /// What an actor has done before, where policies look at it.
+    pub fn done_by(&self, actor: &ActorId) -> History {
+        done::said(self.world, actor, self.now)
     }
 
     /// The gate's answer with approvals.

@@ -75,7 +75,7 @@ impl Draft<'_> {
         let done = act.run(grant, &mut nested)?;
         let mut events = nested.into_outcome().events;
         let step = Step { caller: &caller, spec: &entry.spec, target: &target };
-        let taken = step.completed(events.iter().map(|drafted| &drafted.event), &done.body);
+        let taken = step.completed(events.iter().map(|drafted| &drafted.event), &done.body, read.labels());
         events.extend(taken.into_iter().map(|event| Drafted { event, behalf: None }));
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
         Ok(Redeemed::Done(serde_json::from_slice(&replay::without(&done.body, entry.spec.route.once())?)?))

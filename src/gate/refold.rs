@@ -9,7 +9,7 @@ use rusqlite::{Connection, Rows, Statement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{past, soundness};
+use super::{done, past, soundness};
 use crate::log::{index, read};
 use crate::store::event::{EventKind, Moment, Table};
 use crate::store::{brain, open};
@@ -38,6 +38,7 @@ pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     for seq in 1..=read::last_seq(conn)? {
         let logged = read::one(conn, seq)?;
         let at = logged.at;
+        done::count(&fresh, &logged)?;
         // Erased contents fold nothing: only such may be erased.
         let Some((actor, event)) = past::event_of(logged)? else { continue };
         event.fold(&Moment { conn: &fresh, seq, at, by: &actor })?;

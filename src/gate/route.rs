@@ -90,6 +90,8 @@ pub struct Route {
     pub stops: bool,
     /// The input's field for the version of the record that the change was made from; `If-Match` fills it.
     pub made_from: Option<&'static str>,
+    /// It lets something out of the company: its action is in the group `outward`.
+    pub outward: bool,
     /// What kind of step of a run a call of it is.
     pub step: StepKind,
     /// The code of a denial by policy.
@@ -108,6 +110,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         slow: None,
         stops: false,
         made_from: None,
+        outward: false,
         step: StepKind::Tool,
         denied: Code::Denied,
     }
@@ -189,6 +192,9 @@ impl Route {
     }
     pub const fn as_step(self, step: StepKind) -> Route {
         Route { step, ..self }
+    }
+    pub const fn outward(self) -> Route {
+        Route { outward: true, ..self }
     }
     pub const fn stops(self) -> Route {
         Route { stops: true, ..self }

@@ -7,6 +7,9 @@ use super::resource::{Resource, Resources};
 /// Where in it the nouns stand.
 const THINGS: &str = "  // (what operations are about)\n\n";
 
+/// Where in it stands what actors have done.
+const DONE: &str = "  // (what actors have done)\n\n";
+
 const PRELUDE: &str = include_str!("prelude.cedarschema");
 
 /// The schema of these operations.
@@ -14,7 +17,7 @@ pub fn schema(entries: &[Entry]) -> String {
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_by_key(|entry| entry.spec.name);
     let things: String = Resources::of(entries).iter().filter(|noun| !noun.is_core()).map(Resource::schema).collect();
-    let mut text = PRELUDE.replace(THINGS, &things);
+    let mut text = PRELUDE.replace(THINGS, &things).replace(DONE, &history(&sorted));
     for noun in nouns(&sorted) {
         text.push_str(&format!("  action \"{noun}.*\";\n"));
     }
@@ -24,6 +27,13 @@ pub fn schema(entries: &[Entry]) -> String {
     }
     text.push_str("}\n");
     text
+}
+
+/// The type of what actors have done: one attribute for each operation that leaves entries in the log.
+fn history(entries: &[&Entry]) -> String {
+    let done = entries.iter().filter(|entry| entry.is_counted());
+    let done: String = done.map(|entry| format!("    \"{}\": Done,\n", entry.spec.name)).collect();
+    format!("  // What the acting actor has done, by operation.\n  type Hist = {{\n{done}  }};\n\n")
 }
 
 /// The part of an operation's name before the dot.
@@ -51,6 +61,7 @@ fn action(entry: &Entry, facts: &str) -> String {
     let mut groups = vec![effect.to_owned()];
     groups.extend(noun(spec.name).map(|noun| format!("{noun}.*")));
     groups.extend(whole(spec.name).map(str::to_owned));
+    groups.extend(spec.route.outward.then(|| "outward".to_owned()));
     let groups = format!("\"{}\"", groups.join("\", \""));
     let mut principals = vec!["Actor"];
     principals.extend((spec.route.auth == Auth::Server).then_some("Server"));

@@ -4,6 +4,8 @@
 //! Always true: a call counts only at the step where its run is; a run whose request is decided, stale or over goes on in the
 //! transaction that says so.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
@@ -22,6 +24,7 @@ use crate::store::runs::events::{
 use crate::store::runs::{self, Run};
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::Caller;
+use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::work::{RunStatus, StepKind, Wait};
@@ -51,8 +54,13 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// It was done, with this answer, unless it has made the run wait or gone on by itself.
-    pub fn completed<'e>(&self, mut events: impl Iterator<Item = &'e Event>, answer: &[u8]) -> Vec<Event> {
+    /// It was done, with this answer, which holds what has these labels, unless it has made the run wait or gone on by itself.
+    pub fn completed<'e>(
+        &self,
+        mut events: impl Iterator<Item = &'e Event>,
+        answer: &[u8],
+        labels: BTreeSet<Label>,
+    ) -> Vec<Event> {
         let Some(run) = &self.caller.run else { return Vec::new() };
         let settled = |event: &Event| {
             let waits = event.get::<RunWaiting>().is_some_and(|event| event.id == run.run);
@@ -75,6 +83,7 @@ impl Step<'_> {
             tokens_in: 0,
             tokens_out: 0,
             cost_cents: 0,
+            labels,
         };
         let kept = ContentKept { id: run.run.clone(), part: run.step().to_string(), kept: output(answer) };
         vec![completed.into(), kept.into()]

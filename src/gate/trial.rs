@@ -85,6 +85,11 @@ impl Trial {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the candidate looks at what actors have done.
+    pub(super) fn looks_back(&self) -> bool {
+        self.candidate.looks_back()
+    }
+
     /// What it has shown so far.
     pub fn trialled(&self) -> Trialled {
         self.seen().clone()

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
+use super::done::Histories;
 use super::entities::Entities;
 use super::facts;
 use super::ground::Ground;
@@ -98,6 +99,8 @@ pub struct World {
     pub(super) recording: Recording,
     /// Break-glass grants that nobody has reviewed yet, oldest first.
     pub(super) glass: Arc<Vec<Glass>>,
+    /// What everybody has done, while policies look at it.
+    pub(super) histories: Option<Histories>,
     /// A candidate that is tried beside the policies in force.
     pub(super) trial: Option<Arc<Trial>>,
     /// The places outside that something is sent to.
@@ -140,6 +143,7 @@ impl World {
             rates,
             recording: Recording::default(),
             glass: Arc::default(),
+            histories: None,
             trial: None,
             webhooks: Arc::default(),
             vault,
@@ -201,11 +205,17 @@ impl World {
     pub(super) fn touch(&mut self, conn: &Connection, touched: &Touched) -> Result<(), Fault> {
         match touched {
             Touched::Nothing => {}
-            Touched::Policy => self.be_governed(conn)?,
+            Touched::Policy => {
+                self.be_governed(conn)?;
+                self.look_back(conn)?;
+            }
             Touched::Company => self.recording = company::recording(conn)?,
             Touched::BreakGlass => self.glass = Arc::new(break_glass::unreviewed(conn)?),
             Touched::Webhooks => self.webhooks = Arc::new(webhooks::enabled(conn)?),
-            Touched::Trial => self.trial = trial::of(conn, &self.workshop, self.trial.take())?,
+            Touched::Trial => {
+                self.trial = trial::of(conn, &self.workshop, self.trial.take())?;
+                self.look_back(conn)?;
+            }
             Touched::Actor(id) => {
                 if let Some(actor) = actors::get(conn, id)? {
                     self.put(actor);

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rusqlite::{Connection, params_from_iter};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::index;
@@ -45,6 +46,8 @@ pub struct Logged {
     pub policy: PolicyStamp,
     /// The ids of the policies that determined it; empty once erased.
     pub policies: Vec<String>,
+    /// The operation that was decided, on the first event that its decision led to; none once erased.
+    pub decided: Option<String>,
 }
 
 /// Which way to read, and from where.
@@ -82,6 +85,10 @@ struct GateView {
     on_behalf_of: Vec<String>,
     #[serde(default)]
     policies: Vec<String>,
+    #[serde(default)]
+    operation: String,
+    #[serde(default)]
+    asked: Option<IgnoredAny>,
 }
 
 impl Filter {
@@ -187,6 +194,7 @@ pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
         on_behalf_of: gate.on_behalf_of,
         policy: leaf.policy,
         policies: gate.policies,
+        decided: gate.asked.map(|_| gate.operation),
     })
 }
 

@@ -101,6 +101,10 @@ impl Record {
         self.0
     }
 
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.pairs().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
     /// The values by name.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &Value)> {
         let pairs = match &self.0 {

@@ -13,6 +13,7 @@ pub mod content;
 pub mod context;
 pub mod decisions;
 pub mod delegations;
+pub mod done;
 pub mod event;
 pub mod history;
 pub mod idem;

@@ -4,10 +4,13 @@ pub mod events;
 mod fold;
 mod told;
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::list::{self, List};
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
+use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
 use crate::types::work::{Failure, RunFacts, RunStatus, StepKind, StepStatus, Wait};
@@ -38,6 +41,8 @@ pub struct Run {
     /// Operations performed.
     pub calls: u32,
     pub cost_cents: i64,
+    /// The labels of what it has read.
+    pub labels: BTreeSet<Label>,
     pub tokens_in: i64,
     pub tokens_out: i64,
     /// How often in a row it was denied the same.
@@ -60,6 +65,7 @@ impl Run {
             steps: self.steps,
             calls: self.calls,
             cost_cents: self.cost_cents,
+            labels: self.labels.clone(),
         }
     }
 }
@@ -84,7 +90,7 @@ pub struct Step {
 }
 
 const COLUMNS: &str = "id, task, agent, asker, askers, asked, parent, depth, status, wait, due_at, budget_cents, steps, \
-                       calls, cost_cents, tokens_in, tokens_out, denials, failure, error, created_at, started_at, ended_at";
+                       calls, cost_cents, tokens_in, tokens_out, denials, failure, error, created_at, started_at, ended_at, labels";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
     let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Time));
@@ -112,6 +118,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
         created_at: Time(row.get(20)?),
         started_at: time(21)?,
         ended_at: time(22)?,
+        labels: json(row, 23)?,
     })
 }
 

@@ -19,6 +19,7 @@ pub mod effort;
 pub mod egress;
 pub mod entropy;
 pub mod field;
+pub mod history;
 pub mod id;
 pub mod impact;
 pub mod inbox;

@@ -1,5 +1,6 @@
 //! The vocabulary of work: tasks, the runs in which agents do them, and the steps of a run.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::actor::named;
+use super::field::Label;
 use super::id::{ActorId, Id};
 use super::time::Time;
 
@@ -166,6 +168,9 @@ pub struct RunFacts {
     /// Operations performed before this one.
     pub calls: u32,
     pub cost_cents: i64,
+    /// The labels of what it has read.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub labels: BTreeSet<Label>,
 }
 
 impl RunFacts {

@@ -24,6 +24,7 @@ pub fn refolded(conn: &Connection) -> Connection {
     fresh.update_hook(Some(note)).unwrap();
     for seq in 1..=ok::log::read::last_seq(conn).unwrap() {
         let logged = ok::log::read::one(conn, seq).unwrap();
+        ok::gate::done::count(&fresh, &logged).unwrap();
         let Some(event) = logged.event else { continue };
         let (event, by) = (Event::read(event).unwrap(), logged.actor.parse().unwrap());
         written.lock().unwrap().clear();

@@ -149,7 +149,10 @@ impl Filters<'_> {
             Some(label) if self.withheld.is(self.of, name) => {
                 Err(format!("`{name}` is {label}, and you may not read it"))
             }
-            _ => Ok(field.clone()),
+            label => {
+                label.iter().for_each(|label| self.read.mark(*label));
+                Ok(field.clone())
+            }
         }
     }
 }

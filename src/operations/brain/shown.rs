@@ -70,6 +70,9 @@ impl<'a> Shape<'a> {
         let seen = |name: &str| is_there(name) && self.wants(name) && !self.withheld.is(self.of, name);
         let kind = |name: &str| self.of.field(name).map(|field| field.kind);
         let fields = fields.into_iter().filter(|(name, _)| seen(name));
+        let fields = fields.inspect(|(name, _)| {
+            self.of.field(name).and_then(|field| field.label).iter().for_each(|label| read.mark(*label))
+        });
         let mut fields: Map<String, Value> =
             fields.map(|(name, value)| (name.clone(), veiled(kind(&name), value, read))).collect();
         fields.sort_keys();

@@ -1,5 +1,7 @@
 //! The beginning of a run: by somebody who asks, or by another run of which it is a part.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -11,6 +13,7 @@ use crate::store::content::events::ContentKept;
 use crate::store::runs::events::{RunStarted, RunWaiting};
 use crate::types::actor::ActorKind;
 use crate::types::delegation::MOST_CENTS;
+use crate::types::field::Label;
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::plan::Plan;
 use crate::types::refusal::{Refusal, Stop};
@@ -73,6 +76,7 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
     let budget_cents = budget(&new, above, draft.read())?;
     let Beginning { agent, task, text, plan, .. } = new;
     let askers = whoever_asks(&asker, draft.read());
+    let labels = labels(&askers, above, draft.read());
     draft.record(RunStarted {
         id: id.clone(),
         task: Id::stored(&task),
@@ -82,6 +86,7 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
         parent: above.map(|above| above.run.clone()),
         depth: above.map_or(0, |above| above.depth.saturating_add(1)),
         budget_cents,
+        labels,
     })?;
     let kept = Map::from_iter([("text".to_owned(), Value::from(text)), ("plan".to_owned(), json!(plan))]);
     draft.record(ContentKept { id: id.clone(), part: "asked".into(), kept })?;
@@ -104,6 +109,14 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
 fn has_model(read: &Reader<'_>, agent: &ActorId) -> Result<bool, Stop> {
     let prefer = read.agent_spec(agent)?.and_then(|spec| spec.model).map(|model| model.prefer);
     Ok(!read.models().chosen(&prefer.unwrap_or_default()).is_empty())
+}
+
+/// What is asked has the labels of what the run has read that asks; and what comes from an agent that runs elsewhere is not to
+/// be trusted.
+fn labels(askers: &[ActorId], above: Option<&RunFacts>, read: &Reader<'_>) -> BTreeSet<Label> {
+    let is_outside = |id: &ActorId| read.card(id).is_some_and(|card| card.actor.kind == ActorKind::OutsideAgent);
+    let untrusted = askers.iter().any(is_outside).then_some(Label::Untrusted);
+    above.iter().flat_map(|above| above.labels.iter().copied()).chain(untrusted).collect()
 }
 
 /// Everybody for whom it is done, the nearest first: who asks, on whose behalf, in the run of whom; and whoever issued the token

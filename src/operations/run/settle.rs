@@ -1,5 +1,7 @@
 //! What the server itself records of a run: what its agent says, that it waits, what could not be done, and its end.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,7 +20,7 @@ use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
-use crate::types::work::{StepKind, Wait};
+use crate::types::work::{StepKind, StepStatus, Wait};
 
 use super::cancel::cancel_with_parts;
 
@@ -147,6 +149,7 @@ fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
         }
         Own::Fail(reason, message) => {
             let took = duration(run.started_at, draft.now());
+            let set_aside = in_flight(run, draft.read())?;
             draft.record(RunFailed {
                 id,
                 task: Id::stored(&run.task),
@@ -155,7 +158,7 @@ fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
                 askers: run.askers.clone(),
                 tokens_in: run.tokens_in,
                 tokens_out: run.tokens_out,
-                cost_cents: run.cost_cents,
+                cost_cents: run.cost_cents + set_aside,
                 duration_ms: took,
                 reason,
                 message,
@@ -166,6 +169,12 @@ fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// What is set aside for a call that is under way: nobody will know whether it was spent, so it counts as spent.
+fn in_flight(run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
+    let step = read.step(&run.id, run.facts().step())?;
+    Ok(step.filter(|step| step.status == StepStatus::Dispatched).map_or(0, |step| step.cost_cents))
 }
 
 /// A step that the server itself has taken.
@@ -181,6 +190,7 @@ fn completed(run: &Run, kind: StepKind, draft: &mut Draft<'_>) -> Result<(), Sto
         tokens_in: 0,
         tokens_out: 0,
         cost_cents: 0,
+        labels: BTreeSet::new(),
     })?;
     Ok(())
 }

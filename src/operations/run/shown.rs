@@ -1,5 +1,7 @@
 //! A run as people see it.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,6 +9,7 @@ use serde_json::Value;
 use crate::gate::Reader;
 use crate::operations;
 use crate::store::runs::{Run, Step, duration};
+use crate::types::field::Label;
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
@@ -29,6 +32,8 @@ pub struct ShownRun {
     pub steps: u32,
     pub tokens: Tokens,
     pub cost_cents: i64,
+    /// The labels of what it has read.
+    pub labels: BTreeSet<Label>,
     /// What it may spend; none where there is no limit.
     pub budget_cents: Option<i64>,
     /// Why it failed.
@@ -113,6 +118,7 @@ pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
         steps: run.steps,
         tokens: Tokens { input: run.tokens_in, output: run.tokens_out },
         cost_cents: run.cost_cents,
+        labels: run.labels,
         budget_cents: run.budget_cents,
         error,
         created_at: run.created_at,

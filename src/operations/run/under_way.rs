@@ -1,5 +1,7 @@
 //! A call of a model that a run makes, as what happens to it is recorded.
 
+use std::collections::BTreeSet;
+
 use crate::store::runs::events::{StepCompleted, StepDecided, StepDispatched, StepUnknown};
 use crate::store::runs::{Run, Step};
 use crate::types::id::Id;
@@ -56,7 +58,8 @@ impl UnderWay {
     }
 
     pub fn completed(self, run: &Run) -> StepCompleted {
-        event!(self, run, StepCompleted {})
+        let labels = BTreeSet::new();
+        event!(self, run, StepCompleted { labels })
     }
 
     pub fn unknown(self, run: &Run, reason: String) -> StepUnknown {

@@ -69,7 +69,7 @@ impl Change for Create {
         name: "webhook.create",
         doc: "Name a place outside that is told of some things. The secret that its messages are signed with is shown this once.",
         scope: Reach::Full,
-        route: post("/v1/webhooks").from_root().created().secret("secret"),
+        route: post("/v1/webhooks").from_root().outward().created().secret("secret"),
         about: &[&WEBHOOK],
         events: &[WebhookCreated::KIND],
     };

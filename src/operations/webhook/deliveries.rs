@@ -40,7 +40,7 @@ impl Change for Test {
         name: "webhook.test",
         doc: "Send a `webhook.test` message, to see whether it arrives; its deliveries tell.",
         scope: Reach::Full,
-        route: post("/v1/webhooks/{id}/test").from_root(),
+        route: post("/v1/webhooks/{id}/test").from_root().outward(),
         about: &[&WEBHOOK],
         events: &[WebhookTested::KIND],
     };
@@ -120,7 +120,7 @@ impl Change for Redeliver {
         name: "webhook.redeliver",
         doc: "Send a message once more, at once, under the same id.",
         scope: Reach::Full,
-        route: post("/v1/webhooks/{id}/deliveries/{message}/redeliver").from_root(),
+        route: post("/v1/webhooks/{id}/deliveries/{message}/redeliver").from_root().outward(),
         about: &[&WEBHOOK],
         events: &[DeliveryRequeued::KIND],
     };

@@ -52,7 +52,7 @@ impl Change for Update {
         name: "webhook.update",
         doc: "Change what a webhook is told and where, or switch it on or off. The policies are asked about the new host.",
         scope: Reach::Full,
-        route: patch("/v1/webhooks/{id}").from_root(),
+        route: patch("/v1/webhooks/{id}").from_root().outward(),
         about: &[&WEBHOOK],
         events: &[WebhookUpdated::KIND],
     };

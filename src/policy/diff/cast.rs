@@ -11,6 +11,8 @@ use crate::policy::engine::{Looks, Named};
 use crate::policy::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
 use crate::types::actor::{KillScope, Role};
 use crate::types::change::ChangeState;
+use crate::types::field::Label;
+use crate::types::history::{Done, History};
 use crate::types::id::ActorId;
 use crate::types::scope::Scope;
 use crate::types::time::Time;
@@ -293,15 +295,53 @@ pub(super) fn arounds(looks: &Looks, named: &Named, inputs: &[Value], switch: bo
     }
     if reads("run") {
         let asked = ["ana", "max", "lea"].into_iter().filter_map(|id| id.parse().ok());
-        let step = |asker: ActorId| Step { asker, askers: Vec::new(), depth: 0, steps: 1, calls: 1, cost_cents: 0 };
-        all.extend(asked.map(|asker| Around { run: Some(step(asker)), ..plain.clone() }));
+        let none = BTreeSet::new();
+        let step = |asker: ActorId, labels: &BTreeSet<Label>| Step {
+            asker,
+            askers: Vec::new(),
+            depth: 0,
+            steps: 1,
+            calls: 1,
+            cost_cents: 0,
+            labels: labels.clone(),
+        };
+        all.extend(asked.map(|asker| Around { run: Some(step(asker, &none)), ..plain.clone() }));
+        let marked: Vec<BTreeSet<Label>> =
+            Label::ALL.iter().map(|label| [*label].into()).chain([Label::ALL.iter().copied().collect()]).collect();
+        let ana = "ana".parse().ok();
+        let marked = ana.iter().flat_map(|ana: &ActorId| marked.iter().map(|labels| step(ana.clone(), labels)));
+        all.extend(marked.map(|run| Around { run: Some(run), ..plain.clone() }));
     }
+    all.extend(
+        looks
+            .done
+            .iter()
+            .flat_map(|operation| histories(operation, named))
+            .take(MOST)
+            .map(|hist| Around { hist, ..plain.clone() }),
+    );
     if reads("kill") {
         let scopes =
             ["global", "actor:max", "actor:bot", "team:ops"].into_iter().filter_map(|scope| scope.parse().ok());
         all.extend(scopes.map(|scope| Around { kill: vec![scope], ..plain.clone() }));
     }
     all
+}
+
+/// Just below, at and just above the numbers that policies name: done within the hour, and so within the day and the month.
+fn histories(operation: &str, named: &Named) -> impl Iterator<Item = History> {
+    let around = named.numbers.iter().flat_map(|number| [number.saturating_sub(1), *number, number.saturating_add(1)]);
+    around.filter_map(|number| u32::try_from(number).ok()).map(move |number| {
+        let done = Done {
+            hour: number,
+            day: number,
+            month: number,
+            hour_cents: number,
+            day_cents: number,
+            month_cents: number,
+        };
+        History::from([(operation.to_owned(), done)])
+    })
 }
 
 /// Just before, at and just after the instants that policies name; and by night, on a weekend, on a working day.

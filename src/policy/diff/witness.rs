@@ -115,6 +115,7 @@ fn given(around: &Around) -> Vec<String> {
     told.extend(around.now.map(|now| format!("at {now}")));
     told.extend(around.under.iter().map(|id| format!("under the delegation {id}")));
     told.extend(around.issuer.iter().map(|id| format!("with a token that {id} issued")));
+    told.extend(around.hist.iter().map(|(operation, done)| format!("after {operation} {}", json!(done))));
     told.extend(around.input.iter().map(|input| format!("given {input}")));
     told
 }
@@ -155,7 +156,7 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run } = &case.around;
+    let Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, hist } = &case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));
@@ -180,6 +181,9 @@ fn line(case: &Case, after: &Answer) -> String {
     issuer.iter().for_each(|id| add("issuer", quoted(id.as_str())));
     // JSON is YAML.
     run.iter().for_each(|run| add("run", json!(run).to_string()));
+    if !hist.is_empty() {
+        add("hist", json!(hist).to_string());
+    }
     input.iter().for_each(|input| add("input", input.to_string()));
     add("expect", after.decision.name().into());
     if after.decision == Decision::NeedsApproval {

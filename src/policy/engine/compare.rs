@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use cedar_policy_core::ast::{Entity, Expr, ExprKind, Literal, PatternElem};
 
 use super::approvals::is_context;
+use super::history::ATTRIBUTE as DONE;
 use super::input::ATTRIBUTE as INPUT;
 use super::snapshot::{Rule, Snapshot, covers};
 
@@ -35,6 +36,8 @@ pub struct Looks {
     pub context: BTreeSet<String>,
     /// The fields of `context.input`; `*` where it is read as a whole.
     pub input: BTreeSet<String>,
+    /// The operations of `context.hist`.
+    pub done: BTreeSet<String>,
 }
 
 /// The attributes, one in the other, that an expression reads or asks for, and of what.
@@ -48,9 +51,14 @@ fn read(part: &Expr) -> Option<(&Expr, Box<dyn Iterator<Item = &str> + '_>)> {
     }
 }
 
-/// `context.input`
-fn is_input(part: &Expr) -> bool {
-    matches!(part.expr_kind(), ExprKind::GetAttr { expr, attr } if is_context(expr) && attr == INPUT)
+/// `context.<name>`
+fn is_attribute(part: &Expr, name: &str) -> bool {
+    matches!(part.expr_kind(), ExprKind::GetAttr { expr, attr } if is_context(expr) && attr == name)
+}
+
+/// Whether an expression looks at what the acting actor has done.
+fn looks_back(condition: &Expr) -> bool {
+    condition.subexpressions().any(|part| is_attribute(part, DONE))
 }
 
 impl Snapshot {
@@ -106,6 +114,22 @@ impl Snapshot {
     pub fn looks(&self, action: &str) -> Looks {
         let found = self.actions.values().find(|known| known.name == action);
         found.map(|action| self.looks_of(action).clone()).unwrap_or_default()
+    }
+
+    /// Whether any policy of an operation reads what differs from one call of it to the next: the time, the input, or
+    /// what was done before.
+    pub fn reads_the_call(&self, operation: &str) -> bool {
+        let action = self.actions.values().find(|action| action.name == operation);
+        action.is_none_or(|action| {
+            let looks = self.looks_of(action);
+            let changing = ["now", INPUT, DONE];
+            changing.into_iter().any(|attribute| looks.context.contains(attribute))
+        })
+    }
+
+    /// Whether any policy looks at what actors have done.
+    pub fn looks_back(&self) -> bool {
+        self.rules.iter().any(|rule| looks_back(&rule.condition))
     }
 
     pub(super) fn look(&self, action: &Entity) -> Looks {
@@ -179,7 +203,7 @@ impl Looks {
     fn note(&mut self, condition: &Expr) {
         let (mut whole, mut opened) = (0_usize, 0_usize);
         for part in condition.subexpressions() {
-            whole += usize::from(is_input(part));
+            whole += usize::from(is_attribute(part, INPUT));
             let Some((of, path)) = read(part) else { continue };
             let path: Vec<&str> = path.collect();
             match path.as_slice() {
@@ -187,7 +211,10 @@ impl Looks {
                     self.context.insert((*first).to_owned());
                     self.input.extend(rest.first().filter(|_| *first == INPUT).map(|field| (*field).to_owned()));
                 }
-                [first, ..] if is_input(of) => {
+                [first, ..] if is_attribute(of, DONE) => {
+                    self.done.insert((*first).to_owned());
+                }
+                [first, ..] if is_attribute(of, INPUT) => {
                     opened += 1;
                     self.input.insert((*first).to_owned());
                 }
@@ -209,6 +236,7 @@ impl Looks {
         self.kinds.extend(other.kinds);
         self.context.extend(other.context);
         self.input.extend(other.input);
+        self.done.extend(other.done);
         self
     }
 }

@@ -16,6 +16,7 @@ use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::RequestValidationError;
 
 use super::approvals::ATTRIBUTE;
+use super::history;
 use super::index::{Met, Position, Positions};
 use super::input::{self, Input};
 use super::ruling::{Because, NO_PERMIT, Ruling};
@@ -171,6 +172,11 @@ impl Snapshot {
             let given = self.given(question, action, input);
             facts = facts.with(input::ATTRIBUTE, given.unwrap_or_else(|_| input.blank()));
         }
+        if let Some((action, blank)) = action.and_then(|action| Some((action, action.history.as_ref()?))) {
+            let looked = self.looks_of(action).context.contains(history::ATTRIBUTE);
+            let done = question.facts.get(history::ATTRIBUTE).filter(|_| looked);
+            facts = facts.with(history::ATTRIBUTE, blank.with(done));
+        }
         let context: Context = facts.context();
         let (principal, resource) = (entry(question.principal), entry(question.resource));
         let action = action.map_or_else(|| entry(question.action), |action| action.entry.clone());
@@ -192,7 +198,7 @@ impl Snapshot {
             self.given(question, action, input)
                 .map_err(|what| format!("the question does not fit the schema: {what}"))?;
         }
-        let shape = shape::of(question.facts, &|uid| self.is_enumerated(uid));
+        let shape = shape::of(question.facts, action.history.is_some(), &|uid| self.is_enumerated(uid));
         if action.fitting.knows(shape) {
             return self.ends_fit(question, action);
         }

@@ -122,7 +122,7 @@ fn values(ty: &Type, constants: &Constants<'_>) -> Vec<Json> {
     }
 }
 
-fn record(fields: &Attributes, json: Option<&Json>) -> Result<Value, String> {
+pub(super) fn record(fields: &Attributes, json: Option<&Json>) -> Result<Value, String> {
     let mut pairs = Vec::new();
     for (name, field) in fields.iter() {
         let given = json.and_then(|json| json.get(name.as_str())).filter(|json| !json.is_null());

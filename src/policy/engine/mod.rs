@@ -11,6 +11,7 @@ mod could;
 mod decide;
 mod declared;
 mod explain;
+mod history;
 mod index;
 mod input;
 mod load;

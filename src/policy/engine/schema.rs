@@ -69,13 +69,13 @@ fn product(text: &str) -> Result<Known, Finding> {
 fn extended(ours: &str, theirs: &str) -> Result<Schema, Vec<Finding>> {
     let source = Source::new(SCHEMA_FILE, theirs);
     let told = |error: &dyn miette::Diagnostic| vec![source.diagnostic(code::SCHEMA, error, (0, 0))];
-    if let Some((at, what)) = out_of_bounds(theirs).or_else(|| too_much(theirs)) {
-        return Err(vec![source.finding(code::SCHEMA, (at, 1), what)]);
-    }
     if theirs.starts_with(GENERATED) {
         let what = format!("this begins with the product's own schema, which is exported as `{PRODUCT_SCHEMA}`");
         let finding = source.finding(code::REDEFINED, (0, GENERATED.len()), what);
         return Err(vec![finding.helped("keep what you declare yourself, and take the rest out")]);
+    }
+    if let Some((at, what)) = out_of_bounds(theirs).or_else(|| too_much(theirs)) {
+        return Err(vec![source.finding(code::SCHEMA, (at, 1), what)]);
     }
     let parse = |text| {
         let parsed = Fragment::<RawName>::from_cedarschema_str(text, Extensions::all_available());

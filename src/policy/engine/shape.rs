@@ -8,6 +8,7 @@ use std::sync::RwLock;
 
 use cedar_policy_core::ast::{EntityType, EntityUID, Literal, Value, ValueKind};
 
+use super::history;
 use crate::policy::record::Facts;
 
 /// More shapes than the server makes; past that, each question is checked in full.
@@ -49,10 +50,11 @@ impl Fitting {
     }
 }
 
-/// The shape of facts. `is_enumerated` tells the entity types whose ids are part of their type.
-pub(super) fn of(facts: &Facts, is_enumerated: &impl Fn(&EntityUID) -> bool) -> u64 {
+/// The shape of facts, without what the acting actor has done where the schema itself makes that. `is_enumerated` tells the
+/// entity types whose ids are part of their type.
+pub(super) fn of(facts: &Facts, has_history: bool, is_enumerated: &impl Fn(&EntityUID) -> bool) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for (name, value) in facts.pairs() {
+    for (name, value) in facts.pairs().filter(|(name, _)| !(has_history && *name == history::ATTRIBUTE)) {
         name.hash(&mut hasher);
         value_shape(value, is_enumerated).hash(&mut hasher);
     }

@@ -21,8 +21,9 @@ use super::approvals::{ATTRIBUTE, KIND_TYPE};
 use super::compare::Looks;
 use super::decide::Question;
 use super::declared::{enums, rates};
+use super::history::Blank;
 use super::index::{self, Index, Position};
-use super::input::{self, Input};
+use super::input::Input;
 use super::load;
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
@@ -110,6 +111,8 @@ pub(super) struct Declared {
     pub fitting: Fitting,
     /// Its input, where its context has one.
     pub input: Option<Input>,
+    /// What its context holds of somebody who has done nothing, where it holds that.
+    pub history: Option<Blank>,
     /// Its context holds approvals: always so for the product's own.
     pub takes_approvals: bool,
 }
@@ -285,15 +288,6 @@ impl Snapshot {
         self.actions.get(action.as_ref()).is_some_and(|action| action.fitting.knows_ends(one, other))
     }
 
-    /// Whether any policy of an operation reads what differs from one call of it to the next: the time, or the input.
-    pub fn reads_the_call(&self, operation: &str) -> bool {
-        let action = self.actions.values().find(|action| action.name == operation);
-        action.is_none_or(|action| {
-            let looks = self.looks_of(action);
-            looks.context.contains("now") || looks.context.contains(input::ATTRIBUTE)
-        })
-    }
-
     /// What the policies of an action look at.
     pub(super) fn looks_of<'a>(&'a self, action: &'a Action) -> &'a Looks {
         action.looks.get_or_init(|| action.family.first().map(|action| self.look(action.entity())).unwrap_or_default())
@@ -335,17 +329,20 @@ impl Snapshot {
 
 fn actions(schema: &Schema, rules: &[Rule]) -> Actions {
     let entities = schema.as_ref().action_entities().unwrap_or_default();
-    let action = |entity: &ast::Entity| {
+    let mut blank: Option<Blank> = None;
+    let mut action = |entity: &ast::Entity| {
         let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
         let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
         let takes_approvals = takes_approvals(schema, entity.uid());
         let entry = EntityUIDEntry::known(entity.uid().clone(), None);
         let input = Input::of(schema, entity.uid());
+        let history = Blank::of(schema, entity.uid(), blank.as_ref());
+        blank = blank.take().or_else(|| history.clone());
         let (fitting, name) = (Fitting::default(), name_of(entity.uid()));
-        let declared = Arc::new(Declared { name, entry, family, fitting, input, takes_approvals });
+        let declared = Arc::new(Declared { name, entry, family, fitting, input, history, takes_approvals });
         (entity.uid().clone(), Action { declared, index: Arc::new(index(entity, rules)), looks: OnceLock::new() })
     };
-    let mut actions: Actions = entities.iter().map(action).collect();
+    let mut actions: Actions = entities.iter().map(&mut action).collect();
     actions.sort_unstable_keys();
     actions
 }

@@ -14,6 +14,7 @@ use crate::policy::Finding;
 use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
 use crate::types::actor::KillScope;
+use crate::types::history::History;
 use crate::types::id::ActorId;
 use crate::types::impact::Decision;
 use crate::types::scope::Scopes;
@@ -120,6 +121,8 @@ pub struct Around {
     pub issuer: Option<ActorId>,
     /// The run that the call is a step of.
     pub run: Option<Step>,
+    /// What the actor has done before, by operation.
+    pub hist: History,
 }
 
 /// One case as it is written. (serde cannot flatten a struct that refuses unknown fields.)
@@ -148,6 +151,8 @@ struct Line {
     input: Option<Value>,
     issuer: Option<ActorId>,
     run: Option<Step>,
+    #[serde(default)]
+    hist: History,
 }
 
 /// Every one of these actors with every one of these operations.
@@ -174,6 +179,8 @@ struct Matrix {
     input: Option<Value>,
     issuer: Option<ActorId>,
     run: Option<Step>,
+    #[serde(default)]
+    hist: History,
 }
 
 /// Which fields of a matrix have an answer: `rest`, or names of actors, of operations, or both as `actor op`.
@@ -292,11 +299,11 @@ fn read(text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFi
 impl Line {
     fn read(self, line: usize) -> Result<Case, YamlError> {
         let Line { actor, op, target, expect, because, approvals, .. } = self;
-        let Line { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, .. } = self;
+        let Line { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, hist, .. } = self;
         if approvals.is_some() && expect != Decision::NeedsApproval {
             return Err(YamlError::at(line, "approvals: only an answer of needs_approval has any"));
         }
-        let around = Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run };
+        let around = Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, hist };
         let set = |list: Vec<String>| list.into_iter().collect();
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
     }
@@ -373,6 +380,7 @@ impl Matrix {
                 input: self.input.clone(),
                 issuer: self.issuer.clone(),
                 run: self.run.clone(),
+                hist: self.hist.clone(),
             },
             expect,
             because: None,

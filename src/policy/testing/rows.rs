@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::file::Fixture;
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::delegation::Authority;
+use crate::types::field::Label;
 use crate::types::id::ActorId;
 use crate::types::time::Time;
 use crate::types::work::RunFacts;
@@ -242,11 +243,15 @@ pub struct Step {
     pub calls: u32,
     #[serde(default)]
     pub cost_cents: u32,
+    /// The labels of what it has read.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub labels: BTreeSet<Label>,
 }
 
 impl From<&RunFacts> for Step {
     fn from(run: &RunFacts) -> Step {
-        let RunFacts { asker, askers, depth, steps, calls, cost_cents, .. } = run.clone();
-        Step { asker, askers, depth, steps, calls, cost_cents: u32::try_from(cost_cents).unwrap_or(u32::MAX) }
+        let RunFacts { asker, askers, depth, steps, calls, cost_cents, labels, .. } = run.clone();
+        let cost_cents = u32::try_from(cost_cents).unwrap_or(u32::MAX);
+        Step { asker, askers, depth, steps, calls, cost_cents, labels }
     }
 }

@@ -1,5 +1,7 @@
 //! What happens to runs.
 
+use std::collections::BTreeSet;
+
 use super::fold::{
     answered, completed_step, decided_step, denied_step, dispatched_step, ended, failed, failed_step, held, raised,
     resumed, started, unknown_step, waiting,
@@ -7,10 +9,12 @@ use super::fold::{
 use super::told::{
     news_of_completion, news_of_failure, notify_of_completion, notify_of_failure, notify_of_hold, notify_of_question,
 };
+use crate::store::done::DONE;
 use crate::store::event::{Content, Notify, Table, events};
 use crate::store::inbox;
 use crate::store::memory::Memory;
 use crate::store::tasks::events::TASK;
+use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::work::{Failure, RunStatus, StepKind, Wait};
 
@@ -22,6 +26,7 @@ events! {
     RunStarted = "run_started" {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, parent: Option<Id>, depth: u32,
         budget_cents: Option<i64>,
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")] labels: BTreeSet<Label>,
     } about [id, task, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(started), notify: Notify::Nobody, news: None,
@@ -32,7 +37,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] name: String,
         #[schemars(extend("x-names" = "reference"))] target: String, wait: Wait,
     } about [id, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(waiting), notify: Notify::AndShow(notify_of_question), news: None,
     }
     /// A run takes its step anew: what it waited for has changed.
@@ -49,7 +54,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] target: String,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
     } about [id, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(decided_step), notify: Notify::Nobody, news: None,
     }
     /// A step that reaches outside is about to begin. What it may take is set aside until its outcome is recorded.
@@ -59,7 +64,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] target: String,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
     } about [id, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(dispatched_step), notify: Notify::Nobody, news: None,
     }
     /// What came of a step that had begun outside is not known: what was set aside for it counts as spent.
@@ -69,17 +74,19 @@ events! {
         #[schemars(extend("x-names" = "reference"))] target: String, reason: String,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
     } about [id, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(unknown_step), notify: Notify::Nobody, news: None,
     }
-    /// A step was taken. Of an operation, recorded in the transaction of its effect.
+    /// A step was taken. Of an operation, recorded in the transaction of its effect, with the labels of what it let the run
+    /// read.
     StepCompleted = "step_completed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
         #[schemars(extend("x-names" = "reference"))] target: String,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")] labels: BTreeSet<Label>,
     } about [id, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(completed_step), notify: Notify::Nobody, news: None,
     }
     /// A step was refused, by the policies or by whoever had to approve; the run goes on and knows it.
@@ -88,7 +95,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] name: String,
         #[schemars(extend("x-names" = "reference"))] target: String, reason: String,
     } about [id, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(denied_step), notify: Notify::Nobody, news: None,
     }
     /// A step could not be taken, and had no effect; the run goes on and knows it.
@@ -96,14 +103,14 @@ events! {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String, reason: String,
     } about [id, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed_step), notify: Notify::Nobody, news: None,
     }
     /// Somebody answered what a run had asked.
     RunAnswered = "run_answered" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, by: ActorId,
     } about [id, agent, asker, by] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(answered),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
@@ -127,7 +134,7 @@ events! {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, tokens_in: i64, tokens_out: i64,
         cost_cents: i64, duration_ms: i64,
     } about [id, task, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Completed, None)),
         notify: Notify::AndShow(notify_of_completion), news: Some(news_of_completion),
     }
@@ -136,14 +143,14 @@ events! {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, tokens_in: i64, tokens_out: i64,
         cost_cents: i64, duration_ms: i64, reason: Failure, #[schemars(extend("x-names" = "text"))] message: String,
     } about [id, task, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed), notify: Notify::AndShow(notify_of_failure), news: Some(news_of_failure),
     }
     /// Somebody ended a run.
     RunCancelled = "run_cancelled" {
         id: Id, task: Id, agent: ActorId, asker: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
     } about [id, task, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Cancelled, None)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }

@@ -1,17 +1,21 @@
 //! What events make of runs and their steps. Whatever a run waits for, the fold of what ends the waiting lets it go on: so a
 //! run that is not at its end has one reason to wait, or is due.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 
 use super::events::{
     RunAnswered, RunBudgetRaised, RunFailed, RunHeld, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDecided,
     StepDenied, StepDispatched, StepFailed, StepUnknown,
 };
-use super::get;
+use super::{get, step};
+use crate::store::done;
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
 use crate::store::tasks::events::became;
 use crate::store::to_json;
+use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::DAY;
 use crate::types::work::{Failure, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
@@ -20,10 +24,10 @@ use crate::types::work::{Failure, RunStatus, StepKind, StepStatus, TaskStatus, W
 const PATIENCE: i64 = 7 * DAY;
 
 pub(super) fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents } = event;
+    let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents, labels } = event;
     let sql = "INSERT INTO run (id, task, agent, asker, askers, asked, parent, depth, status, due_at, budget_cents, steps, \
-               calls, cost_cents, tokens_in, tokens_out, denials, created_at) \
-               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, 0, ?9)";
+               calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at) \
+               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, ?10, 0, 0, 0, ?9)";
     moment.conn.prepare_cached(sql)?.execute(params![
         id.as_str(),
         task.as_str(),
@@ -33,7 +37,8 @@ pub(super) fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Resu
         parent.as_ref().map(Id::as_str),
         depth,
         budget_cents,
-        moment.at.0
+        moment.at.0,
+        to_json(labels)?
     ])?;
     if parent.is_none() { became(moment, task.as_str(), TaskStatus::Running) } else { Ok(Touched::Nothing) }
 }
@@ -67,6 +72,9 @@ impl<'a> Taken<'a> {
     }
 
     fn write(&self, moment: &Moment<'_>) -> rusqlite::Result<()> {
+        if self.kind == StepKind::Model {
+            spend(moment, self.run, (self.number, self.cost_cents))?;
+        }
         let is_open = matches!(self.status, StepStatus::Waiting | StepStatus::Decided | StepStatus::Dispatched);
         let ended = (!is_open).then_some(moment.at.0);
         let sql = "INSERT INTO step (run, number, kind, name, target, status, wait, reason, tokens_in, tokens_out, cost_cents, \
@@ -120,6 +128,15 @@ impl<'a> Taken<'a> {
         ])?;
         goes_on(moment, self.run)
     }
+}
+
+/// Counts what asking a model costs, or may cost: beside what was counted of this step before, when it began.
+fn spend(moment: &Moment<'_>, run: &Id, (number, cost_cents): (u32, u32)) -> rusqlite::Result<()> {
+    let before = step(moment.conn, run.as_str(), number)?;
+    let more = i64::from(cost_cents) - before.as_ref().map_or(0, |step| step.cost_cents);
+    let Some(run) = get(moment.conn, run.as_str())?.filter(|_| more != 0) else { return Ok(()) };
+    let counted_at = before.filter(|step| step.cost_cents > 0).map_or(moment.at, |step| step.started_at);
+    done::add(moment.conn, &run.agent, "model.call", counted_at, (0, more))
 }
 
 /// The task of a run that goes on is worked on again.
@@ -200,10 +217,19 @@ pub(super) fn unknown_step(event: &StepUnknown, moment: &Moment<'_>) -> rusqlite
 }
 
 pub(super) fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepCompleted { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
+    let StepCompleted { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, labels, .. } = event;
+    mark(moment, id.as_str(), labels)?;
     let taken =
         Taken::new(id, *step, *kind, name, target, StepStatus::Completed).taking(*tokens_in, *tokens_out, *cost_cents);
     taken.settle(moment, None)
+}
+
+/// A run that has read what has these labels bears them from then on.
+fn mark(moment: &Moment<'_>, run: &str, labels: &BTreeSet<Label>) -> rusqlite::Result<()> {
+    let Some(run) = get(moment.conn, run)?.filter(|run| !labels.is_subset(&run.labels)) else { return Ok(()) };
+    let all: BTreeSet<Label> = run.labels.union(labels).copied().collect();
+    moment.conn.prepare_cached("UPDATE run SET labels = ? WHERE id = ?")?.execute(params![to_json(&all)?, run.id])?;
+    Ok(())
 }
 
 pub(super) fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -252,6 +278,12 @@ pub(super) fn ended(
     status: RunStatus,
     failure: Option<(Failure, &str)>,
 ) -> rusqlite::Result<Touched> {
+    // What was set aside, and is not begun, is free again.
+    let Some(run) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };
+    let next = run.steps.saturating_add(1);
+    if step(moment.conn, id.as_str(), next)?.is_some_and(|step| step.status == StepStatus::Decided) {
+        spend(moment, id, (next, 0))?;
+    }
     // Whoever was asked outside may have done it all: what was set aside for that is spent.
     let sql = "UPDATE run SET cost_cents = cost_cents + (SELECT coalesce(sum(cost_cents), 0) FROM step WHERE run = ?1 \
                AND status = 'dispatched') WHERE id = ?1";
@@ -269,7 +301,6 @@ pub(super) fn ended(
                cost_cents = CASE status WHEN 'decided' THEN 0 ELSE cost_cents END, reason = 'the run has ended', \
                ended_at = ?2 WHERE run = ?1 AND status IN ('waiting', 'decided', 'dispatched')";
     moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), moment.at.0])?;
-    let Some(run) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };
     match run.parent {
         Some(parent) => part_ended(moment, &parent, (id, &run.agent), status),
         None => {
@@ -292,12 +323,14 @@ fn part_ended(
     status: RunStatus,
 ) -> rusqlite::Result<Touched> {
     let Some(run) = get(moment.conn, parent)? else { return Ok(Touched::Nothing) };
-    let spent = get(moment.conn, part.as_str())?.map(|part| (part.tokens_in, part.tokens_out, part.cost_cents));
-    let (tokens_in, tokens_out, cost_cents) = spent.unwrap_or_default();
+    let Some(ended) = get(moment.conn, part.as_str())? else { return Ok(Touched::Nothing) };
+    let (tokens_in, tokens_out, cost_cents) = (ended.tokens_in, ended.tokens_out, ended.cost_cents);
     let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
     if run.wait != Some(Wait::Run { run: part.clone() }) {
         return Ok(Touched::Nothing);
     }
+    // What a part says, it says of all that it has read.
+    mark(moment, parent, &ended.labels)?;
     let reason = format!("{part} is {status}");
     let well = status == RunStatus::Completed;
     let taken = Taken {

@@ -335,6 +335,7 @@ CREATE TABLE run (
   steps        INTEGER NOT NULL,
   calls        INTEGER NOT NULL,
   cost_cents   INTEGER NOT NULL,
+  labels       TEXT NOT NULL,      -- JSON: of what it has read
   tokens_in    INTEGER NOT NULL,
   tokens_out   INTEGER NOT NULL,
   denied       TEXT,               -- what was denied last
@@ -367,6 +368,22 @@ CREATE TABLE step (
   started_at INTEGER NOT NULL,
   ended_at   INTEGER,
   PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
+
+-- What each actor has done, by operation: how often and what it cost in the hour, the day and the month that it was done in last.
+CREATE TABLE done (
+  actor       TEXT NOT NULL,
+  operation   TEXT NOT NULL,
+  hour        INTEGER NOT NULL,     -- when it began
+  hour_times  INTEGER NOT NULL,
+  hour_cents  INTEGER NOT NULL,     -- with what is set aside for calls under way
+  day         INTEGER NOT NULL,
+  day_times   INTEGER NOT NULL,
+  day_cents   INTEGER NOT NULL,
+  month       INTEGER NOT NULL,
+  month_times INTEGER NOT NULL,
+  month_cents INTEGER NOT NULL,
+  PRIMARY KEY (actor, operation)
 ) STRICT, WITHOUT ROWID;
 
 -- The company's own data. Each collection is a table of its own besides, `brain_<name>`, made by the fold.

@@ -25,7 +25,7 @@ pub fn test(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> (String,
         let these = [(call.caller.clone(), answer(call, &call.caller, candidate, read))].into_iter().chain(others);
         for (caller, answer) in these {
             if seen.insert((caller.actor(), call.operation(), call.target.id(), call.input.to_string())) {
-                asked.push((case(call, &caller, answer.decision), answer));
+                asked.push((case(call, &caller, answer.decision, read), answer));
             }
         }
     }
@@ -56,7 +56,7 @@ fn answer(call: &Call, caller: &Caller, candidate: &Snapshot, read: &Reader<'_>)
     Answer::of(&Answered { ruling, hidden })
 }
 
-fn case(call: &Call, caller: &Caller, expect: Decision) -> Case {
+fn case(call: &Call, caller: &Caller, expect: Decision, read: &Reader<'_>) -> Case {
     let channel = (caller.channel == Channel::Cli).then_some(Way::Cli);
     Case {
         line: 0,
@@ -68,6 +68,7 @@ fn case(call: &Call, caller: &Caller, expect: Decision) -> Case {
             release: releases(&call.target),
             input: given(call),
             run: caller.run.as_deref().map(Step::from),
+            hist: read.done_by(&caller.actor()),
             ..Around::default()
         },
         expect,

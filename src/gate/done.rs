@@ -1,0 +1,143 @@
+//! What actors have done, as policies see it: `context.hist`. Each call that was allowed and left an entry counts once, with
+//! the first of its entries; what it costs is counted by the folds of its steps.
+//!
+//! Always true: in memory it is kept only while policies look at it; the table is kept always.
+
+use std::sync::Arc;
+
+use rpds::HashTrieMapSync;
+use rusqlite::Connection;
+
+use super::past::event_of;
+use super::record;
+use super::world::World;
+use crate::log::read::{self, Logged};
+use crate::log::record::Decision;
+use crate::policy::Record;
+use crate::store::done::{self, DONE, Of};
+use crate::store::event::{Event, EventKind, Moment};
+use crate::types::history::{Counts, Done, History, month};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+
+/// What everybody has done, by actor.
+pub(super) type Histories = HashTrieMapSync<ActorId, Arc<Of>>;
+
+/// Counts what was done with an entry of the log, into the tables of a fold.
+pub fn count(conn: &Connection, logged: &Logged) -> Result<(), Fault> {
+    let (Some(operation), Some(kind)) = (&logged.decided, EventKind::named(&logged.kind)) else { return Ok(()) };
+    let actor = logged.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", logged.seq)))?;
+    add(conn, (&actor, logged.decision, kind), operation, logged.at)
+}
+
+/// The same, of an entry that is about to be recorded.
+pub(super) fn note(conn: &Connection, entry: &record::Entry, at: Time) -> Result<(), Fault> {
+    match &entry.gate.asked {
+        Some(_) => add(conn, (&entry.actor, entry.decision, entry.event.kind()), &entry.gate.operation, at),
+        None => Ok(()),
+    }
+}
+
+/// What can be erased counts nothing: what is gone cannot be counted again.
+fn add(
+    conn: &Connection,
+    (actor, decision, kind): (&ActorId, Decision, EventKind),
+    operation: &str,
+    at: Time,
+) -> Result<(), Fault> {
+    if decision == Decision::Allow && *actor != ActorId::system() && !kind.content.erasable {
+        done::add(conn, actor, operation, at, (1, 0))?;
+    }
+    Ok(())
+}
+
+/// Whether the fold of an event counts what something costs.
+pub(super) fn is_counted(kind: &EventKind) -> bool {
+    kind.tables().any(|table| table == DONE)
+}
+
+/// The tables in which the log is counted again, as far as a moment that has gone by.
+pub(super) struct Recount(Connection);
+
+impl Recount {
+    pub fn begin() -> Result<Recount, Fault> {
+        let tables = Connection::open_in_memory()?;
+        tables.execute_batch(crate::store::SCHEMA)?;
+        Ok(Recount(tables))
+    }
+
+    /// Counts the entries after `seq`, up to and with `last`.
+    pub fn go(&self, conn: &Connection, seq: i64, last: i64) -> Result<(), Fault> {
+        (seq + 1..=last).try_for_each(|seq| self.pass(read::one(conn, seq)?).map(drop))
+    }
+
+    /// Counts one entry, and says whether it did.
+    pub fn pass(&self, logged: Logged) -> Result<bool, Fault> {
+        count(&self.0, &logged)?;
+        let counts = logged.decided.is_some();
+        let kind = EventKind::named(&logged.kind).filter(is_counted);
+        let (seq, at, Some(_)) = (logged.seq, logged.at, kind) else { return Ok(counts) };
+        if let Some((actor, event)) = event_of(logged)? {
+            event.fold(&Moment { conn: &self.0, seq, at, by: &actor })?;
+        }
+        Ok(true)
+    }
+
+    /// What everybody has done by then.
+    pub fn histories(&self, at: Time) -> Result<Histories, Fault> {
+        load(&self.0, at)
+    }
+}
+
+fn load(conn: &Connection, at: Time) -> Result<Histories, Fault> {
+    Ok(done::all(conn, month(at))?.into_iter().map(|(actor, of)| (actor, Arc::new(of))).collect())
+}
+
+impl World {
+    /// Whether policies in force, or on trial, look at what actors have done.
+    fn looks_back(&self) -> bool {
+        self.policy.looks_back() || self.trial.as_ref().is_some_and(|trial| trial.looks_back())
+    }
+
+    /// Takes what actors have done into memory, where policies look at it; forgets it where none does.
+    pub(super) fn look_back(&mut self, conn: &Connection) -> Result<(), Fault> {
+        self.histories = match (self.looks_back(), self.histories.take()) {
+            (true, None) => Some(load(conn, self.head.ts)?),
+            (true, known) => known,
+            (false, _) => None,
+        };
+        Ok(())
+    }
+
+    /// Reads again what those have done whom an event is about.
+    pub(super) fn recount(&mut self, conn: &Connection, actor: &ActorId, event: &Event) -> Result<(), Fault> {
+        let Some(histories) = &mut self.histories else { return Ok(()) };
+        let of_event = is_counted(&event.kind()).then(|| event.subjects()).into_iter().flatten();
+        let others = of_event.filter_map(|id| id.parse().ok());
+        for actor in others.chain([actor.clone()]) {
+            let counts = done::of(conn, &actor)?;
+            if !counts.is_empty() {
+                histories.insert_mut(actor, Arc::new(counts));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an actor has done within the hour, the day and the month of a time; nothing where no policy looks at it.
+pub(super) fn facts(world: &World, actor: &ActorId, now: Time) -> Option<Record> {
+    let done = world.histories.as_ref()?.get(actor)?;
+    let one = |(operation, counts): (&String, &Counts)| {
+        let numbers = counts.at(now).named().into_iter();
+        (operation.clone(), numbers.fold(Record::new(), |record, (name, number)| record.long(name, number)))
+    };
+    Some(done.iter().map(one).fold(Record::new(), |record, (operation, done)| record.record(&operation, done)))
+}
+
+/// What an actor has done, as the case of a policy test says it.
+pub(super) fn said(world: &World, actor: &ActorId, now: Time) -> History {
+    let done = world.histories.as_ref().and_then(|histories| histories.get(actor));
+    let said = done.into_iter().flat_map(|done| done.iter()).map(|(name, counts)| (name.clone(), counts.at(now)));
+    said.filter(|(_, done)| *done != Done::default()).collect()
+}
