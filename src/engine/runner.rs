@@ -173,7 +173,7 @@ async fn go_on(gate: &Arc<Gate>, models: &Arc<dyn Chat>, run: &str) -> Result<()
                     think(gate, models, (run, step), &prompt).await?;
                 }
             }
-            Next::Settle { step } => drop(settle_step(gate, run, step, None).await?),
+            Next::Settle { step, .. } => drop(settle_step(gate, run, step, None).await?),
             Next::Nothing => return Ok(()),
         }
     }

@@ -61,7 +61,7 @@ async fn is_over(gate: &Arc<Gate>, run: &str, step: u32) {
             return;
         }
         match perform::<Next>(gate, "run.next", json!({ "id": run })).await {
-            Ok(Next::Settle { step: at }) if at == step => {}
+            Ok(Next::Settle { step: at, under_way: true }) if at == step => {}
             Ok(_) => return,
             // Whether it is over cannot be told now.
             Err(_) => {}

@@ -339,7 +339,7 @@ async fn until(test: &Test, id: &str, fits: impl Fn(&Value) -> bool) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_stopped_waits_for_no_answer_and_what_was_set_aside_is_spent() {
-    let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Hang, Reply::Hang, Reply::Say("after all")]);
+    let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Hang, Reply::Hang, Reply::Say("after all"), Reply::Hang]);
     let (test, cast) = company(&fake).await;
     let _server = serve(&test);
     let mut ids = Vec::new();
@@ -367,5 +367,13 @@ async fn a_run_that_is_stopped_waits_for_no_answer_and_what_was_set_aside_is_spe
     let lost = "model m unknown nobody waited for its answer: the server or the run was stopped";
     assert_eq!(steps(&done), [lost, "model m completed"]);
     assert_eq!(done["cost_cents"].as_i64().unwrap(), spent + 1);
+    // Its agent gone, it ends at once, and tells what may have been spent.
+    let answer = test.post("/ask", &cast.mia, json!({ "agent": "bot", "text": "three", "budget_cents": 100 })).await;
+    let third = answer.json()["run"].as_str().unwrap().to_owned();
+    until(&test, &third, |run| run["trace"][0]["status"] == "dispatched").await;
+    test.post("/actors/bot/offboard", &test.admin, json!({ "reason": "it left" })).await;
+    let failed = until(&test, &third, |run| run["status"] == "failed").await;
+    let told = test.get("/events?limit=1&type=run_failed", &test.admin).await.json()["events"][0]["event"].clone();
+    assert_eq!((&told["cost_cents"], &failed["cost_cents"]), (&json!(spent), &json!(spent)), "{told}");
     accounted_for(&test);
 }

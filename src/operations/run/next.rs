@@ -32,8 +32,8 @@ pub enum Next {
     Think { call: model::Prompt, prompt: Prompt, agent: ActorId, facts: RunFacts },
     /// A model is asked, as was decided before: the step is dispatched, then it is asked.
     Send { step: u32, prompt: Prompt },
-    /// Its step is recorded, or its end: the server does that itself.
-    Settle { step: u32 },
+    /// Its step is recorded, or its end: the server does that itself. Whoever is at a step that is under way need not.
+    Settle { step: u32, under_way: bool },
     /// It waits, is held, or has ended.
     Nothing,
 }
@@ -92,9 +92,9 @@ impl Query for Step {
             Move::Think(thought) => match asking(&run, &thought, read)? {
                 Ok((_, prompt)) if thought.decided.is_some() => Next::Send { step: facts.step(), prompt },
                 Ok((call, prompt)) => Next::Think { call, prompt, agent: run.agent, facts },
-                Err(_) => Next::Settle { step: facts.step() },
+                Err(_) => Next::Settle { step: facts.step(), under_way: false },
             },
-            Move::Own(_) => Next::Settle { step: facts.step() },
+            Move::Own(own) => Next::Settle { step: facts.step(), under_way: matches!(own, Own::Lost(..)) },
             Move::Nothing => Next::Nothing,
         })
     }
