@@ -16,6 +16,7 @@ use crate::log::record::Decision;
 use crate::policy::Record;
 use crate::store::done::{self, DONE, Of};
 use crate::store::event::{Event, EventKind, Moment};
+use crate::store::runs::events::RunHeld;
 use crate::types::history::{Counts, Done, History, month};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
@@ -39,14 +40,18 @@ pub(super) fn note(conn: &Connection, entry: &record::Entry, at: Time) -> Result
     }
 }
 
-/// What can be erased counts nothing: what is gone cannot be counted again.
+/// What can be erased counts nothing: what is gone cannot be counted again. Nor does a call that a budget held: it was not made.
 fn add(
     conn: &Connection,
     (actor, decision, kind): (&ActorId, Decision, EventKind),
     operation: &str,
     at: Time,
 ) -> Result<(), Fault> {
-    if decision == Decision::Allow && *actor != ActorId::system() && !kind.content.erasable {
+    if decision == Decision::Allow
+        && *actor != ActorId::system()
+        && !kind.content.erasable
+        && kind.name != RunHeld::KIND.name
+    {
         done::add(conn, actor, operation, at, (1, 0))?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::store::approvals::events::{ApprovalEscalated, ApprovalExpired, Approv
 use crate::store::changes::events::{CanaryAborted, CanaryMeasured};
 use crate::store::delegations::Delegation;
 use crate::store::delegations::events::DelegationExpired;
-use crate::store::runs::events::{RunCancelled, RunFailed, StepCompleted};
+use crate::store::runs::events::{RunCancelled, RunFailed, RunResumed, StepCompleted};
 use crate::store::tokens::events::TokenExpired;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -68,6 +68,7 @@ impl Change for Tick {
             CanaryAborted::KIND,
             StepCompleted::KIND,
             RunFailed::KIND,
+            RunResumed::KIND,
             RunCancelled::KIND,
             ApprovalStale::KIND,
         ],

@@ -12,6 +12,9 @@ use crate::types::time::Time;
 
 pub const DONE: Table = Table { name: "done", key: "actor || ' ' || operation" };
 
+/// The operation that costs something.
+pub const MODEL_CALL: &str = "model.call";
+
 /// One actor's, by operation.
 pub type Of = BTreeMap<String, Counts>;
 
@@ -24,7 +27,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Counts> {
     Ok(Counts { hour: count(0)?, day: count(3)?, month: count(6)? })
 }
 
-fn get(conn: &Connection, actor: &ActorId, operation: &str) -> rusqlite::Result<Option<Counts>> {
+/// How often an actor has done something, and what that cost.
+pub fn get(conn: &Connection, actor: &ActorId, operation: &str) -> rusqlite::Result<Option<Counts>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM done WHERE actor = ? AND operation = ?"))?
         .query_row(params![actor.as_str(), operation], read)
         .optional()
@@ -62,6 +66,12 @@ pub fn of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Of> {
     conn.prepare_cached(&format!("SELECT {COLUMNS}, operation FROM done WHERE actor = ?"))?
         .query_map([actor.as_str()], |row| Ok((row.get(9)?, read(row)?)))?
         .collect()
+}
+
+/// What everybody together has spent on an operation in the month that began then.
+pub fn month_cents(conn: &Connection, operation: &str, month: i64) -> rusqlite::Result<i64> {
+    let sql = "SELECT coalesce(sum(month_cents), 0) FROM done WHERE operation = ? AND month = ?";
+    conn.prepare_cached(sql)?.query_row(params![operation, month], |row| row.get(0))
 }
 
 /// What everybody has done who has done anything since the beginning of a month.

@@ -269,6 +269,12 @@ pub fn step(conn: &Connection, run: &str, number: u32) -> rusqlite::Result<Optio
         .optional()
 }
 
+/// How long a run has been at work: what it waited for is not counted.
+pub fn active_ms(conn: &Connection, run: &str) -> rusqlite::Result<i64> {
+    let sql = "SELECT coalesce(sum(ended_at - started_at), 0) FROM step WHERE run = ? AND wait IS NULL";
+    conn.prepare_cached(sql)?.query_row([run], |row| row.get(0))
+}
+
 /// What kind of step a run takes, or took.
 pub fn kind_of(conn: &Connection, run: &str, number: u32) -> rusqlite::Result<Option<StepKind>> {
     conn.prepare_cached("SELECT kind FROM step WHERE run = ? AND number = ?")?

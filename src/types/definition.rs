@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::Trust;
 use super::id::ActorId;
+use super::time::SECOND;
 use super::visible::{NO_NAME, is_name};
 
 /// The most bytes of a definition.
@@ -113,14 +114,14 @@ pub struct RunLimits {
     /// Cents in one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_cents: Option<u64>,
-    /// Cents in one day.
+    /// Cents in one day, in UTC, for all its runs together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day_cents: Option<u64>,
     /// Steps in one run: 1 to 10,000.
     #[schemars(range(min = 1, max = 10000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u32>,
-    /// The time that one run may take: a number and `s`, `m` or `h`, such as `20m`; at most `24h`.
+    /// The time that one run may take, the waiting not counted; 30m unless given. A number and `s`, `m` or `h`, such as `20m`; at most `24h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall: Option<String>,
 }
@@ -195,6 +196,11 @@ impl AgentDefinition {
 }
 
 impl RunLimits {
+    /// The time that one run may take, in milliseconds.
+    pub fn wall_ms(&self) -> Option<i64> {
+        Some(i64::from(seconds(self.wall.as_deref()?)?) * SECOND)
+    }
+
     fn problems(&self, problems: &mut Problems) {
         // The log's canonical JSON holds integers exactly up to here.
         let exact = |cents: Option<u64>| cents.is_none_or(|cents| cents < (1 << 53));

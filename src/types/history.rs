@@ -128,6 +128,12 @@ pub fn month(at: Time) -> i64 {
     day - (of_month - 1) * DAY
 }
 
+/// When the next day begins, and the next month.
+pub fn next(at: Time) -> (Time, Time) {
+    // No month has more days than 31, and none fewer than 28.
+    (Time(begin(at, DAY) + DAY), Time(month(Time(month(at) + 31 * DAY))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +151,7 @@ mod tests {
         // Of the hundred that were set aside in the hour before, ten were spent.
         let done = counts.plus(at("2026-02-28T09:59:59Z"), 0, -90).at(at("2026-02-28T10:30:00Z"));
         assert_eq!((done.hour_cents, done.day_cents, done.month_cents), (7, 17, 17));
+        assert_eq!(next(at("2026-02-28T09:00:00Z")), (at("2026-03-01T00:00:00Z"), at("2026-03-01T00:00:00Z")));
         let next = counts.at(at("2026-03-01T00:00:00Z"));
         assert_eq!(next, Done::default());
         assert_eq!(counts.plus(at("2026-03-01T00:00:00Z"), 1, 0).at(at("2026-03-31T23:59:59Z")).month, 1);

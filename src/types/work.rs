@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::actor::named;
 use super::field::Label;
 use super::id::{ActorId, Id};
-use super::time::Time;
+use super::time::{HOUR, Time};
 
 named! {
     /// How a task stands.
@@ -180,6 +180,8 @@ impl RunFacts {
     }
 }
 
+/// The time that a run may take, the waiting not counted, unless its agent's definition says otherwise.
+pub const LONGEST_ACTIVE: i64 = HOUR / 2;
 /// The most steps of one run.
 pub const MOST_STEPS: u32 = 1_000;
 /// How many runs, one a part of the other, there may be.

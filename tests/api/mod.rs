@@ -8,6 +8,7 @@ mod bad_input;
 mod blueprints;
 pub mod brain;
 mod break_glass;
+mod budgets;
 mod canary;
 mod changes;
 mod company;

@@ -15,7 +15,7 @@ fn setup(config: &str) -> Setup {
     Setup::of_file(config, &Usual::default(), &key).unwrap()
 }
 
-async fn company(fake: &Fake) -> (Test, Cast) {
+pub async fn company(fake: &Fake) -> (Test, Cast) {
     company_with(&fake.config(), &[]).await
 }
 
@@ -31,7 +31,7 @@ async fn company_with(config: &str, policies: &[&str]) -> (Test, Cast) {
 }
 
 /// Asks bot and lets it go on as far as it can; the run's id.
-async fn asked(test: &Test, cast: &Cast, more: Value) -> String {
+pub async fn asked(test: &Test, cast: &Cast, more: Value) -> String {
     let mut wish = json!({ "agent": "bot", "text": "look who is there" });
     wish.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let answer = test.post("/ask", &cast.mia, wish).await;
@@ -319,14 +319,14 @@ async fn without_a_model_that_can_be_asked_nothing_begins() {
 }
 
 /// The same over and over, beside everything else, as a server does.
-fn serve(test: &Test) -> tokio_util::sync::DropGuard {
+pub fn serve(test: &Test) -> tokio_util::sync::DropGuard {
     let stop = tokio_util::sync::CancellationToken::new();
     tokio::spawn(ok::engine::runner::run(test.company.gate.clone(), test.chat(), stop.clone()));
     stop.drop_guard()
 }
 
 /// Waits until a run stands so.
-async fn until(test: &Test, id: &str, fits: impl Fn(&Value) -> bool) -> Value {
+pub async fn until(test: &Test, id: &str, fits: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..1_500 {
         let shown = run(test, id).await;
         if fits(&shown) {

@@ -6,11 +6,13 @@ use super::Reader;
 use crate::gate::target::{Target, Thing};
 use crate::gate::{rule, steps};
 use crate::store::approvals::Approval;
+use crate::store::done::{self, MODEL_CALL};
 use crate::store::runs::{self, Run, Step};
 use crate::store::search::{self, Words};
 use crate::store::tasks::{self, Task, TaskRef};
 use crate::store::{Position, actors, content, inbox};
 use crate::types::definition::{AgentDefinition, AgentSpec, RunLimits};
+use crate::types::history::month;
 use crate::types::id::ActorId;
 use crate::types::models::Catalog;
 use crate::types::refusal::Fault;
@@ -133,6 +135,22 @@ impl Reader<'_> {
     /// What an agent's definition lets it use up; none where it was not hired by one.
     pub fn agent_limits(&self, agent: &ActorId) -> Result<Option<RunLimits>, Fault> {
         Ok(self.definition_of(agent)?.and_then(|definition| definition.spec.limits))
+    }
+
+    /// What an agent has spent today on asking models, with what is set aside.
+    pub fn spent_today(&self, agent: &ActorId) -> Result<i64, Fault> {
+        let counts = done::get(self.conn()?, agent, MODEL_CALL)?.unwrap_or_default();
+        Ok(counts.at(self.now()).day_cents.into())
+    }
+
+    /// What all agents have spent this month on asking models, with what is set aside.
+    pub fn spent_this_month(&self) -> Result<i64, Fault> {
+        Ok(done::month_cents(self.conn()?, MODEL_CALL, month(self.now()))?)
+    }
+
+    /// How long a run has been at work: what it waited for is not counted.
+    pub fn active_ms(&self, run: &str) -> Result<i64, Fault> {
+        Ok(runs::active_ms(self.conn()?, run)?)
     }
 
     /// Whether an agent asks for a tool. One that was hired by a definition asks for what that names: operations, and groups

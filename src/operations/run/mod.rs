@@ -5,6 +5,7 @@ mod answer;
 mod ask;
 mod begin;
 mod budget;
+mod budgets;
 mod cancel;
 mod catalog;
 mod dispatch;

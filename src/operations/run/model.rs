@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::budgets;
 use super::question::own;
 use super::think::is_answer;
 use super::under_way::UnderWay;
@@ -71,9 +72,10 @@ impl Change for Call {
         let run = draft.read().run(own.run.as_str())?.ok_or_else(Refusal::not_found)?;
         let (id, agent, asker) = (own.run.clone(), permit.actor(), own.asker.clone());
         let cost = input.cost_cents;
-        if let Some(budget) = run.budget_cents.filter(|budget| run.cost_cents + i64::from(cost) > *budget) {
-            let reason = format!("{} of {budget} cents are spent, and the next step takes {cost}", run.cost_cents);
-            draft.record(RunHeld { id, agent, asker, reason })?;
+        let budgets = budgets::of(&run, draft.read())?;
+        if let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) {
+            let (reason, until) = (budget.told(cost), budget.until);
+            draft.record(RunHeld { id, agent, asker, reason, until })?;
             return Ok(Spoken { answered: false, dispatched: false });
         }
         let Prompt { provider, model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents } = input;

@@ -20,7 +20,7 @@ use crate::types::plan::{self, Expected, Plan};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 use crate::types::time::Time;
-use crate::types::work::{Failure, MOST_DENIALS, MOST_STEPS, RunFacts, StepKind, StepStatus, Wait};
+use crate::types::work::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, RunFacts, StepKind, StepStatus, Wait};
 
 /// What is to be done with a run.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -53,6 +53,8 @@ pub(super) enum Own {
         operation: String,
         reason: String,
     },
+    /// There may be a new budget.
+    Resume,
     Complete,
     Fail(Failure, String),
 }
@@ -132,6 +134,9 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
         return match think(run, read)? {
             Move::Own(own) => Ok(Move::Own(own)),
             _ if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
+            Move::Think(_) if took_too_long(run, read)? => {
+                fail(Failure::TimedOut, "it was at work for too long".into())
+            }
             step => Ok(step),
         };
     };
@@ -145,10 +150,17 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     }
 }
 
+/// Whether a run has been at work for as long as it may. Only models take time.
+fn took_too_long(run: &Run, read: &Reader<'_>) -> Result<bool, Stop> {
+    let most = read.agent_limits(&run.agent)?.and_then(|limits| limits.wall_ms()).unwrap_or(LONGEST_ACTIVE);
+    Ok(read.active_ms(&run.id)? >= most)
+}
+
 /// A run that waits goes on by itself only when its time has come.
 fn waited(run: &Run, wait: &Wait, now: Time) -> Move {
     match (wait, run.due_at) {
         (Wait::Time { until }, _) if *until <= now => Move::Own(Own::Awake),
+        (Wait::Budget, Some(due)) if due <= now => Move::Own(Own::Resume),
         (Wait::Question { .. }, Some(due)) if due <= now => {
             Move::Own(Own::Fail(Failure::TimedOut, "nobody answered in time".into()))
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::budgets;
 use super::model;
 use super::next::{Move, Own};
 use super::think::{Thought, came, is_answer, wanted};
@@ -55,7 +56,8 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
     fit(&mut prompt, model);
     let input_tokens = prompt.tokens();
     let decided = thought.decided.as_ref().map(|call| call.tokens_out);
-    prompt.most_output = decided.unwrap_or_else(|| affordable(run, model, input_tokens));
+    let left = budgets::left(run, read)?;
+    prompt.most_output = decided.unwrap_or_else(|| affordable(left, model, input_tokens));
     let question = model::Prompt {
         provider: model.provider.clone(),
         model: thought.model.clone(),
@@ -67,10 +69,10 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
     Ok(Ok((question, prompt)))
 }
 
-/// As many tokens as a run's budget pays for, if that is any use.
-fn affordable(run: &Run, model: &Model, input_tokens: u32) -> u32 {
-    let (Some(budget), true) = (run.budget_cents, model.price.output > 0) else { return model.max_output };
-    let left = u64::try_from(budget - run.cost_cents).unwrap_or(0).saturating_mul(1_000_000);
+/// As many tokens as there is money for, if that is any use.
+fn affordable(left: Option<i64>, model: &Model, input_tokens: u32) -> u32 {
+    let (Some(left), true) = (left, model.price.output > 0) else { return model.max_output };
+    let left = u64::try_from(left).unwrap_or(0).saturating_mul(1_000_000);
     let for_output = left.saturating_sub(u64::from(model.price.input) * u64::from(input_tokens));
     let tokens = u32::try_from(for_output / u64::from(model.price.output)).unwrap_or(u32::MAX);
     tokens.clamp(LEAST_OUTPUT.min(model.max_output), model.max_output)

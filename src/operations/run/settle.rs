@@ -13,7 +13,8 @@ use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::approvals::events::ApprovalStale;
 use crate::store::content::events::ContentKept;
 use crate::store::runs::events::{
-    RunCancelled, RunCompleted, RunFailed, RunWaiting, StepCompleted, StepDispatched, StepFailed, StepUnknown,
+    RunCancelled, RunCompleted, RunFailed, RunResumed, RunWaiting, StepCompleted, StepDispatched, StepFailed,
+    StepUnknown,
 };
 use crate::store::runs::{Run, duration};
 use crate::types::id::Id;
@@ -58,6 +59,7 @@ impl Change for Settle {
             StepUnknown::KIND,
             StepFailed::KIND,
             RunWaiting::KIND,
+            RunResumed::KIND,
             RunCompleted::KIND,
             RunFailed::KIND,
             RunCancelled::KIND,
@@ -128,6 +130,7 @@ fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
             draft.record(RunWaiting { id, agent, asker, step, kind: StepKind::Wait, name, target, wait })?;
         }
         Own::Awake => completed(run, StepKind::Wait, draft)?,
+        Own::Resume => draft.record(RunResumed { id, agent, asker, step })?,
         Own::Unable { kind, operation, reason } => {
             draft.record(StepFailed { id, agent, asker, step, kind, name: operation, reason })?;
         }

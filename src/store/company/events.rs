@@ -4,6 +4,7 @@ use rusqlite::params;
 
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
+use crate::store::runs::events::RUN;
 use crate::store::to_json;
 
 const COMPANY: Table = Table { name: "company", key: "id" };
@@ -20,7 +21,7 @@ events! {
     CompanyUpdated = "company_updated" {
         version: i64, settings: serde_json::Value,
     } about [] => {
-        content: Content::SHOWN, tables: &[COMPANY], memory: Memory::Company,
+        content: Content::SHOWN, tables: &[COMPANY, RUN], memory: Memory::Company,
         fold: Some(updated), notify: Notify::Nobody, news: None,
     }
     /// The log's key was lost. Whoever owns the machine put another in its place, which signs from this entry on, and signed over what the lost one had signed.
@@ -47,5 +48,8 @@ fn updated(event: &CompanyUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touc
         "UPDATE company SET version = ?, settings = ?, name = coalesce(?, name)",
         params![version, to_json(settings)?, name],
     )?;
+    // What the budget of a day or a month holds looks again.
+    let sql = "UPDATE run SET due_at = ? WHERE status = 'held' AND due_at IS NOT NULL AND ended_at IS NULL";
+    moment.conn.prepare_cached(sql)?.execute([moment.at.0])?;
     Ok(Touched::Company)
 }

@@ -16,9 +16,10 @@ use crate::store::memory::Memory;
 use crate::store::tasks::events::TASK;
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
+use crate::types::time::Time;
 use crate::types::work::{Failure, RunStatus, StepKind, Wait};
 
-const RUN: Table = Table { name: "run", key: "id" };
+pub const RUN: Table = Table { name: "run", key: "id" };
 const STEP: Table = Table { name: "step", key: "run || ' ' || printf('%06d', number)" };
 
 events! {
@@ -114,9 +115,10 @@ events! {
         fold: Some(answered),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
-    /// A run stops where it is: it may not spend more.
+    /// A run stops where it is: it may not spend more; or not before a time.
     RunHeld = "run_held" {
         id: Id, agent: ActorId, asker: ActorId, reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")] until: Option<Time>,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(held), notify: Notify::AndShow(notify_of_hold), news: None,

@@ -10,7 +10,7 @@ use super::events::{
     StepDenied, StepDispatched, StepFailed, StepUnknown,
 };
 use super::{get, step};
-use crate::store::done;
+use crate::store::done::{self, MODEL_CALL};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
 use crate::store::tasks::events::became;
@@ -136,7 +136,7 @@ fn spend(moment: &Moment<'_>, run: &Id, (number, cost_cents): (u32, u32)) -> rus
     let more = i64::from(cost_cents) - before.as_ref().map_or(0, |step| step.cost_cents);
     let Some(run) = get(moment.conn, run.as_str())?.filter(|_| more != 0) else { return Ok(()) };
     let counted_at = before.filter(|step| step.cost_cents > 0).map_or(moment.at, |step| step.started_at);
-    done::add(moment.conn, &run.agent, "model.call", counted_at, (0, more))
+    done::add(moment.conn, &run.agent, MODEL_CALL, counted_at, (0, more))
 }
 
 /// The task of a run that goes on is worked on again.
@@ -251,8 +251,9 @@ pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Re
 }
 
 pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE run SET status = 'held', wait = ?, due_at = NULL WHERE id = ?";
-    moment.conn.prepare_cached(sql)?.execute(params![to_json(&Wait::Budget)?, event.id.as_str()])?;
+    let sql = "UPDATE run SET status = 'held', wait = ?, due_at = ? WHERE id = ?";
+    let until = event.until.map(|until| until.0);
+    moment.conn.prepare_cached(sql)?.execute(params![to_json(&Wait::Budget)?, until, event.id.as_str()])?;
     task_waits(moment, &event.id)?;
     Ok(Touched::Nothing)
 }

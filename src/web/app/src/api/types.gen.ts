@@ -627,7 +627,7 @@ export type CompanyAnswer = {
     approvals: ApprovalSettings;
     decisions: DecisionSettings;
     /**
-     * What agents are to spend in a month at most, in cents; absent for no limit. Nothing reads it yet.
+     * What agents may spend in a month, in UTC, in cents; absent for no limit. Beyond it, runs are held.
      */
     budget_cents_month: number | null;
     /**
@@ -2400,7 +2400,7 @@ export type NewSettings = {
     approvals?: ApprovalSettings;
     decisions?: DecisionSettings;
     /**
-     * What agents are to spend in a month at most, in cents; absent for no limit. Nothing reads it yet.
+     * What agents may spend in a month, in UTC, in cents; absent for no limit. Beyond it, runs are held.
      */
     budget_cents_month?: number | null;
     /**
@@ -2775,7 +2775,7 @@ export type OtherSettings = {
     approvals?: ApprovalSettings | null;
     decisions?: DecisionSettings | null;
     /**
-     * What agents are to spend in a month at most, in cents. Nothing reads it yet.
+     * What agents are to spend in a month at most, in UTC, in cents.
      */
     budget_cents_month?: number;
     /**
@@ -3225,7 +3225,7 @@ export type RunLimits = {
      */
     run_cents?: number | null;
     /**
-     * Cents in one day.
+     * Cents in one day, in UTC, for all its runs together.
      */
     day_cents?: number | null;
     /**
@@ -3233,7 +3233,7 @@ export type RunLimits = {
      */
     steps?: number | null;
     /**
-     * The time that one run may take: a number and `s`, `m` or `h`, such as `20m`; at most `24h`.
+     * The time that one run may take, the waiting not counted; 30m unless given. A number and `s`, `m` or `h`, such as `20m`; at most `24h`.
      */
     wall?: string | null;
 };
@@ -4017,6 +4017,10 @@ export type ShownRun = {
     steps: number;
     tokens: Tokens;
     cost_cents: number;
+    /**
+     * The labels of what it has read.
+     */
+    labels: Array<Label>;
     /**
      * What it may spend; none where there is no limit.
      */
@@ -4869,6 +4873,10 @@ export type WholeRun = {
     steps: number;
     tokens: Tokens;
     cost_cents: number;
+    /**
+     * The labels of what it has read.
+     */
+    labels: Array<Label>;
     /**
      * What it may spend; none where there is no limit.
      */
@@ -9611,7 +9619,7 @@ export type CompanyUpdateData = {
         approvals?: ApprovalSettings | null;
         decisions?: DecisionSettings | null;
         /**
-         * What agents are to spend in a month at most, in cents. Nothing reads it yet.
+         * What agents are to spend in a month at most, in UTC, in cents.
          */
         budget_cents_month?: number;
         /**
@@ -9740,7 +9748,7 @@ export type CompanyReplaceData = {
         approvals?: ApprovalSettings;
         decisions?: DecisionSettings;
         /**
-         * What agents are to spend in a month at most, in cents; absent for no limit. Nothing reads it yet.
+         * What agents may spend in a month, in UTC, in cents; absent for no limit. Beyond it, runs are held.
          */
         budget_cents_month?: number | null;
         /**
