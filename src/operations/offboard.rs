@@ -1,5 +1,5 @@
-//! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents, teams and
-//! webhooks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch. A team leaves when
+//! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents, teams,
+//! webhooks and open tasks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch. A team leaves when
 //! nobody is in it any more.
 
 use schemars::JsonSchema;
@@ -15,6 +15,7 @@ use crate::store::delegations::events::DelegationRevoked;
 use crate::store::event::Event;
 use crate::store::kills::events::KillSwitch;
 use crate::store::runs::events::RunResumed;
+use crate::store::tasks::events::TaskAssigned;
 use crate::store::tokens::events::TokenRevoked;
 use crate::store::webhooks::events::{WebhookDisabled, WebhookHandedOn};
 use crate::types::actor::{ActorKind, KillScope};
@@ -35,7 +36,7 @@ pub struct Leaving {
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
-    /// The person who gets their agents, teams and webhooks; the lead of their team unless given.
+    /// The person who gets their agents, teams, webhooks and open tasks; the lead of their team unless given.
     #[arg(long, value_name = "ID")]
     pub successor: Option<ActorId>,
 }
@@ -57,6 +58,8 @@ pub struct Left {
     pub webhooks_disabled: Vec<String>,
     /// Teams that have another lead now, or none.
     pub teams_handed_on: Vec<ActorId>,
+    /// Open tasks that the successor has now.
+    pub tasks_reassigned: Vec<String>,
     pub successor: Option<ActorId>,
 }
 
@@ -66,7 +69,7 @@ pub enum Offboard {}
 impl Change for Offboard {
     const SPEC: Spec = Spec {
         name: "actor.offboard",
-        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks. Or remove a team that nobody is in.",
+        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams, webhooks and open tasks. Or remove a team that nobody is in.",
         scope: Reach::Full,
         route: post("/actors/{id}/offboard").stops(),
         about: &[&ACTOR, &TEAM],
@@ -80,6 +83,7 @@ impl Change for Offboard {
             KillSwitch::KIND,
             WebhookHandedOn::KIND,
             WebhookDisabled::KIND,
+            TaskAssigned::KIND,
             RunResumed::KIND,
         ],
     };
@@ -112,6 +116,7 @@ impl Change for Offboard {
         let teams = hand_on_teams(&actor, successor.as_ref(), draft)?;
         let (handed, stopped) = hand_on_agents(&actor, successor.as_ref(), draft)?;
         let webhooks = super::webhook::hand_on(&actor.id, successor.as_ref(), draft)?;
+        let tasks = hand_on_tasks(&actor, successor.as_ref(), draft)?;
         let reason = input.reason;
         draft.record(ActorOffboarded { id: actor.id.clone(), reason, successor: successor.clone() })?;
         let_runs_go_on(&actor.id, draft)?;
@@ -127,6 +132,7 @@ impl Change for Offboard {
             webhooks_handed_on: webhooks.on,
             webhooks_disabled: webhooks.disabled,
             teams_handed_on: teams,
+            tasks_reassigned: tasks,
             successor,
         })
     }
@@ -168,6 +174,17 @@ fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft
         draft.record(LeadChanged { id: id.clone(), lead: successor.cloned() })?;
     }
     Ok(teams)
+}
+
+/// What they have not finished is their successor's to do. Without one it stays where it is, for whoever sees it to assign.
+fn hand_on_tasks(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
+    let Some(successor) = successor else { return Ok(Vec::new()) };
+    let tasks = draft.read().open_tasks_of(&leaving.id)?;
+    for task in &tasks {
+        let (id, from, creator) = (Id::stored(&task.id), Some(leaving.id.clone()), task.creator.clone());
+        draft.record(TaskAssigned { id, owner: successor.clone(), from, creator })?;
+    }
+    Ok(tasks.into_iter().map(|task| task.id).collect())
 }
 
 /// Agents that were handed on, and agents that were stopped.

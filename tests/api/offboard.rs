@@ -15,7 +15,10 @@ async fn firm() -> (Test, String, String) {
 
 #[tokio::test]
 async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
-    let (test, _, max) = firm().await;
+    let (test, lea, max) = firm().await;
+    let task = async || test.post("/tasks", &max, json!({ "title": "t", "owner": "max" })).await.json()["id"].clone();
+    let (open, done) = (task().await.as_str().unwrap().to_owned(), task().await.as_str().unwrap().to_owned());
+    test.post(&format!("/tasks/{done}/complete"), &max, json!({ "result": "so", "outcome": "done" })).await;
     let left = test.post("/actors/max/offboard", &test.admin, json!({ "reason": "moved on" })).await;
     assert_eq!(left.status, 200, "{}", left.text());
     assert_eq!(
@@ -23,13 +26,15 @@ async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
         json!({
             "tokens_revoked": 1, "approvals_cancelled": 0, "delegations_revoked": 0, "agents_handed_on": ["bot"], "agents_stopped": [],
             "webhooks_handed_on": [], "webhooks_disabled": [],
-            "teams_handed_on": [], "successor": "lea",
+            "teams_handed_on": [], "tasks_reassigned": [open], "successor": "lea",
         })
     );
+    let task = test.get(&format!("/tasks/{open}"), &lea).await.json();
+    assert_eq!((&task["owner"], &task["status"]), (&json!("lea"), &json!("assigned")));
     assert_eq!(test.get("/me", &max).await.error(), "401 unauthorized invalid token");
     assert_eq!(test.get("/actors/max", &test.admin).await.json()["status"], "offboarded");
     assert_eq!(test.get("/actors/bot", &test.admin).await.json()["owner"], "lea");
-    assert_eq!(test.newest(3).await, ["token_revoked", "owner_changed", "actor_offboarded"]);
+    assert_eq!(test.newest(3).await, ["owner_changed", "task_assigned", "actor_offboarded"]);
     let again = test.post("/actors/max/offboard", &test.admin, json!({ "reason": "again" })).await;
     assert_eq!(again.error(), "409 conflict max has left already");
     let explained = test.post("/policy/explain", &test.admin, json!({ "actor": "max", "op": "me.read" })).await;

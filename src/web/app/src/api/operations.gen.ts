@@ -10,7 +10,7 @@ export const OPERATIONS: Record<string, string> = {
   "actor.add": "Add a person, an agent or a team.",
   "actor.hire": "Hire an agent by its definition.",
   "actor.list": "List people, agents and teams, newest first.",
-  "actor.offboard": "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks. Or remove a team that nobody is in.",
+  "actor.offboard": "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams, webhooks and open tasks. Or remove a team that nobody is in.",
   "actor.read": "Show one person, agent or team.",
   "actor.trust": "Set how far an agent is trusted.",
   "actor.update": "Change a person's role, anybody's team or name, or a team's lead.",

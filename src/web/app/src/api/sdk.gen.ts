@@ -146,7 +146,7 @@ export const actorUpdate = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks. Or remove a team that nobody is in.
+ * Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams, webhooks and open tasks. Or remove a team that nobody is in.
  */
 export const actorOffboard = <ThrowOnError extends boolean = false>(options: Options<ActorOffboardData, ThrowOnError>) => (options.client ?? client).post<ActorOffboardResponses, ActorOffboardErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -286,7 +286,7 @@ export const actorUpdateMutation = (options?: Partial<Options<ActorUpdateData>>)
 };
 
 /**
- * Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams and webhooks. Or remove a team that nobody is in.
+ * Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams, webhooks and open tasks. Or remove a team that nobody is in.
  */
 export const actorOffboardMutation = (options?: Partial<Options<ActorOffboardData>>): UseMutationOptions<ActorOffboardResponse, ActorOffboardError, Options<ActorOffboardData>> => {
     const mutationOptions: UseMutationOptions<ActorOffboardResponse, ActorOffboardError, Options<ActorOffboardData>> = {
