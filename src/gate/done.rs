@@ -17,6 +17,7 @@ use crate::policy::Record;
 use crate::store::done::{self, DONE, Of};
 use crate::store::event::{Event, EventKind, Moment};
 use crate::store::runs::events::RunHeld;
+use crate::types::caller::Caller;
 use crate::types::history::{Counts, Done, History, month};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
@@ -131,8 +132,8 @@ impl World {
 }
 
 /// What an actor has done within the hour, the day and the month of a time; nothing where no policy looks at it.
-pub(super) fn facts(world: &World, actor: &ActorId, now: Time) -> Option<Record> {
-    let done = world.histories.as_ref()?.get(actor)?;
+pub(super) fn facts(world: &World, caller: &Caller, now: Time) -> Option<Record> {
+    let done = world.histories.as_ref()?.get(&caller.actor())?;
     let one = |(operation, counts): (&String, &Counts)| {
         let numbers = counts.at(now).named().into_iter();
         (operation.clone(), numbers.fold(Record::new(), |record, (name, number)| record.long(name, number)))

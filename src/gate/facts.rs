@@ -89,8 +89,7 @@ pub(super) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time
         .record("kill", kill)
         .datetime("now", now.0)
         .record("token", token);
-    let facts =
-        done::facts(world, &caller.actor(), now).iter().fold(facts, |facts, done| facts.record("hist", done.clone()));
+    let facts = done::facts(world, caller, now).iter().fold(facts, |facts, done| facts.record("hist", done.clone()));
     let facts = caller.run.iter().fold(facts, |facts, run| facts.record("run", of_run(run)));
     match chain::facts_of(links) {
         Some(delegation) => facts.record("delegation", delegation),
