@@ -1900,7 +1900,7 @@ export type Leaving = {
      */
     reason?: string;
     /**
-     * The person who gets their agents, teams and webhooks; the lead of their team unless given.
+     * The person who gets their agents, teams, webhooks and open tasks; the lead of their team unless given.
      */
     successor?: ActorId | null;
 };
@@ -1935,6 +1935,10 @@ export type Left = {
      * Teams that have another lead now, or none.
      */
     teams_handed_on: Array<ActorId>;
+    /**
+     * Open tasks that the successor has now.
+     */
+    tasks_reassigned: Array<string>;
     successor: ActorId | null;
 };
 
@@ -5954,7 +5958,7 @@ export type ActorOffboardData = {
          */
         reason?: string;
         /**
-         * The person who gets their agents, teams and webhooks; the lead of their team unless given.
+         * The person who gets their agents, teams, webhooks and open tasks; the lead of their team unless given.
          */
         successor?: ActorId | null;
     };
