@@ -76,7 +76,7 @@ fn body_of(operation: &str) -> Value {
         "company.replace" | "company.update" => json!({ "name": "Acme" }),
         "change.propose" => json!({ "target": "policy", "content": { "files": files }, "reason": "a law" }),
         "task.assign" => json!({ "to": "ana" }),
-        "task.update" => json!({ "collection": "url", "thing": "x" }),
+        "task.update" => json!({ "collection": "url", "thing": "https://example.org/x" }),
         "task.complete" => json!({ "outcome": "done" }),
         "policy.propose" => json!({ "files": files, "reason": "a law" }),
         "record.write" | "record.replace" | "record.change" => json!({ "fields": { "code": "a law" } }),

@@ -256,7 +256,9 @@ impl Stage {
             "task.run" => json!({ "id": self.task(of, who, false).await.0, "plan": { "steps": [{ "say": "x" }] } }),
             "task.assign" => json!({ "id": self.task(of, who, false).await.0, "to": "oz" }),
             "task.complete" => json!({ "id": self.task(of, who, false).await.0, "outcome": "done" }),
-            "task.update" => json!({ "id": self.task(of, who, false).await.0, "collection": "url", "thing": "x" }),
+            "task.update" => {
+                json!({ "id": self.task(of, who, false).await.0, "collection": "url", "thing": "https://example.org/x" })
+            }
             "run.read" | "run.cancel" => json!({ "id": self.task(of, who, true).await.1 }),
             "run.answer" => json!({ "id": self.task(of, who, true).await.1, "text": "x" }),
             "budget.raise" => json!({ "id": self.task(of, who, true).await.1, "budget_cents": 5 }),

@@ -257,7 +257,9 @@ impl Stage {
             "agent.ask" => vec![json!({ "agent": "bot", "text": "x", "plan": { "steps": [{ "say": "x" }] } })],
             "task.create" => vec![json!({ "title": "x", "owner": "bot" })],
             "task.read" => each(&self.tasks),
-            "task.update" => vec![json!({ "id": self.tasks[3], "collection": "url", "thing": "x" })],
+            "task.update" => {
+                vec![json!({ "id": self.tasks[3], "collection": "url", "thing": "https://example.org/x" })]
+            }
             "task.run" => vec![json!({ "id": self.tasks[3], "plan": { "steps": [{ "say": "x" }] } })],
             "task.assign" => vec![json!({ "id": self.tasks[3], "to": "mia" })],
             "task.complete" => vec![json!({ "id": self.tasks[0], "outcome": "done" })],
