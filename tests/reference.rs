@@ -127,7 +127,7 @@ fn operations() -> String {
     }
     text.push_str(
         "\n## What policies see of the input\n\n`context.input` of a question holds what the operation was given, in these types. What may be left out is marked `?`; \
-         in reads all is, because a row of a list is asked about without an input. What can be erased is kept neither with a recorded question nor with a call that waits, but in an event of its own \
+         in reads all is, because a row of a list is asked about without an input (a record with its collection and its id). What can be erased is kept neither with a recorded question nor with a call that waits, but in an event of its own \
          (`arguments_kept`), so a recorded decision cannot be asked again by policies that look at it. What was carried out stands in its event: a name in the \
          directory, a reason, a note. A text of more than 4,096 bytes is denied where a policy looks at the input.\n\n\
          | Operation | `context.input` | Erasable | Not seen by policies |\n|---|---|---|---|\n",

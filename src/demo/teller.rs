@@ -12,6 +12,8 @@ use super::{CannotTell, in_words, perform};
 use crate::engine::models::Chat;
 use crate::engine::runner;
 use crate::gate::Gate;
+use crate::policy::brain::is_collection;
+use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Stop};
 use crate::types::time::Clock as _;
 
@@ -68,7 +70,7 @@ impl Teller {
             "runs" => {
                 runner::settle(&self.gate, Arc::clone(&self.models)).await.map(|()| Value::Null).map_err(broken)?
             }
-            "commit" => self.commit(&input)?,
+            "commit" => self.commit(scene.who.as_ref(), &input).await?,
             _ => self.perform(scene, input).await.map_err(broken)?,
         };
         self.kept.insert("began".into(), true.into());
@@ -101,12 +103,18 @@ impl Teller {
         }
     }
 
-    /// Writes policies into the repository as a commit, and keeps them: `{name, layers, by, says, branch}`.
-    fn commit(&self, what: &Value) -> Result<Value, CannotTell> {
+    /// Writes policies into the repository as a commit, with the collections in force, and keeps them:
+    /// `{name, layers, by, says, branch}`.
+    async fn commit(&self, who: Option<&ActorId>, what: &Value) -> Result<Value, CannotTell> {
         let text = |field: &str| what[field].as_str().unwrap_or_default().to_owned();
         let layers: Vec<String> =
             what["layers"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-        let bundle = bundle(&layers);
+        let mut bundle = bundle(&layers);
+        let exported = perform(&self.gate, who, "policy.export", json!({}), None).await;
+        let exported = exported.map_err(|stop| CannotTell::Story(format!("policy.export: {}", in_words(&stop))))?;
+        let files = exported["files"].as_object().into_iter().flatten();
+        let collections = files.filter(|(path, _)| is_collection(path));
+        bundle.files.extend(collections.filter_map(|(path, text)| Some((path.clone(), text.as_str()?.to_owned()))));
         let branch = what["branch"].as_str();
         let commit = self.repository.commit(&bundle, branch, &text("by"), &text("says"), self.clock.now())?;
         Ok(json!({ "files": bundle.files, "commit": commit }))

@@ -74,6 +74,9 @@ impl Tail {
     /// Picks up a log where it was left. Refuses one whose head this key did not sign or whose tree does not lead to it.
     pub fn resume(conn: &Connection, signer: Signer) -> Result<Tail, Fault> {
         let head = head(conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+        if signer.vkey() != head.vkey() {
+            return Err(another_key());
+        }
         let (epoch, owner) = owner(conn)?;
         if signer.sign(head.size, &head.root) != head.note || signer.sign_owner(epoch)[..] != owner[..] {
             return Err(astray());
@@ -233,8 +236,12 @@ impl Tail {
 }
 
 fn astray() -> Fault {
-    let message = "the log does not lead to its signed head, or the audit key is another one; \
-                   run `ok audit verify`, nothing was changed";
+    Fault::Broken("the log does not lead to its signed head; run `ok audit verify`, nothing was changed".into())
+}
+
+fn another_key() -> Fault {
+    let message = "the key beside the state file is not the one that this log is signed with: put its own back; if that is lost, \
+                   move this one away and run `ok audit rekey`. Nothing was changed";
     Fault::Broken(message.into())
 }
 

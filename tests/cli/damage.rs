@@ -66,6 +66,20 @@ fn a_missing_key_is_told() {
 }
 
 #[test]
+fn a_key_of_another_log_is_told_by_its_name_and_changes_nothing() {
+    let (place, other) = (Place::with_company(), Place::new());
+    assert_eq!(other.ok("init --admin ana").code, 0);
+    let key = |place: &Place| place.path().join(".ok/state.db.key");
+    let own = std::fs::read(key(&place)).unwrap();
+    std::fs::copy(key(&other), key(&place)).unwrap();
+    let ran = place.ok("--as ana kill global --reason x");
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("the key beside the state file is not the one"), "{}", ran.stderr);
+    std::fs::write(key(&place), own).unwrap();
+    assert_eq!(place.ok("--as ana kill global --reason x").code, 0);
+}
+
+#[test]
 fn a_folder_that_cannot_be_made_is_told() {
     let place = Place::new();
     std::fs::write(place.path().join("file"), "").unwrap();

@@ -19,6 +19,7 @@ try {
     ['tom', 'approval', `/approvals/${approval}`, 'What happens then'],
     ['max', 'run', `/runs/${run}`, 'The grinder G2 is not sold any more'],
     ['ana', 'tasks', '/tasks', 'Who answers on Sunday?'],
+    ['nora', 'data', '/data/invoices?sort=-due', 'reminded'],
     ['ana', 'change', `/policy/changes/${change}`, 'of decisions, live'],
     ['ana', 'explain', '/explain?actor=max&op=kill&target=actor:scribe', 'Nearly permitted by'],
     ['sam', 'policy', '/policy?file=shop/refunds.cedar', 'can come into force'],

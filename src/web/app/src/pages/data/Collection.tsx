@@ -92,7 +92,7 @@ function Rows({ of, list, sort, set }: { of: ShownCollection; list: ShownRecord[
                 )}
               </td>
             ))}
-            <td className={parts.dim}>
+            <td className={parts.dim} style={{ whiteSpace: 'nowrap' }}>
               <When at={record.updated_at} />
             </td>
           </tr>

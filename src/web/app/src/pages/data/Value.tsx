@@ -22,6 +22,8 @@ export function Value({ value, field, short = false }: { value: unknown; field: 
       );
     case 'time':
       return <When at={text} as="stamp" />;
+    case 'date':
+      return <span style={{ whiteSpace: 'nowrap' }}>{text}</span>;
     case 'flag':
       return <>{value === true ? 'yes' : 'no'}</>;
     case 'choices':
@@ -30,7 +32,7 @@ export function Value({ value, field, short = false }: { value: unknown; field: 
     case 'decimal':
     case 'integer':
       return (
-        <span style={{ fontVariantNumeric: 'tabular-nums' }}>
+        <span style={{ fontVariantNumeric: 'tabular-nums', whiteSpace: 'nowrap' }}>
           {text}
           {field.unit ? ` ${field.unit}` : ''}
         </span>
