@@ -36,8 +36,11 @@ test: lint
 	INSTA_UPDATE=no cargo test
 	@$(MAKE) --no-print-directory test-web
 
-# The same from nothing: clippy lints what it compiles, so dependencies are compiled once instead of checked, too.
+# The same from nothing: clippy lints what it compiles, so dependencies are compiled once instead of checked, too; and nothing
+# is kept for a next build.
 ci: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+ci: export CARGO_INCREMENTAL := 0
+ci: export CARGO_PROFILE_DEV_DEBUG := none
 ci: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 ci:
 	cargo fmt --check
