@@ -112,7 +112,7 @@ impl Teller {
         let mut bundle = bundle(&layers);
         let exported = perform(&self.gate, who, "policy.export", json!({}), None).await;
         let exported = exported.map_err(|stop| CannotTell::Story(format!("policy.export: {}", in_words(&stop))))?;
-        let files = exported["files"].as_object().into_iter().flatten();
+        let files = exported.get("files").and_then(Value::as_object).into_iter().flatten();
         let collections = files.filter(|(path, _)| is_collection(path));
         bundle.files.extend(collections.filter_map(|(path, text)| Some((path.clone(), text.as_str()?.to_owned()))));
         let branch = what["branch"].as_str();
