@@ -7,7 +7,7 @@ use super::event;
 use super::exit::{Exit, Failure};
 use super::{Context, file};
 use crate::log::read;
-use crate::operations::event::Which;
+use crate::operations::event::{Only, Which};
 
 pub const COMMANDS: Commands = &[&own::<Log>("log")];
 
@@ -35,7 +35,7 @@ pub struct Log {
 
 impl Run for Log {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut which = Which { r#type: self.types, since: self.since, ..Which::default() };
+        let mut which = Which { since: self.since, only: Only { r#type: self.types, ..Only::default() }, limit: None };
         let mut found = event::read(context, which.clone(), self.limit).await?;
         let mut seen = found.last_seq;
         found.show(context)?;

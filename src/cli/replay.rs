@@ -3,7 +3,7 @@
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, event};
-use crate::operations::event::Which;
+use crate::operations::event::{Only, Which};
 
 pub const COMMANDS: Commands = &[&own::<Replay>("replay")];
 
@@ -34,7 +34,8 @@ struct Of {
 impl Run for Replay {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let Of { run, task, thread, actor } = self.of.clone();
-        let which = Which { since: Some(0), run, task, thread, actor, ..Which::default() };
+        let only = Only { run, task, thread, actor, ..Only::default() };
+        let which = Which { since: Some(0), limit: None, only };
         let found = event::read(context, which, None).await?;
         if found.rows.is_empty() {
             return Err(Failure::new(format!("the log holds nothing {}", self.of.named())));

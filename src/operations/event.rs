@@ -26,6 +26,22 @@ use crate::types::time::Time;
 
 pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::query::<Stream>()];
 
+/// Which events, wherever they stand in the log.
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Only {
+    /// Only these types, separated by commas.
+    #[serde(default)]
+    pub r#type: Vec<String>,
+    /// Only events of this run.
+    pub run: Option<String>,
+    /// Only events of this thread.
+    pub thread: Option<String>,
+    /// Only events of this task.
+    pub task: Option<String>,
+    /// Only what this actor did.
+    pub actor: Option<String>,
+}
+
 /// Which events.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Which {
@@ -35,17 +51,8 @@ pub struct Which {
     /// How many at most: 1 to 1000, 200 unless given. Without `since`, the newest.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<u32>,
-    /// Only these types, separated by commas.
-    #[serde(default)]
-    pub r#type: Vec<String>,
-    /// Only events of this run.
-    pub run: Option<String>,
-    /// Only events of this thread.
-    pub thread: Option<String>,
-    /// Only events of this task.
-    pub task: Option<String>,
-    /// Only what this actor did.
-    pub actor: Option<String>,
+    #[serde(flatten)]
+    pub only: Only,
 }
 
 /// Which events a stream shows: all of them, however many.
@@ -54,24 +61,8 @@ pub struct Followed {
     /// Only events after this number; those that come from now on, unless given.
     #[schemars(range(min = 0))]
     pub since: Option<i64>,
-    /// Only these types, separated by commas.
-    #[serde(default)]
-    pub r#type: Vec<String>,
-    /// Only events of this run.
-    pub run: Option<String>,
-    /// Only events of this thread.
-    pub thread: Option<String>,
-    /// Only events of this task.
-    pub task: Option<String>,
-    /// Only what this actor did.
-    pub actor: Option<String>,
-}
-
-impl From<Followed> for Which {
-    fn from(followed: Followed) -> Which {
-        let Followed { since, r#type, run, thread, task, actor } = followed;
-        Which { since, limit: None, r#type, run, thread, task, actor }
-    }
+    #[serde(flatten)]
+    pub only: Only,
 }
 
 impl Which {
@@ -80,8 +71,9 @@ impl Which {
             let unknown = || Refusal::bad_request(format!("type: there is no event type `{name}`"));
             EventKind::named(name).map(|kind| kind.name).ok_or_else(unknown)
         };
-        let refs = [&self.run, &self.thread, &self.task].into_iter().flatten().cloned().collect();
-        Ok(Filter { kinds: self.r#type.iter().map(kind).collect::<Result<_, _>>()?, actor: self.actor.clone(), refs })
+        let Only { r#type, run, thread, task, actor } = &self.only;
+        let refs = [run, thread, task].into_iter().flatten().cloned().collect();
+        Ok(Filter { kinds: r#type.iter().map(kind).collect::<Result<_, _>>()?, actor: actor.clone(), refs })
     }
 
     fn order(&self) -> Result<Order, Refusal> {
@@ -253,7 +245,7 @@ impl Query for List {
 
     fn run(_: Permit<Self>, mut input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
         // Whoever may not be seen did nothing, as nobody did.
-        input.actor = input.actor.map(|id| if read.hides(&id) { String::new() } else { id });
+        input.only.actor = input.only.actor.map(|id| if read.hides(&id) { String::new() } else { id });
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
@@ -329,7 +321,8 @@ impl Query for Stream {
     }
 
     fn run(_: Permit<Self>, input: Followed, read: &Reader<'_>) -> Result<Begun, Stop> {
-        let input = Which::from(input);
+        let Followed { since, only } = input;
+        let input = Which { since, limit: None, only };
         input.filter()?;
         input.order()?;
         Ok(Begun { since: input.since.map_or_else(|| read.last_seq(), Ok)? })
