@@ -27,7 +27,7 @@ pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
 pub use witness::{Witness, test_file};
 
 use super::finding::SCHEMA_FILE;
-use super::{Answered, Bundle, Ruling, Snapshot};
+use super::{Answered, Bundle, Ruling, Snapshot, is_own};
 pub use crate::types::impact::{Budgets, Decision, Matrix, Newly, Over, Row, grouped};
 
 /// One of the two bundles.
@@ -50,13 +50,15 @@ impl Sides<'_> {
         self.before.bundle == self.after.bundle
     }
 
-    /// The operations that the two sides could answer differently. With another schema, all of them.
+    /// The operations that the two sides could answer differently. With another schema, all of the company's own.
     pub fn operations(&self) -> BTreeSet<String> {
         let (before, after) = (self.before.snapshot, self.after.snapshot);
-        if self.before.bundle.files.get(SCHEMA_FILE) == self.after.bundle.files.get(SCHEMA_FILE) {
-            return before.actions_unlike(after);
+        let mut unlike = before.actions_unlike(after);
+        if self.before.bundle.files.get(SCHEMA_FILE) != self.after.bundle.files.get(SCHEMA_FILE) {
+            let all = [before, after].into_iter().flat_map(|side| side.action_names());
+            unlike.extend(all.filter(|name| is_own(name)).map(str::to_owned));
         }
-        before.action_names().union(&after.action_names()).map(|&name| name.to_owned()).collect()
+        unlike
     }
 }
 

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy_core::ast::{Entity, Expr, ExprKind, Literal, PatternElem};
+use cedar_policy_core::ast::{
+    Entity, EntityReference, EntityType, Expr, ExprKind, Literal, PatternElem, Policy, PrincipalOrResourceConstraint,
+};
 
 use super::approvals::is_context;
 use super::history::ATTRIBUTE as DONE;
@@ -54,6 +56,15 @@ fn read(part: &Expr) -> Option<(&Expr, Box<dyn Iterator<Item = &str> + '_>)> {
 /// `context.<name>`
 fn is_attribute(part: &Expr, name: &str) -> bool {
     matches!(part.expr_kind(), ExprKind::GetAttr { expr, attr } if is_context(expr) && attr == name)
+}
+
+/// The one type that a scope holds for, if there is one.
+fn scope_type(scope: &PrincipalOrResourceConstraint) -> Option<&EntityType> {
+    match scope {
+        PrincipalOrResourceConstraint::Is(kind) | PrincipalOrResourceConstraint::IsIn(kind, _) => Some(kind),
+        PrincipalOrResourceConstraint::Eq(EntityReference::EUID(uid)) => Some(uid.entity_type()),
+        _ => None,
+    }
 }
 
 /// Whether an expression looks at what the acting actor has done.
@@ -160,8 +171,17 @@ impl Snapshot {
         found.and_then(|action| action.family.first()).map(|closed| closed.entity().as_ref())
     }
 
+    /// The policies that could hold for some question about an action.
     fn covering<'a>(&'a self, action: &'a Entity) -> impl Iterator<Item = &'a Rule> {
-        self.rules.iter().filter(|rule| covers(rule.policy.action_constraint(), action))
+        let applies = self.schema().as_ref().get_action_id(action.uid());
+        let fits = move |policy: &Policy| {
+            let (who, what) = (policy.principal_constraint(), policy.resource_constraint());
+            applies.is_some_and(|applies| {
+                scope_type(who.as_inner()).is_none_or(|kind| applies.is_applicable_principal_type(kind))
+                    && scope_type(what.as_inner()).is_none_or(|kind| applies.is_applicable_resource_type(kind))
+            })
+        };
+        self.rules.iter().filter(move |rule| covers(rule.policy.action_constraint(), action) && fits(&rule.policy))
     }
 }
 
