@@ -96,7 +96,7 @@ pub const HOSTS: Setting = Setting {
     variable: "OK_HOSTS",
     flag: None,
     default: "",
-    doc: "The names that `ok serve` answers to, such as `ok.example.com,ok.internal`, besides addresses and `localhost`; `any` for any. By default none others on a loopback address (a trusted proxy may use its own), and any elsewhere. Pages of other names are refused (`Origin`)",
+    doc: "The names that `ok serve` answers to, such as `ok.example.com,ok.internal`, besides addresses and `localhost`; `any` for any. Default: on a loopback address no other names (a trusted proxy may use its own), elsewhere any name. Pages of other names are refused (`Origin`)",
 };
 pub const DEV_AUTH: Setting = Setting {
     variable: "OK_DEV_AUTH",

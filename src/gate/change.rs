@@ -145,8 +145,8 @@ impl Writer {
         {
             return Ok(replay::answer(&self.world, &caller, kept, &asked, now)?);
         }
-        if key.is_some() {
-            rate::answered_again(&self.world, &caller, now)?;
+        if key.is_some() && !spec.route.stops {
+            rate::keyed(&self.world, &caller, now)?;
         }
         if !spec.route.stops {
             self.room.suffices()?;

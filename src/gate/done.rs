@@ -3,20 +3,21 @@
 //!
 //! Always true: in memory it is kept only while policies look at it; the table is kept always.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
-use super::past::event_of;
+use super::past::{event_of, newest_by};
 use super::record;
 use super::world::World;
-use crate::log::read::{self, Logged};
+use crate::log::read::{self, Filter, Logged, Order};
 use crate::log::record::Decision;
 use crate::policy::Record;
 use crate::store::done::{self, DONE, Of};
 use crate::store::event::{Event, EventKind, Moment};
-use crate::store::runs::events::RunHeld;
+use crate::store::runs::events::{RunHeld, RunStarted};
 use crate::types::caller::Caller;
 use crate::types::history::{Counts, Done, History, month};
 use crate::types::id::ActorId;
@@ -63,37 +64,75 @@ pub(super) fn is_counted(kind: &EventKind) -> bool {
     kind.tables().any(|table| table == DONE)
 }
 
-/// The tables in which the log is counted again, as far as a moment that has gone by.
-pub(super) struct Recount(Connection);
+/// What everybody had done by a moment that has gone by: the log counted again, in tables of its own.
+pub(super) struct Recount {
+    tables: Connection,
+    histories: Histories,
+}
 
 impl Recount {
-    pub fn begin() -> Result<Recount, Fault> {
+    /// After the entry `seq`. Of months that were over by then nothing counts any more; only which run is whose does.
+    pub fn after(log: &Connection, seq: i64) -> Result<Recount, Fault> {
         let tables = Connection::open_in_memory()?;
         tables.execute_batch(crate::store::SCHEMA)?;
-        Ok(Recount(tables))
+        let mut recount = Recount { tables, histories: Histories::default() };
+        let begun = match seq {
+            0 => 0,
+            _ => newest_by(log, Time(month(read::one(log, seq)?.at) - 1))?,
+        };
+        let kinds = EventKind::all().filter(is_folded).map(|kind| kind.name).collect();
+        read::scan(log, Order::After(0), &Filter { kinds, ..Filter::default() }, &mut |logged| {
+            if logged.seq > begun {
+                return Ok(ControlFlow::Break(()));
+            }
+            recount.fold(logged)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        (begun + 1..=seq).try_for_each(|seq| recount.pass(log, seq))?;
+        Ok(recount)
     }
 
-    /// Counts the entries after `seq`, up to and with `last`.
-    pub fn go(&self, conn: &Connection, seq: i64, last: i64) -> Result<(), Fault> {
-        (seq + 1..=last).try_for_each(|seq| self.pass(read::one(conn, seq)?).map(drop))
-    }
-
-    /// Counts one entry, and says whether it did.
-    pub fn pass(&self, logged: Logged) -> Result<bool, Fault> {
-        count(&self.0, &logged)?;
-        let counts = logged.decided.is_some();
-        let kind = EventKind::named(&logged.kind).filter(is_counted);
-        let (seq, at, Some(_)) = (logged.seq, logged.at, kind) else { return Ok(counts) };
-        if let Some((actor, event)) = event_of(logged)? {
-            event.fold(&Moment { conn: &self.0, seq, at, by: &actor })?;
+    /// Counts one more entry.
+    pub fn pass(&mut self, log: &Connection, seq: i64) -> Result<(), Fault> {
+        let logged = read::one(log, seq)?;
+        count(&self.tables, &logged)?;
+        let mut actors: Vec<ActorId> = logged.decided.iter().filter_map(|_| logged.actor.parse().ok()).collect();
+        if EventKind::named(&logged.kind).as_ref().is_some_and(is_folded) {
+            actors.extend(self.fold(logged)?.iter().flat_map(counted));
         }
-        Ok(true)
+        actors.into_iter().try_for_each(|actor| renew(&mut self.histories, &self.tables, actor))
     }
 
-    /// What everybody has done by then.
-    pub fn histories(&self, at: Time) -> Result<Histories, Fault> {
-        load(&self.0, at)
+    fn fold(&self, logged: Logged) -> Result<Option<Event>, Fault> {
+        let (seq, at) = (logged.seq, logged.at);
+        let Some((by, event)) = event_of(logged)? else { return Ok(None) };
+        event.fold(&Moment { conn: &self.tables, seq, at, by: &by })?;
+        Ok(Some(event))
     }
+
+    pub fn histories(&self) -> &Histories {
+        &self.histories
+    }
+}
+
+/// Whether costs cannot be counted again without an event: those that count them, and the one that says whose a run is.
+fn is_folded(kind: &EventKind) -> bool {
+    is_counted(kind) || kind.name == RunStarted::KIND.name
+}
+
+/// Those whose costs an event may count.
+fn counted(event: &Event) -> Vec<ActorId> {
+    let of_event = is_counted(&event.kind()).then(|| event.subjects()).into_iter().flatten();
+    of_event.filter_map(|id| id.parse().ok()).collect()
+}
+
+/// Reads again what an actor has done.
+fn renew(histories: &mut Histories, conn: &Connection, actor: ActorId) -> Result<(), Fault> {
+    let counts = done::of(conn, &actor)?;
+    if !counts.is_empty() {
+        histories.insert_mut(actor, Arc::new(counts));
+    }
+    Ok(())
 }
 
 fn load(conn: &Connection, at: Time) -> Result<Histories, Fault> {
@@ -119,15 +158,7 @@ impl World {
     /// Reads again what those have done whom an event is about.
     pub(super) fn recount(&mut self, conn: &Connection, actor: &ActorId, event: &Event) -> Result<(), Fault> {
         let Some(histories) = &mut self.histories else { return Ok(()) };
-        let of_event = is_counted(&event.kind()).then(|| event.subjects()).into_iter().flatten();
-        let others = of_event.filter_map(|id| id.parse().ok());
-        for actor in others.chain([actor.clone()]) {
-            let counts = done::of(conn, &actor)?;
-            if !counts.is_empty() {
-                histories.insert_mut(actor, Arc::new(counts));
-            }
-        }
-        Ok(())
+        counted(event).into_iter().chain([actor.clone()]).try_for_each(|actor| renew(histories, conn, actor))
     }
 }
 

@@ -14,7 +14,6 @@ use super::reader::Reader;
 use crate::log::read::{self, Decided};
 use crate::policy::diff::{Sides, Tally};
 use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::Time;
 
 /// The most events that one replay looks at: some tens of seconds.
 pub const MOST: i64 = 10_000_000;
@@ -88,8 +87,7 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn begin(read: &'a Reader<'_>, since: i64, looks_back: bool) -> Result<Walk<'a>, Fault> {
         let past = Past::after(since, read.conn()?, read.world())?;
-        let counted = looks_back.then(Recount::begin).transpose()?;
-        counted.iter().try_for_each(|counted| counted.go(read.conn()?, 0, since))?;
+        let counted = looks_back.then(|| Recount::after(read.conn()?, since)).transpose()?;
         let mut kept_from = i64::MAX;
         read::decided(read.conn()?, (since - NEAR).max(0), since, &mut |entry| {
             kept_from = kept_from.min(if keeps(&entry) { entry.seq } else { i64::MAX });
@@ -106,22 +104,22 @@ impl<'a> Walk<'a> {
                 self.kept_from = entry.seq;
             }
             let moved = moving.contains(&entry.kind.as_str()).then_some(entry.seq);
-            let (seq, at) = (entry.seq, entry.at);
+            let seq = entry.seq;
             self.gathered.push(entry);
             if moved.is_some() || self.counted.is_some() || self.gathered.len() >= BATCH {
-                self.send(queues, at)?;
+                self.send(queues)?;
             }
-            self.counted.iter().try_for_each(|counted| counted.go(read.conn()?, seq - 1, seq))?;
+            self.counted.iter_mut().try_for_each(|counted| counted.pass(read.conn()?, seq))?;
             moved.map_or(Ok(()), |seq| self.past.pass(seq))
         })?;
-        self.send(queues, read.now())
+        self.send(queues)
     }
 
     /// Hands what was gathered to the threads in turn.
-    fn send(&mut self, queues: &[SyncSender<Batch>], at: Time) -> Result<(), Fault> {
+    fn send(&mut self, queues: &[SyncSender<Batch>]) -> Result<(), Fault> {
         let entries = std::mem::take(&mut self.gathered);
         let (mut world, kept_from) = (self.past.world().clone(), self.kept_from);
-        world.histories = self.counted.as_ref().map(|counted| counted.histories(at)).transpose()?;
+        world.histories = self.counted.as_ref().map(|counted| counted.histories().clone());
         let queue = queues.get(self.turn % queues.len().max(1));
         self.turn += 1;
         let sent = queue.and_then(|queue| queue.send(Batch { world, entries, kept_from }).ok());

@@ -259,9 +259,16 @@ fn responses(entry: &Entry, output: &Value) -> Value {
     let mut responses = json!({ spec.route.status.to_string(): done });
     put(&mut responses, "400", error("`bad_request`: a bad value in path, query or body"));
     put(&mut responses, "500", error("`internal`: a fault of the server, which its log names"));
+    put(&mut responses, "403", error("`denied`: the request comes from a page of another site (`Origin`)"));
     if !spec.route.is_open() {
         put(&mut responses, "401", error("`unauthorized`: no token, or a bad one"));
-        put(&mut responses, "403", error("`denied` by policy, or `token_scope`: out of the token's reach"));
+        put(
+            &mut responses,
+            "403",
+            error(
+                "`denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach",
+            ),
+        );
         put(&mut responses, "404", error("`not_found`: it does not exist, or the caller may not see it"));
         put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
         put(&mut responses, "429", error("`rate_limited`"));

@@ -118,9 +118,7 @@ pub(super) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop
         world.govern(compiled, version);
     }
     if world.policy.looks_back() {
-        let counted = Recount::begin()?;
-        counted.go(conn, 0, seq)?;
-        world.histories = Some(counted.histories(read::one(conn, seq)?.at)?);
+        world.histories = Some(Recount::after(conn, seq)?.histories().clone());
     }
     Ok(world)
 }

@@ -1,5 +1,5 @@
-//! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and each
-//! actor's refusals that are recorded, so that nobody fills the log with what they may not do.
+//! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and what
+//! could fill the disk whatever the policies say: recorded refusals, calls that stop or revoke, and answers that are kept.
 
 use super::limiter::Counted;
 use super::operation::Spec;
@@ -50,27 +50,29 @@ pub(super) fn count(world: &World, caller: &Caller, spec: &Spec, now: Time) -> R
 /// Whatever stops or revokes is held up by no limit; but also where the disk is nearly full it is recorded, so only admins
 /// may do it without an end.
 fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
+    let told = |seconds| format!("{STOPS} calls in this minute that stop or revoke; try again in {seconds} s");
+    unless_admin(world, actor, (Counted::Stops, STOPS, MINUTE), told, now)
+}
+
+/// Counts a call whose answer is kept for a day, to be given again.
+pub(super) fn keyed(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+    let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
+    let told =
+        |seconds| format!("{ANSWERS} calls in a day with an Idempotency-Key; retry without one, or in {seconds} s");
+    unless_admin(world, actor, (Counted::Answers, ANSWERS, KEPT_MS), told, now)
+}
+
+fn unless_admin(
+    world: &World,
+    actor: &ActorId,
+    (what, most, length): (Counted, u32, i64),
+    told: impl Fn(u64) -> String,
+    now: Time,
+) -> Result<(), Refusal> {
     if world.card(actor).is_some_and(|card| card.actor.is_active_admin()) {
         return Ok(());
     }
-    world.rates.count((Counted::Stops, actor.clone()), STOPS, MINUTE, now).map_err(|seconds| {
-        let message = format!("{STOPS} calls in this minute that stop or revoke; try again in {seconds} s");
-        over(world, message, seconds)
-    })
-}
-
-/// Counts a call that is to be answered again, which is kept for a day.
-pub(super) fn answered_again(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
-    let is_admin = |actor| world.card(actor).is_some_and(|card| card.actor.is_active_admin());
-    let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
-    if is_admin(actor) {
-        return Ok(());
-    }
-    world.rates.count((Counted::Answers, actor.clone()), ANSWERS, KEPT_MS, now).map_err(|seconds| {
-        let message =
-            format!("{ANSWERS} calls in a day with an Idempotency-Key; without one, or in {seconds} s, it goes on");
-        over(world, message, seconds)
-    })
+    world.rates.count((what, actor.clone()), most, length, now).map_err(|seconds| over(world, told(seconds), seconds))
 }
 
 fn over(world: &World, message: String, seconds: u64) -> Refusal {

@@ -107,7 +107,10 @@ pub(super) async fn call(
         is_json: is_json(parts),
         version: version::wanted(face, parts)?,
         is_bare: !parts.headers.contains_key(CONTENT_TYPE),
-        host: hosts::asked(&parts.uri, &parts.headers)?.map(|host| host.to_string()),
+        host: match face.entry.spec.route.body {
+            Carries::Host => hosts::asked(&parts.uri, &parts.headers)?.map(|host| host.to_string()),
+            _ => None,
+        },
     };
     if in_query {
         return Ok((asked(face, said, None)?, None));

@@ -7,10 +7,14 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use axum::extract::Request;
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
+use axum::middleware::Next;
+use axum::response::Response;
 
+use super::reply;
 use crate::types::refusal::{Code, Refusal};
 
 /// The names that a server answers to.
@@ -21,6 +25,18 @@ pub enum Hosts {
     Any,
     /// These, besides addresses and `localhost`.
     Named(Arc<[String]>),
+}
+
+/// Why a request is refused, in its extensions.
+#[derive(Clone)]
+pub(super) struct Refused(pub Refusal);
+
+/// Refuses what was not admitted.
+pub(super) async fn guard(mut request: Request, next: Next) -> Response {
+    match request.extensions_mut().remove::<Refused>() {
+        Some(Refused(refusal)) => reply::refusal(&refusal),
+        None => next.run(request).await,
+    }
 }
 
 impl FromStr for Hosts {
@@ -50,7 +66,7 @@ impl Hosts {
     pub fn admit(&self, uri: &Uri, headers: &HeaderMap, by_proxy: bool) -> Result<(), Refusal> {
         let host = asked(uri, headers)?;
         if let Some(host) = host.as_ref().filter(|host| !self.answers_to(host.host(), by_proxy)) {
-            let message = format!("host: `{}` is no name of this server; OK_HOSTS lists its names", host.host());
+            let message = format!("host: `{}` is not a name of this server; OK_HOSTS lists its names", host.host());
             return Err(Refusal::bad_request(message));
         }
         let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
@@ -60,7 +76,8 @@ impl Hosts {
         let is_ours = page.is_some_and(|page| {
             [&host, &forwarded].into_iter().flatten().any(|ours| is_same(ours, &page)) || self.lists(page.host())
         });
-        let message = "a page of another place asks: its `Origin` is none of this server; OK_HOSTS lists its names";
+        let message =
+            "the request comes from a page of another site (`Origin`); OK_HOSTS lists the names of this server";
         if is_ours { Ok(()) } else { Err(Refusal::new(Code::Denied, message)) }
     }
 

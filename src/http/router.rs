@@ -15,7 +15,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::dispatch::{Face, dispatch};
 use super::limits::Limits;
-use super::{body, reply, web};
+use super::{body, hosts, reply, web};
 use crate::gate::operation::Method as Verb;
 use crate::gate::{Entry, Gate};
 use crate::types::entropy::{Entropy, SystemEntropy};
@@ -59,6 +59,7 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
             async move { response }
         })
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(axum::middleware::from_fn(hosts::guard))
         .layer(axum::middleware::from_fn(reply::finish))
 }
 

@@ -25,7 +25,7 @@ use tower::ServiceExt as _;
 
 use super::dispatch::Client;
 use super::framing::{Crooked, Framing};
-use super::hosts::Hosts;
+use super::hosts::{Hosts, Refused};
 use super::limits::Limits;
 use super::pace::{Answering, Paced};
 use super::proxies::{Proxies, counted};
@@ -33,7 +33,6 @@ use super::reply;
 use super::rest::Rest;
 use super::router::router;
 use crate::gate::Gate;
-use crate::types::refusal::Refusal;
 
 /// What stands before the server.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +102,9 @@ fn connection(
         let client = counted(front.proxies.client(peer.ip(), request.headers()));
         request.extensions_mut().insert(Client(client));
         let by_proxy = front.proxies.trusts(peer.ip());
-        let admitted = front.hosts.admit(request.uri(), request.headers(), by_proxy);
+        if let Err(refusal) = front.hosts.admit(request.uri(), request.headers(), by_proxy) {
+            request.extensions_mut().insert(Refused(refusal));
+        }
         let (app, answering) = (app.clone(), answering.clone());
         let is_crooked = crooked.is(count.fetch_add(1, Ordering::Relaxed));
         answering.begin();
@@ -111,7 +112,7 @@ fn connection(
             let response = if is_crooked {
                 last(reply::crooked(), &answering)
             } else {
-                one((app, admitted), request, &served, &answering).await
+                one(app, request, &served, &answering).await
             };
             answering.end();
             Ok::<_, Infallible>(response)
@@ -135,20 +136,15 @@ fn connection(
 }
 
 /// Answers one request; what it left of its body is out of the way of the next one.
-async fn one(
-    (app, admitted): (Router, Result<(), Refusal>),
-    request: Request<Incoming>,
-    limits: &Limits,
-    answering: &Answering,
-) -> Response {
+async fn one(app: Router, request: Request<Incoming>, limits: &Limits, answering: &Answering) -> Response {
     let (parts, body) = request.into_parts();
     let rest = Rest::of(&parts.headers, body);
     let request = Request::from_parts(parts, Body::new(rest.clone()));
     let is_long = request.uri().path_and_query().is_some_and(|target| target.as_str().len() > limits.target_bytes);
-    let response = match admitted {
-        _ if is_long => StatusCode::URI_TOO_LONG.into_response(),
-        Err(refusal) => reply::refusal(&refusal),
-        Ok(()) => app.oneshot(request).await.unwrap_or_else(|never| match never {}),
+    let response = if is_long {
+        StatusCode::URI_TOO_LONG.into_response()
+    } else {
+        app.oneshot(request).await.unwrap_or_else(|never| match never {})
     };
     if rest.read_away(limits).await { response } else { last(response, answering) }
 }

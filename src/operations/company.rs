@@ -66,7 +66,7 @@ pub struct Settings {
     pub retention_days: u32,
     pub approvals: ApprovalSettings,
     pub decisions: DecisionSettings,
-    /// What agents may spend in a month, in UTC, in cents; absent for no limit. Beyond it, runs are held.
+    /// The most that agents may spend in a calendar month (UTC), in cents; absent for no limit. Beyond it, runs are held.
     pub budget_cents_month: Option<u64>,
 }
 
@@ -228,7 +228,7 @@ pub struct OtherSettings {
     pub retention_days: Option<u32>,
     pub approvals: Option<ApprovalSettings>,
     pub decisions: Option<DecisionSettings>,
-    /// What agents are to spend in a month at most, in UTC, in cents.
+    /// The most that agents may spend in a calendar month (UTC), in cents.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub budget_cents_month: Option<u64>,

@@ -1,5 +1,7 @@
 //! Whether the server is up, which is told without a token, and the description of the API, which takes one.
 
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,6 +65,7 @@ impl Query for OpenApi {
     }
 
     fn run(_: Permit<Self>, _: Nothing, _: &Reader<'_>) -> Result<serde_json::Value, Stop> {
-        Ok(openapi::document(&super::ALL))
+        static DOCUMENT: LazyLock<serde_json::Value> = LazyLock::new(|| openapi::document(&super::ALL));
+        Ok(DOCUMENT.clone())
     }
 }

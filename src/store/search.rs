@@ -147,9 +147,28 @@ fn plain(c: char) -> char {
     base.to_lowercase().next().unwrap_or(base)
 }
 
+/// Which hits come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// Those that fit best in the eyes of somebody who reads everything.
+    Best,
+    /// Those of the records that were made last.
+    Newest,
+}
+
+impl First {
+    pub(super) fn sql(self) -> &'static str {
+        match self {
+            First::Best => "score, id",
+            First::Newest => "id DESC",
+        }
+    }
+}
+
 /// The ids of a place that hold the words, those first that fit best in the eyes of somebody who reads everything.
 pub fn ids(conn: &Connection, place: &str, words: &Words, limit: usize) -> rusqlite::Result<Vec<String>> {
-    conn.prepare_cached(&format!("{HITS} SELECT id FROM hits ORDER BY score, id LIMIT ?3"))?
+    let order = First::Best.sql();
+    conn.prepare_cached(&format!("{HITS} SELECT id FROM hits ORDER BY {order} LIMIT ?3"))?
         .query_map(params![words.expression(), place, limit as i64], |row| row.get(0))?
         .collect()
 }

@@ -70,6 +70,11 @@ async fn a_company_that_has_spent_what_it_may_in_a_month_goes_on_once_that_is_ra
     assert_eq!(status(&test, &first).await, "completed");
     let (second, third) = (spends(&test, "clerk", &[41]).await, spends(&test, "clerk", &[90]).await);
     assert_eq!([status(&test, &second).await, status(&test, &third).await], ["held", "held"]);
+    let before = test.last_seq().await;
+    let renamed = test.call("PATCH", "/company", &test.admin, Some(json!({ "name": "Another" }))).await;
+    assert_eq!(renamed.status, 200, "{}", renamed.text());
+    go_on(&test).await;
+    assert_eq!(test.last_seq().await, before + 1, "what is held by a budget does not look again at another setting");
     set(120).await;
     go_on(&test).await;
     assert_eq!([status(&test, &second).await, status(&test, &third).await], ["completed", "held"]);

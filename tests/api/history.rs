@@ -131,6 +131,24 @@ async fn a_comparison_asks_each_decision_with_what_was_done_before_it_and_finds_
 }
 
 #[tokio::test]
+async fn a_comparison_and_an_explanation_know_what_had_been_spent_by_then() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let spends = |cents: u32| json!([{ "model": { "text": "so", "cost_cents": cents } }]);
+    asked(&test, &cast.mia, spends(60)).await;
+    test.clock.advance(12 * 24 * HOUR);
+    let since = test.last_seq().await;
+    asked(&test, &cast.mia, spends(60)).await;
+    let between = test.last_seq().await;
+    asked(&test, &cast.mia, spends(60)).await;
+    for (since, denied) in [(1, 1), (since, 1), (between, 1), (test.last_seq().await, 0)] {
+        let input = json!({ "files": with(CHEAP).files, "since": since.to_string() });
+        let impact = test.post("/policy/diff", &test.admin, input).await.json()["impact"].clone();
+        assert_eq!((&impact["newly_denied"], &impact["recorded_otherwise"]), (&json!(denied), &json!(0)), "{impact}");
+    }
+}
+
+#[tokio::test]
 async fn a_policy_test_says_what_was_done_before() {
     let test = Test::new().await;
     let case =

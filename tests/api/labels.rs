@@ -112,6 +112,22 @@ async fn a_label_goes_with_a_part_and_comes_back_from_it() {
 }
 
 #[tokio::test]
+async fn what_is_found_in_texts_or_read_of_another_run_is_read_too() {
+    let (test, cast) = company(open_to_agents()).await;
+    let calls = |tool: &str, with: Value| json!([{ "call": { "tool": tool, "with": with, "expect": "allow" } }]);
+    let labels = async |plan: Value| run(&test, &asked(&test, &cast.mia, plan).await).await;
+    let found = labels(calls("search", json!({ "q": "deals", "collections": ["letters"] }))).await;
+    assert_eq!(found["labels"], json!(["untrusted"]), "{found}");
+    let nothing = labels(calls("search", json!({ "q": "gold", "collections": ["deals"] }))).await;
+    assert_eq!(nothing["labels"], json!(["confidential"]), "that it is not there is told of the text: {nothing}");
+    let tasks = labels(calls("search", json!({ "q": "deals", "kinds": ["task"] }))).await;
+    assert_eq!(tasks["labels"], json!([]), "{tasks}");
+    let read = labels(calls("run.read", json!({ "id": found["id"] }))).await;
+    assert_eq!(read["labels"], json!(["untrusted"]), "{read}");
+    accounted_for(&test);
+}
+
+#[tokio::test]
 async fn what_is_looked_for_by_a_field_is_read_and_a_model_may_be_kept_from_it() {
     let rule = r#"@id("deals-stay-here") @reason("deals stay in the house")
         forbid (principal is Ok::Actor, action == Ok::Action::"model.call", resource)

@@ -70,6 +70,11 @@ async fn a_page_of_another_place_is_refused() {
         assert_eq!(asked(&wire, "/api/health", &lines).await, expected, "{origin}");
     }
     // A proxy says under which name it was asked; nobody else does.
+    let lines = "host: 127.0.0.1:8080\r\norigin: https://evil.example\r\n";
+    let answer = wire.connect().await.ask(&format!("GET /api/health HTTP/1.1\r\n{lines}\r\n")).await;
+    for lacks_never in ["x-request-id: ", "x-content-type-options: nosniff", "cache-control: no-store"] {
+        assert!(answer.contains(lacks_never), "{answer}");
+    }
     let lines = "host: backend\r\nx-forwarded-host: ok.example\r\norigin: https://ok.example\r\n";
     assert_eq!(asked(&front(Hosts::Any, "127.0.0.1").await, "/api/health", lines).await, "200");
     assert_eq!(asked(&front(Hosts::Any, "none").await, "/api/health", lines).await, "403");

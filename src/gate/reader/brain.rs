@@ -11,7 +11,7 @@ use crate::gate::target::{Fact, Target, Thing};
 use crate::policy::brain;
 use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
 use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
-use crate::store::search::Words;
+use crate::store::search::{First, Words};
 use crate::types::collection::Collection;
 use crate::types::condition::Condition;
 use crate::types::id::ActorId;
@@ -108,15 +108,15 @@ impl Reader<'_> {
         Ok(query::page(self.conn()?, of, condition, sorted, after, limit)?)
     }
 
-    /// Records that fit and hold the words, those first that fit best in the eyes of somebody who reads everything.
+    /// Records that fit and hold the words, at most so many.
     pub fn found(
         &self,
         of: &Collection,
         condition: &Condition,
         words: &Words,
-        limit: usize,
+        most: (First, usize),
     ) -> Result<Vec<Record>, Fault> {
-        Ok(query::found(self.conn()?, of, condition, words, limit)?)
+        Ok(query::found(self.conn()?, of, condition, words, most)?)
     }
 
     /// Figures about the records that fit.

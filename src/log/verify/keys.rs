@@ -9,7 +9,7 @@ use super::note::{self, Note, VerifierKey};
 use super::source::Payload;
 
 pub const REKEYED: &str = "log_rekeyed";
-/// More often no log was moved without its key.
+/// More replaced keys than any log can have.
 const MOST: usize = 1_000;
 
 pub struct Keys {
@@ -36,8 +36,8 @@ struct Former {
 pub struct KeySpan {
     /// The verifier key.
     pub vkey: String,
-    /// The first entry that it signs. After 1 whoever owned the machine put it there, for the key before it was lost: that
-    /// one signed nothing from here on.
+    /// The first entry that it signs. If greater than 1, the machine's owner put this key in place of the one before it, which
+    /// was lost and signed nothing from here on.
     pub from: u64,
     /// The last entry that it signs; none for the key that signs now.
     pub to: Option<u64>,
@@ -122,7 +122,7 @@ impl Keys {
         let is_as_told = at.zip(told).is_some_and(|(at, Told { event })| {
             let is = |known: Option<&Known>, text: &str| known.is_some_and(|known| known.text == text);
             let former = self.former.get(at).map(|former| &former.known);
-            event.size + 1 == seq && is(former, &event.from) && is(self.after(at), &event.to)
+            event.size.checked_add(1) == Some(seq) && is(former, &event.from) && is(self.after(at), &event.to)
         });
         if !is_as_told {
             findings.add(Some(seq), "the keys that it names are not those beside the log");

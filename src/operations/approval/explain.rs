@@ -1,6 +1,5 @@
 //! Why an approval is needed, who may decide, and what happens then.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
@@ -17,6 +16,7 @@ use crate::store::approvals::Approval;
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::Caller;
 use crate::types::id::ActorId;
+use crate::types::impact::Decision;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 use crate::types::time::Time;
@@ -39,8 +39,7 @@ pub struct ExplainedApproval {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
-    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
-    pub decision: Cow<'static, str>,
+    pub decision: Decision,
     /// Why approval was needed.
     pub reason: String,
     /// The policies that determine the answer now.
@@ -132,7 +131,7 @@ impl Query for Explain {
             summary: format!("{} {}", approval.actor, approval.summary),
             args,
             withheld,
-            decision: ruling.as_ref().map_or("deny", |ruling| ruling.decision().name()).into(),
+            decision: ruling.as_ref().map_or(Decision::Deny, Ruling::decision),
             because: ruling.iter().flat_map(Ruling::because).map(|policy| InTheWay::of(policy, with_text)).collect(),
             who_may_decide: needed(&approval, read),
             what_happens,

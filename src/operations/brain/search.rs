@@ -9,12 +9,12 @@ use super::{OneRecord, RECORD, found, known};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::store::brain::Record;
-use crate::store::search::Words;
+use crate::store::search::{First, Words};
 use crate::store::tasks::Task;
 use crate::types::brain::FoundKind;
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Order, Scalar};
-use crate::types::field::{FieldKind, Label};
+use crate::types::field::{Field, FieldKind, Label};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -63,26 +63,27 @@ pub struct SearchHit {
     pub score: u32,
 }
 
-impl SearchHit {
-    /// A task, of which nothing is said yet.
-    fn none() -> SearchHit {
-        let (id, title, snippet) = Default::default();
-        SearchHit { kind: FoundKind::Task, collection: None, id, title, snippet, score: 0 }
-    }
-}
-
-/// A hit with the texts of it that the caller may read, by which it is ranked.
+/// What may become a hit, with the texts of it that the caller may read, by which it is ranked.
 struct Candidate {
-    hit: SearchHit,
+    kind: FoundKind,
+    collection: Option<String>,
+    id: String,
+    title: String,
+    texts: Vec<String>,
     counts: Vec<u32>,
     length: u32,
 }
 
 impl Candidate {
-    fn new(hit: SearchHit, words: &Words, texts: &[&str]) -> Candidate {
-        let (counts, length) = words.counted(&texts.join("\n"));
+    fn counted(self, words: &Words) -> Candidate {
+        let (counts, length) = words.counted(&self.texts.join("\n"));
+        Candidate { counts, length, ..self }
+    }
+
+    fn hit(self, words: &Words, score: u32) -> SearchHit {
+        let Candidate { kind, collection, id, title, texts, .. } = self;
         let snippet = texts.iter().find_map(|text| around(text, words)).unwrap_or_default();
-        Candidate { hit: SearchHit { snippet, ..hit }, counts, length }
+        SearchHit { kind, collection, id, title, snippet, score }
     }
 
     /// How well it fits: BM25 (Robertson and Zaragoza, 2009) without the weight of rare words, which all hits have alike.
@@ -134,19 +135,20 @@ impl Query for Search {
         if is_wanted(FoundKind::Task) && input.collections.is_empty() {
             hits.extend(tasks(&words, read)?);
         }
-        Ok(ranked(hits, limit as usize))
+        Ok(ranked(hits, &words, limit as usize))
     }
 }
 
 /// The best first, beside each other: what the caller may not read has no part in it.
-fn ranked(hits: Vec<Candidate>, limit: usize) -> Vec<SearchHit> {
+fn ranked(hits: Vec<Candidate>, words: &Words, limit: usize) -> Vec<SearchHit> {
+    let hits: Vec<Candidate> = hits.into_iter().map(|one| one.counted(words)).collect();
     let usual = hits.iter().map(|one| f64::from(one.length)).sum::<f64>() / hits.len().max(1) as f64;
-    let mut ranked: Vec<(f64, SearchHit)> = hits.into_iter().map(|one| (one.rank(usual), one.hit)).collect();
+    let mut ranked: Vec<(f64, Candidate)> = hits.into_iter().map(|one| (one.rank(usual), one)).collect();
     ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.id.cmp(&other.1.id)));
     ranked.truncate(limit);
     let best = ranked.first().map_or(0.0, |best| best.0);
     let score = |rank: f64| if best > 0.0 { (rank / best * 100.0).round().clamp(1.0, 100.0) as u32 } else { 100 };
-    ranked.into_iter().map(|(rank, hit)| SearchHit { score: score(rank), ..hit }).collect()
+    ranked.into_iter().map(|(rank, one)| one.hit(words, score(rank))).collect()
 }
 
 /// Those that are named, or all; of which the caller may ask.
@@ -164,21 +166,27 @@ fn records(of: &Collection, words: &Words, read: &Reader<'_>) -> Result<Vec<Cand
     let withheld = Withheld::of(of, read);
     let labels: Vec<Label> =
         [Label::Confidential, Label::Untrusted].into_iter().filter(|label| !withheld.has(*label)).collect();
+    mark(of, &withheld, read);
+    // Whoever may not read all of a text is not told how well the whole fits.
+    let first = if labels.len() == 2 { First::Best } else { First::Newest };
     let words = words.within(&labels);
     let found = match read.rows("record.read", of) {
-        Some(rows) => read.found(of, &rows, &words, CANDIDATES)?,
+        Some(rows) => read.found(of, &rows, &words, (first, CANDIDATES))?,
         None => {
-            let all = read.found(of, &Condition::Always, &words, PATIENCE)?;
+            let all = read.found(of, &Condition::Always, &words, (first, PATIENCE))?;
             all.into_iter().filter(|record| may_read(of, record, read)).take(CANDIDATES).collect()
         }
     };
-    let hit = |record: Record| {
-        let (title, texts) = (title(of, &withheld, &record), texts(of, &withheld, &record));
-        let collection = Some(of.name().to_owned());
-        let hit = SearchHit { kind: FoundKind::Record, collection, id: record.id.clone(), title, ..SearchHit::none() };
-        Candidate::new(hit, &words, &texts)
+    let candidate = |record: Record| Candidate {
+        kind: FoundKind::Record,
+        collection: Some(of.name().to_owned()),
+        title: title(of, &withheld, &record),
+        texts: texts(of, &withheld, &record).into_iter().map(str::to_owned).collect(),
+        id: record.id,
+        counts: Vec::new(),
+        length: 0,
     };
-    Ok(found.into_iter().map(hit).collect())
+    Ok(found.into_iter().map(candidate).collect())
 }
 
 fn tasks(words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
@@ -187,13 +195,28 @@ fn tasks(words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
         let Some(task) = read.task(&id)?.filter(|task| read.may("task.read", &read.task_target(task))) else {
             continue;
         };
-        let hit = SearchHit { id, title: task.title.clone(), ..SearchHit::none() };
-        hits.push(Candidate::new(hit, words, &[&task.title]));
+        let (title, texts) = (task.title.clone(), vec![task.title]);
+        hits.push(Candidate {
+            kind: FoundKind::Task,
+            collection: None,
+            id,
+            title,
+            texts,
+            counts: Vec::new(),
+            length: 0,
+        });
         if hits.len() == CANDIDATES {
             break;
         }
     }
     Ok(hits)
+}
+
+/// A run that is told of texts, or of records by their titles, has read the fields that these are made of.
+fn mark(of: &Collection, withheld: &Withheld, read: &Reader<'_>) {
+    let is_read = |name: &String, field: &Field| field.kind.is_searched() || of.spec.key.contains(name);
+    let fields = of.spec.fields.iter().filter(|(name, field)| is_read(name, field) && !withheld.is(of, name));
+    fields.filter_map(|(_, field)| field.label).for_each(|label| read.mark(label));
 }
 
 /// What a record is called: its key, or its first text; of what the caller may read.
@@ -268,9 +291,14 @@ impl Query for Refs {
             let leads = of.spec.fields.iter().filter(|(name, field)| {
                 field.kind == FieldKind::Ref && field.to.as_deref() == Some(&input.collection) && !withheld.is(of, name)
             });
-            for (name, _) in leads {
+            for (name, field) in leads {
+                field.label.iter().for_each(|label| read.mark(*label));
                 let names = Condition::Is(name.clone(), Order::Equal, Scalar::Text(input.id.clone()));
-                links.extend(leading(of, names, read)?.into_iter().map(|record| Backlink {
+                let leading = leading(of, names, read)?;
+                if !leading.is_empty() {
+                    mark(of, &withheld, read);
+                }
+                links.extend(leading.into_iter().map(|record| Backlink {
                     kind: FoundKind::Record,
                     collection: Some(of.name().to_owned()),
                     field: Some(name.clone()),

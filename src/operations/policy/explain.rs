@@ -199,7 +199,7 @@ fn evaluated(asked: &Evaluation, read: &Reader<'_>, then: &Reader<'_>) -> Result
     };
     let threshold = |kind: &String| snapshot.approvals().rule(kind).threshold;
     Ok(EvaluationExplained {
-        decision: ruling.decision().name(),
+        decision: ruling.decision(),
         operation: said.action.clone(),
         actor: said.subject.name(),
         target: said.resource.name(),
@@ -236,5 +236,5 @@ fn row(caller: Caller, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'
     let inquiry = read.inquire(then, caller, entry.spec.name, &target, None);
     let (decision, ruling, hidden) = answer(&inquiry);
     let reason = hidden.unwrap_or_else(|| ruling.reason().to_owned());
-    Ok(BrieflyExplained { operation: entry.spec.name, decision, reason })
+    Ok(BrieflyExplained { operation: entry.spec.name, decision: decision.name(), reason })
 }

@@ -21,8 +21,7 @@ use crate::types::time::Time;
 #[derive(Serialize, JsonSchema)]
 pub struct Explained {
     /// `allow`, `needs_approval` or `deny`.
-    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
-    pub decision: &'static str,
+    pub decision: Decision,
     pub operation: String,
     pub actor: ActorId,
     #[schemars(extend("x-names" = "reference"))]
@@ -59,8 +58,7 @@ pub struct Explained {
 #[derive(Serialize, JsonSchema)]
 pub struct EvaluationExplained {
     /// `allow`, `needs_approval` or `deny`; to another program all but `allow` is a no.
-    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
-    pub decision: &'static str,
+    pub decision: Decision,
     /// The action.
     pub operation: String,
     /// The subject: its type and id.
@@ -95,8 +93,7 @@ pub struct ExplainedLink {
     pub delegation: String,
     pub from: ActorId,
     /// `allow`, `needs_approval` or `deny`.
-    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
-    pub decision: &'static str,
+    pub decision: Decision,
     /// Why not, if it is not `allow`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -107,7 +104,7 @@ pub(super) fn links(inquiry: &Inquiry<'_>) -> Vec<ExplainedLink> {
     let link = |(link, ruling): (Link, Ruling)| ExplainedLink {
         delegation: link.delegation,
         from: link.from,
-        decision: ruling.decision().name(),
+        decision: ruling.decision(),
         reason: (!ruling.is_allowed()).then(|| ruling.reason().to_owned()),
     };
     inquiry.links().into_iter().map(link).collect()
@@ -214,8 +211,7 @@ pub struct ShownGlass {
     pub id: Option<Id>,
     pub expires_at: Option<Time>,
     /// The answer with it: `allow`, `needs_approval` or `deny`.
-    #[schemars(extend("enum" = ["allow", "needs_approval", "deny"]))]
-    pub decision: &'static str,
+    pub decision: Decision,
     /// Why not, if it is not `allow`.
     pub reason: Option<String>,
 }
@@ -224,7 +220,7 @@ impl ShownGlass {
     pub(super) fn of(glass: Glass, without: &Ruling) -> ShownGlass {
         match glass {
             Glass::Possible => {
-                let decision = Decision::Allow.name();
+                let decision = Decision::Allow;
                 ShownGlass { state: "possible", id: None, expires_at: None, decision, reason: None }
             }
             Glass::Held { id, until, ruling } => ShownGlass {
@@ -232,7 +228,7 @@ impl ShownGlass {
                 id: Some(id),
                 expires_at: Some(until),
                 // A grant that does not help leaves the call to wait.
-                decision: if ruling.is_allowed() { Decision::Allow } else { without.decision() }.name(),
+                decision: if ruling.is_allowed() { Decision::Allow } else { without.decision() },
                 reason: (!ruling.is_allowed()).then(|| ruling.reason().to_owned()),
             },
         }

@@ -119,14 +119,14 @@ fn kinds(entry: &Entry) -> String {
 
 /// What the gate would answer. Who may not see the target is told that there is none, whatever the policies say of the
 /// operation itself.
-pub(super) fn answer(inquiry: &Inquiry<'_>) -> (&'static str, Ruling, Option<String>) {
+pub(super) fn answer(inquiry: &Inquiry<'_>) -> (Decision, Ruling, Option<String>) {
     let ruling = inquiry.ruling();
     let decision = ruling.decision();
     if decision == Decision::Deny || inquiry.is_seen_by_caller() {
-        return (decision.name(), ruling, None);
+        return (decision, ruling, None);
     }
     (
-        Decision::Deny.name(),
+        Decision::Deny,
         Ruling::Deny { because: Vec::new(), fault: None, why: None },
         Some("its target is hidden from them: not found".into()),
     )

@@ -116,5 +116,5 @@ fn able(actor: &Actor, entry: &Entry, target: &Target, read: &Reader<'_>) -> Opt
         Ruling::Deny { .. } => return None,
     };
     let because = ruling.because().iter().map(|policy| ShownPolicy::named(policy)).collect();
-    Some(Able { actor: actor.id.clone(), decision: decision.into(), approvals, because })
+    Some(Able { actor: actor.id.clone(), decision: decision.name().into(), approvals, because })
 }

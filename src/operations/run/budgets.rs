@@ -12,7 +12,7 @@ use crate::types::time::Time;
 pub(super) struct Budget {
     cents: i64,
     spent: i64,
-    /// Of what, and since when: `of the company`.
+    /// How `told` goes on after «cents»: ` of the company this month`.
     whose: String,
     /// When there is a new one; none where somebody has to raise it.
     pub until: Option<Time>,

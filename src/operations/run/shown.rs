@@ -129,6 +129,8 @@ pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
 }
 
 pub(super) fn whole(run: Run, read: &Reader<'_>) -> Result<WholeRun, Stop> {
+    // What a run was told is told to whatever reads its steps.
+    run.labels.iter().for_each(|label| read.mark(*label));
     let text = |part: &str, field: &str| -> Result<Option<String>, Stop> {
         Ok(read.kept(&run.id, part)?.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };

@@ -129,7 +129,7 @@ pub fn name(action: &EntityUid) -> String {
 pub fn asked_as(snapshot: &Snapshot, action: &EntityUid) -> String {
     let id = action.id().unescaped();
     let is_alone = snapshot.catalog().actions.get(id).is_some_and(|known| known.as_ref() == Some(action));
-    if is_alone { id.to_owned() } else { format!("{}::{id}", action.type_name()) }
+    if is_alone { id.to_owned() } else { name(action) }
 }
 
 /// Whether no type, or no action, of the company's schema has this name; the product's own are none to be asked about.

@@ -5,7 +5,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
 
 use super::{Record, table};
-use crate::store::search::{HITS, Words};
+use crate::store::search::{First, HITS, Words};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Piece, Scalar};
 
@@ -198,13 +198,13 @@ pub fn page(
     conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
 }
 
-/// Records that fit and hold the words, those first that fit best in the eyes of somebody who reads everything.
+/// Records that fit and hold the words, at most so many.
 pub fn found(
     conn: &Connection,
     of: &Collection,
     condition: &Condition,
     words: &Words,
-    limit: usize,
+    (first, limit): (First, usize),
 ) -> rusqlite::Result<Vec<Record>> {
     let mut text = Text { given: vec![Sql::Text(words.expression()), Sql::Text(of.name().into())], ..Text::default() };
     // Anonymous places come after those with numbers.
@@ -214,7 +214,7 @@ pub fn found(
         table::name(of.name())
     ));
     text.condition(condition);
-    text.push(&format!(" ORDER BY score, id LIMIT {limit}"));
+    text.push(&format!(" ORDER BY {} LIMIT {limit}", first.sql()));
     conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
 }
 

@@ -1,6 +1,6 @@
 //! What happens to the company itself.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
@@ -44,11 +44,17 @@ fn created(event: &CompanyCreated, moment: &Moment<'_>) -> rusqlite::Result<Touc
 fn updated(event: &CompanyUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let CompanyUpdated { version, settings } = event;
     let name = settings.get("name").and_then(serde_json::Value::as_str);
+    let budget = "SELECT settings ->> 'budget_cents_month' FROM company";
+    let budget = || moment.conn.query_row(budget, [], |row| row.get::<_, Option<i64>>(0)).optional();
+    let before = budget()?;
     moment.conn.execute(
         "UPDATE company SET version = ?, settings = ?, name = coalesce(?, name)",
         params![version, to_json(settings)?, name],
     )?;
-    // What the budget of a day or a month holds looks again.
+    if budget()? == before {
+        return Ok(Touched::Company);
+    }
+    // What the budget of the month holds looks again.
     let sql = "UPDATE run SET due_at = ? WHERE status = 'held' AND due_at IS NOT NULL AND ended_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute([moment.at.0])?;
     Ok(Touched::Company)

@@ -385,6 +385,7 @@ CREATE TABLE done (
   month_cents INTEGER NOT NULL,
   PRIMARY KEY (actor, operation)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX done_by_operation ON done (operation, month, month_cents);
 
 -- The company's own data. Each collection is a table of its own besides, `brain_<name>`, made by the fold.
 CREATE TABLE collection (

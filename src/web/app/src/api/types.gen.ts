@@ -627,7 +627,7 @@ export type CompanyAnswer = {
     approvals: ApprovalSettings;
     decisions: DecisionSettings;
     /**
-     * What agents may spend in a month, in UTC, in cents; absent for no limit. Beyond it, runs are held.
+     * The most that agents may spend in a calendar month (UTC), in cents; absent for no limit. Beyond it, runs are held.
      */
     budget_cents_month: number | null;
     /**
@@ -1020,7 +1020,7 @@ export type EvaluationExplained = {
     /**
      * `allow`, `needs_approval` or `deny`; to another program all but `allow` is a no.
      */
-    decision: 'allow' | 'needs_approval' | 'deny';
+    decision: Decision2;
     /**
      * The action.
      */
@@ -1109,7 +1109,7 @@ export type Explained = {
     /**
      * `allow`, `needs_approval` or `deny`.
      */
-    decision: 'allow' | 'needs_approval' | 'deny';
+    decision: Decision2;
     operation: string;
     actor: ActorId;
     target: string;
@@ -1178,7 +1178,7 @@ export type ExplainedApproval = {
     /**
      * What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
      */
-    decision: 'allow' | 'needs_approval' | 'deny';
+    decision: Decision2;
     /**
      * Why approval was needed.
      */
@@ -1210,7 +1210,7 @@ export type ExplainedLink = {
     /**
      * `allow`, `needs_approval` or `deny`.
      */
-    decision: 'allow' | 'needs_approval' | 'deny';
+    decision: Decision2;
     /**
      * Why not, if it is not `allow`.
      */
@@ -1818,8 +1818,8 @@ export type KeySpan = {
      */
     vkey: string;
     /**
-     * The first entry that it signs. After 1 whoever owned the machine put it there, for the key before it was lost: that
-     * one signed nothing from here on.
+     * The first entry that it signs. If greater than 1, the machine's owner put this key in place of the one before it, which
+     * was lost and signed nothing from here on.
      */
     from: number;
     /**
@@ -2404,7 +2404,7 @@ export type NewSettings = {
     approvals?: ApprovalSettings;
     decisions?: DecisionSettings;
     /**
-     * What agents may spend in a month, in UTC, in cents; absent for no limit. Beyond it, runs are held.
+     * The most that agents may spend in a calendar month (UTC), in cents; absent for no limit. Beyond it, runs are held.
      */
     budget_cents_month?: number | null;
     /**
@@ -2779,7 +2779,7 @@ export type OtherSettings = {
     approvals?: ApprovalSettings | null;
     decisions?: DecisionSettings | null;
     /**
-     * What agents are to spend in a month at most, in UTC, in cents.
+     * The most that agents may spend in a calendar month (UTC), in cents.
      */
     budget_cents_month?: number;
     /**
@@ -3815,7 +3815,7 @@ export type ShownGlass = {
     /**
      * The answer with it: `allow`, `needs_approval` or `deny`.
      */
-    decision: 'allow' | 'needs_approval' | 'deny';
+    decision: Decision2;
     /**
      * Why not, if it is not `allow`.
      */
@@ -5058,6 +5058,10 @@ export type AccessMetadataErrors = {
      */
     400: Error;
     /**
+     * `denied`: the request comes from a page of another site (`Origin`)
+     */
+    403: Error;
+    /**
      * `internal`: a fault of the server, which its log names
      */
     500: Error;
@@ -5101,7 +5105,7 @@ export type AccessEvaluateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5180,7 +5184,7 @@ export type AccessEvaluateBatchErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5259,7 +5263,7 @@ export type AccessEvaluateActionsErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5334,7 +5338,7 @@ export type AccessEvaluateResourcesErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5409,7 +5413,7 @@ export type AccessEvaluateSubjectsErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5501,7 +5505,7 @@ export type ActorListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5605,7 +5609,7 @@ export type ActorAddErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5700,7 +5704,7 @@ export type ActorHireErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5788,7 +5792,7 @@ export type ActorReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5892,7 +5896,7 @@ export type ActorUpdateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5996,7 +6000,7 @@ export type ActorOffboardErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6097,7 +6101,7 @@ export type ActorTrustErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6197,7 +6201,7 @@ export type ApprovalListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6273,7 +6277,7 @@ export type ApprovalWithdrawErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6349,7 +6353,7 @@ export type ApprovalReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6435,7 +6439,7 @@ export type ApprovalDecideErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6523,7 +6527,7 @@ export type ApprovalExplainErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6615,7 +6619,7 @@ export type AgentAskErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6703,7 +6707,7 @@ export type AuditCheckpointsErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6779,7 +6783,7 @@ export type AuditConsistencyErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6846,7 +6850,7 @@ export type AuditHeadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6913,7 +6917,7 @@ export type AuditKeyErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -6985,7 +6989,7 @@ export type AuditProofErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7068,7 +7072,7 @@ export type AuditVerifyErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7147,7 +7151,7 @@ export type BlueprintListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7242,7 +7246,7 @@ export type BlueprintInstallErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7330,7 +7334,7 @@ export type CollectionCatalogErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7397,7 +7401,7 @@ export type CollectionListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7469,7 +7473,7 @@ export type CollectionReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7557,7 +7561,7 @@ export type RecordAggregateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7652,7 +7656,7 @@ export type RecordImportErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7768,7 +7772,7 @@ export type CollectionQueryErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7861,7 +7865,7 @@ export type RecordListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -7959,7 +7963,7 @@ export type RecordWriteErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8064,7 +8068,7 @@ export type RecordDeleteErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8144,7 +8148,7 @@ export type RecordReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8242,7 +8246,7 @@ export type RecordChangeErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8356,7 +8360,7 @@ export type RecordReplaceErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8461,7 +8465,7 @@ export type RecordFlagErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8562,7 +8566,7 @@ export type RecordHistoryErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8659,7 +8663,7 @@ export type RecordRollbackErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8751,7 +8755,7 @@ export type FlagListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8839,7 +8843,7 @@ export type ChangeListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -8928,7 +8932,7 @@ export type ChangeProposeErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9033,7 +9037,7 @@ export type ChangeCanaryErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9118,7 +9122,7 @@ export type ChangeReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9191,7 +9195,7 @@ export type ChangeEvalsErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9280,7 +9284,7 @@ export type ChangePromoteErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9374,7 +9378,7 @@ export type ChangeRejectErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9472,7 +9476,7 @@ export type ChangeReviewErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9555,7 +9559,7 @@ export type CompanyReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9623,7 +9627,7 @@ export type CompanyUpdateData = {
         approvals?: ApprovalSettings | null;
         decisions?: DecisionSettings | null;
         /**
-         * What agents are to spend in a month at most, in UTC, in cents.
+         * The most that agents may spend in a calendar month (UTC), in cents.
          */
         budget_cents_month?: number;
         /**
@@ -9668,7 +9672,7 @@ export type CompanyUpdateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9752,7 +9756,7 @@ export type CompanyReplaceData = {
         approvals?: ApprovalSettings;
         decisions?: DecisionSettings;
         /**
-         * What agents may spend in a month, in UTC, in cents; absent for no limit. Beyond it, runs are held.
+         * The most that agents may spend in a calendar month (UTC), in cents; absent for no limit. Beyond it, runs are held.
          */
         budget_cents_month?: number | null;
         /**
@@ -9793,7 +9797,7 @@ export type CompanyReplaceErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9890,7 +9894,7 @@ export type ContextForgetErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -9986,7 +9990,7 @@ export type DelegationListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10090,7 +10094,7 @@ export type DelegationGrantErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10182,7 +10186,7 @@ export type DelegationRevokeErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10258,7 +10262,7 @@ export type DelegationReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10346,7 +10350,7 @@ export type DelegationReserveErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10450,7 +10454,7 @@ export type DelegationSettleErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10542,7 +10546,7 @@ export type DirectoryCardsErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10630,7 +10634,7 @@ export type DirectoryFindErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10726,7 +10730,7 @@ export type EventListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10818,7 +10822,7 @@ export type EventStreamErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -10870,6 +10874,10 @@ export type HealthReadErrors = {
      * `bad_request`: a bad value in path, query or body
      */
     400: Error;
+    /**
+     * `denied`: the request comes from a page of another site (`Origin`)
+     */
+    403: Error;
     /**
      * `internal`: a fault of the server, which its log names
      */
@@ -10927,7 +10935,7 @@ export type InboxListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11000,7 +11008,7 @@ export type InboxReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11083,7 +11091,7 @@ export type KillListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11167,7 +11175,7 @@ export type KillErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11250,7 +11258,7 @@ export type ModelReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11317,7 +11325,7 @@ export type MeReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11393,7 +11401,7 @@ export type MeAgentsErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11460,7 +11468,7 @@ export type OpenapiReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11525,7 +11533,7 @@ export type PolicyReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11601,7 +11609,7 @@ export type PolicyAppliedErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11677,7 +11685,7 @@ export type BreakGlassListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11764,7 +11772,7 @@ export type BreakGlassOpenErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11856,7 +11864,7 @@ export type BreakGlassEndErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -11942,7 +11950,7 @@ export type BreakGlassReviewErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12025,7 +12033,7 @@ export type PolicyCheckErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12104,7 +12112,7 @@ export type PolicyDiffErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12183,7 +12191,7 @@ export type PolicyDriftErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12283,7 +12291,7 @@ export type PolicyExplainErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12362,7 +12370,7 @@ export type PolicyExportErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12468,7 +12476,7 @@ export type PolicyProposeErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12576,7 +12584,7 @@ export type PolicySourceErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12676,7 +12684,7 @@ export type PolicyWhoCanErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12752,7 +12760,7 @@ export type RecordRefsErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12844,7 +12852,7 @@ export type RunListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -12916,7 +12924,7 @@ export type RunReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13001,7 +13009,7 @@ export type RunAnswerErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13098,7 +13106,7 @@ export type BudgetRaiseErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13195,7 +13203,7 @@ export type RunCancelErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13291,7 +13299,7 @@ export type SchemaListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13375,7 +13383,7 @@ export type SchemaProposeErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13463,7 +13471,7 @@ export type SchemaReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13544,7 +13552,7 @@ export type SchemaApplyErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13641,7 +13649,7 @@ export type SchemaRejectErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13724,7 +13732,7 @@ export type DefinitionSchemasErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13810,7 +13818,7 @@ export type SearchErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13898,7 +13906,7 @@ export type TaskListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -13997,7 +14005,7 @@ export type TaskCreateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14085,7 +14093,7 @@ export type TaskReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14178,7 +14186,7 @@ export type TaskAssignErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14284,7 +14292,7 @@ export type TaskCompleteErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14397,7 +14405,7 @@ export type TaskUpdateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14499,7 +14507,7 @@ export type TaskRunErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14587,7 +14595,7 @@ export type TickErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14683,7 +14691,7 @@ export type TokenListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14778,7 +14786,7 @@ export type TokenIssueErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14867,7 +14875,7 @@ export type TokenRevokeErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -14952,7 +14960,7 @@ export type TokenNarrowErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15041,7 +15049,7 @@ export type TokenRevokeAllErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15112,7 +15120,7 @@ export type ToolListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15192,7 +15200,7 @@ export type TraceReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15268,7 +15276,7 @@ export type WebhookListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15368,7 +15376,7 @@ export type WebhookCreateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15460,7 +15468,7 @@ export type WebhookDeleteErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15536,7 +15544,7 @@ export type WebhookReadErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15634,7 +15642,7 @@ export type WebhookUpdateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15731,7 +15739,7 @@ export type WebhookDeliveriesErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15808,7 +15816,7 @@ export type WebhookRedeliverErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15900,7 +15908,7 @@ export type WebhookRotateErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -15992,7 +16000,7 @@ export type WebhookTestErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
