@@ -3,34 +3,34 @@
 //!
 //! Always true: an entity is of the very card that it is found by; another card, though of the same actor, has another.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
 use super::world::Card;
 use crate::policy::Closed;
 
-/// How many entities are kept. Each has one place, and gives way to the next that wants it.
-const PLACES: usize = 1 << 14;
+/// How many entities are kept, in shelves that are made when they are wanted. Each has one place, and gives way to the next
+/// that wants it.
+const PLACES: usize = SHELVES * SHELF;
+const SHELVES: usize = 256;
+const SHELF: usize = 64;
 
 /// Entities by the card that they were made from.
-pub(super) struct Entities(Box<[ArcSwapOption<Kept>]>);
+#[derive(Default)]
+pub(super) struct Entities(OnceLock<Box<[OnceLock<Shelf>]>>);
+
+type Shelf = Box<[ArcSwapOption<Kept>]>;
 
 struct Kept {
     card: Arc<Card>,
     entity: Closed,
 }
 
-impl Default for Entities {
-    fn default() -> Entities {
-        Entities((0..PLACES).map(|_| ArcSwapOption::empty()).collect())
-    }
-}
-
 impl Entities {
     /// The entity of a card: kept, or made now.
     pub fn of(&self, card: &Arc<Card>) -> Closed {
-        let Some(place) = self.0.get(place_of(card)) else { return card.entity() };
+        let Some(place) = self.place(card) else { return card.entity() };
         if let Some(kept) = &*place.load()
             && Arc::ptr_eq(&kept.card, card)
         {
@@ -39,6 +39,14 @@ impl Entities {
         let entity = card.entity();
         place.store(Some(Arc::new(Kept { card: Arc::clone(card), entity: entity.clone() })));
         entity
+    }
+}
+
+impl Entities {
+    fn place(&self, card: &Arc<Card>) -> Option<&ArcSwapOption<Kept>> {
+        let (shelf, place) = (place_of(card) / SHELF, place_of(card) % SHELF);
+        let shelves = self.0.get_or_init(|| (0..SHELVES).map(|_| OnceLock::new()).collect());
+        shelves.get(shelf)?.get_or_init(|| (0..SHELF).map(|_| ArcSwapOption::empty()).collect()).get(place)
     }
 }
 

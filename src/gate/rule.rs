@@ -13,7 +13,7 @@ use super::facts;
 use super::target::{Fact, Target, Thing, actor_uid, uid, uid_of};
 use super::world::{World, nobody};
 use crate::policy::testing::Asked;
-use crate::policy::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
+use crate::policy::{Answered, Because, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 use crate::types::caller::{Caller, Who};
 use crate::types::collection::Collection;
 use crate::types::condition::Condition;
@@ -93,6 +93,17 @@ impl<'a> Asker<'a> {
             return None;
         }
         self.question(operation, &[], |question| self.world.policy.rows(question, of))
+    }
+
+    /// The same, policy by policy; nobody's where it is out of reach.
+    pub fn rows_by_policy(&self, operation: &str, of: &Collection) -> Option<Vec<(Because, Condition)>> {
+        if self.beyond.refuses(operation).is_some() {
+            return Some(Vec::new());
+        }
+        if !self.givers.is_empty() {
+            return None;
+        }
+        self.question(operation, &[], |question| self.world.policy.rows_by_policy(question, of))
     }
 
     /// Whether the target may be known: what was handed on is about it, whether or not this read was too.

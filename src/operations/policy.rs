@@ -9,6 +9,7 @@ pub mod explained;
 mod from_approvals;
 pub mod in_force;
 pub mod moment;
+pub mod narrowed;
 pub mod propose;
 mod question;
 pub mod source;

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod laws;
+mod narrowed;
 mod search;
 mod standing;
 

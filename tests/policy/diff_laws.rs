@@ -156,6 +156,67 @@ fn a_rule_about_a_field_of_a_record_is_told_with_a_record_that_shows_it() {
     }
 }
 
+/// A policy that looks at several things at once differs only where all of them are so.
+#[test]
+fn a_change_is_found_where_only_several_things_together_show_it() {
+    let collection = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    total: {type: money}\n    status: {type: choice, options: [new, paid]}\n    due: {type: date}\n";
+    let built_in = Bundle::built_in();
+    let with = |policy: &str| {
+        let mut bundle = built_in.clone();
+        bundle.files.retain(|path, _| !path.starts_with("tests/"));
+        bundle.files.insert("collections/invoices.yaml".into(), collection.into());
+        bundle.files.insert("more.cedar".into(), policy.into());
+        bundle
+    };
+    for (effect, operation, about, condition) in [
+        ("forbid", "task.create", "", "context has run && context.run.calls >= 40"),
+        ("forbid", "task.create", "", "principal.trust < 2 && context has run && context.run.calls >= 10"),
+        ("forbid", "task.create", "", "context has run && context.run.cost_cents + context.run.calls > 500"),
+        (
+            "forbid",
+            "model.call",
+            "",
+            "principal.kind == \"agent\" && context.hist[\"model.call\"].day_cents + context.input.cost_cents > 500",
+        ),
+        ("forbid", "run.ask", "", "principal.kind == \"agent\" && context.hist[\"run.ask\"].hour >= 3"),
+        (
+            "forbid",
+            "task.create",
+            "",
+            "context has run && context.run.depth == 4 && context.hist[\"task.create\"].day > 7",
+        ),
+        ("permit", "token.issue", "", "context has run && context.run.steps >= 3"),
+        ("permit", "token.issue", "", "context has run && context.run.asker == Ok::Actor::\"kai\""),
+        (
+            "permit",
+            "token.issue",
+            "",
+            "context has run && !(context.run.depth < 4 || context.run.labels.contains(\"personal\"))",
+        ),
+        (
+            "forbid",
+            "record.read",
+            "is Brain::invoices",
+            "resource has status && resource has total && resource.status == \"paid\" && resource.total.greaterThan(decimal(\"100.0\"))",
+        ),
+        (
+            "forbid",
+            "record.read",
+            "is Brain::invoices",
+            "resource has due && resource has total && resource.due < datetime(\"2020-05-05\") && resource.total.greaterThanOrEqual(decimal(\"7.5\"))",
+        ),
+    ] {
+        let who = if effect == "permit" { "principal == Ok::Actor::\"bot\"" } else { "principal is Ok::Actor" };
+        let policy = format!(
+            "@id(\"more\") @reason(\"r\") {effect} ({who}, action == Ok::Action::\"{operation}\", resource {about}) when {{ {condition} }};"
+        );
+        let found = asked_at_most(&with(""), &with(&policy), 8_000);
+        let wanted = if effect == "permit" { Shift::Looser } else { Shift::Tighter };
+        let is_found = |pair: &ok::policy::diff::Pair| pair.operation == operation && pair.change == wanted;
+        assert!(found.pairs.iter().any(is_found), "{operation} {condition}: {}", found.told);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 4, ..law(3) })]
 

@@ -118,6 +118,9 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
     let fields =
         ["decision", "operation", "actor", "target", "reason", "because", "near_misses", "kill", "policy", "at"];
     show::fields(&fields, &said)?;
+    if let Some(rows) = answer.get("narrowed") {
+        narrowed(rows)?;
+    }
     let links = list(answer.get("on_behalf_of"));
     if !links.is_empty() {
         show::text("\nOn behalf of:")?;
@@ -134,6 +137,26 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
     if !sets.is_empty() {
         let lines: Vec<String> = sets.iter().map(|set| format!("  {set}")).collect();
         show::text(&format!("\nIt would be allowed if:\n{}", lines.join("\n  or\n")))?;
+    }
+    Ok(())
+}
+
+/// Which records a query answers with, by which policies, and what of them is left out.
+fn narrowed(rows: &Value) -> Result<(), Failure> {
+    let whole = match (said(rows, "records").as_str(), rows.get("condition")) {
+        ("each", _) => "those of which each is allowed by itself".to_owned(),
+        ("some", Some(condition)) => format!("those with {}", show::cell(Some(condition))),
+        (share, _) => share.to_owned(),
+    };
+    show::text(&format!("\nRecords: {whole}"))?;
+    let by = list(rows.get("by"));
+    if !by.is_empty() {
+        show::table(&["id", "effect", "records", "condition"], by)?;
+    }
+    let withheld = list(rows.get("withheld"));
+    if !withheld.is_empty() {
+        show::text("\nFields that are left out:")?;
+        show::table(&["label", "fields", "reason"], withheld)?;
     }
     Ok(())
 }

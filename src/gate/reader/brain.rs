@@ -8,7 +8,7 @@ use super::Reader;
 use crate::gate::resource::Directory as _;
 use crate::gate::rule::Asker;
 use crate::gate::target::{Fact, Target, Thing};
-use crate::policy::brain;
+use crate::policy::{Because, brain};
 use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
 use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
 use crate::store::search::{First, Words};
@@ -94,6 +94,12 @@ impl Reader<'_> {
     pub fn rows(&self, operation: &str, of: &Collection) -> Option<Condition> {
         let target = record_thing(of, &blank(&self.caller.actor())).into();
         Asker::new(self.world, self.caller, &target, self.now).rows(operation, of)
+    }
+
+    /// The same, policy by policy.
+    pub fn rows_by_policy(&self, operation: &str, of: &Collection) -> Option<Vec<(Because, Condition)>> {
+        let target = record_thing(of, &blank(&self.caller.actor())).into();
+        Asker::new(self.world, self.caller, &target, self.now).rows_by_policy(operation, of)
     }
 
     /// Records that fit, in order, after a position.

@@ -1,6 +1,6 @@
 //! What policies let a caller read of a collection: which records, and which fields.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,15 +21,8 @@ use crate::types::scope::Reach;
 pub struct Withheld(BTreeSet<Label>);
 
 impl Withheld {
-    /// Asked once for each label that a collection has.
     pub fn of(of: &Collection, read: &Reader<'_>) -> Withheld {
-        let labels: BTreeSet<Label> = of.spec.fields.values().filter_map(|field| field.label).collect();
-        let target = read.collection_target(of.name());
-        let may = |label: &Label| {
-            let input = json!({ "collection": of.name(), "label": label });
-            read.ruling_on(read.caller(), ReadField::SPEC.name, &target, &input).is_allowed()
-        };
-        Withheld(labels.into_iter().filter(|label| !may(label)).collect())
+        Withheld(refused_labels(of, read).into_keys().collect())
     }
 
     pub fn has(&self, label: Label) -> bool {
@@ -44,6 +37,17 @@ impl Withheld {
     pub fn names<'a>(&'a self, of: &'a Collection) -> impl Iterator<Item = &'a str> {
         of.spec.fields.keys().map(String::as_str).filter(|name| self.is(of, name))
     }
+}
+
+/// The labels whose fields a caller may not read, and why. Asked once for each label that a collection has.
+pub fn refused_labels(of: &Collection, read: &Reader<'_>) -> BTreeMap<Label, Ruling> {
+    let labels: BTreeSet<Label> = of.spec.fields.values().filter_map(|field| field.label).collect();
+    let target = read.collection_target(of.name());
+    let asked = |label| {
+        let input = json!({ "collection": of.name(), "label": label });
+        (label, read.ruling_on(read.caller(), ReadField::SPEC.name, &target, &input))
+    };
+    labels.into_iter().map(asked).filter(|(_, ruling)| !ruling.is_allowed()).collect()
 }
 
 /// The answer about a record, as it is or would be: asked as of one that a call names.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader};
+use crate::gate::{Entry, Query as _, Reader};
 use crate::store::brain::Record;
 use crate::types::collection::Collection;
 use crate::types::refusal::{Refusal, Stop};
@@ -32,6 +32,7 @@ pub use collection::{Catalog, Hit, List, Phrase, Show, ShownCollection};
 pub use flag::{Flag, Flags, NewFlag, ShownFlag};
 pub use history::{History, Rollback, RolledBack, ShownVersion, WhichVersions};
 pub use import::{Import, Imported, NewRecords};
+pub use judged::refused_labels;
 pub use query::{Ask, Query, Records, WhichRecords};
 pub use resource::{COLLECTION, PROPOSAL, RECORD};
 pub use schema::{
@@ -67,6 +68,10 @@ pub const ALL: &[Entry] = &[
     Entry::change::<schema::Apply>(),
     Entry::change::<schema::Reject>(),
 ];
+
+/// What answers with the records that the caller may read, whichever they are.
+pub const ANSWERED_WITH_RECORDS: [&str; 3] =
+    [query::Query::SPEC.name, query::Records::SPEC.name, aggregate::Aggregate::SPEC.name];
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneCollection {

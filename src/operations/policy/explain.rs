@@ -8,6 +8,7 @@ use super::explained::{
     EvaluationExplained, Explained, NeededKind, PolicyVersion, ShownChange, ShownGlass, ShownPolicy, links, needed,
 };
 use super::moment::Moment;
+use super::narrowed::narrowed;
 use super::question::{About, answer, caller, entry, sees_policies, target, under};
 use crate::gate::{Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;
@@ -17,6 +18,7 @@ use crate::policy::{Eyes, Ruling};
 use crate::store::actors::Status;
 use crate::types::caller::Caller;
 use crate::types::id::{ActorId, Id};
+use crate::types::impact::Decision;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
@@ -136,7 +138,12 @@ fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'
     let caller = Caller { under, ..caller(actor, entry, read) };
     let target = target(about, entry, &caller, read, then)?;
     let inquiry = read.inquire(then, caller, entry.spec.name, &target, input.input.clone());
-    Ok(Explanation::One(Box::new(one(actor, entry, &target, &inquiry, input.input.as_ref(), read)?)))
+    let mut one = one(actor, entry, &target, &inquiry, input.input.as_ref(), read)?;
+    if one.decision == Decision::Allow {
+        let theirs = then.acting_as(inquiry.caller());
+        one.narrowed = narrowed(entry.spec.name, &target, &theirs, sees_policies(read));
+    }
+    Ok(Explanation::One(Box::new(one)))
 }
 
 fn one(
@@ -169,6 +176,7 @@ fn one(
         because: shown(explanation.because),
         near_misses: if is_hidden { Vec::new() } else { shown(explanation.near_misses) },
         reason: hidden.unwrap_or_else(|| ruling.reason().to_owned()),
+        narrowed: None,
         approvals: needed(kinds, inquiry, input, read)?,
         kill: inquiry.kills(),
         limits: read.limits_of(actor, &entry.spec).into_iter().map(Into::into).collect(),

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::narrowed::Narrowed;
 use crate::gate::inquiry::{Glass, Link};
 use crate::gate::rate::Left;
 use crate::gate::{Alteration, Inquiry, Reader};
@@ -36,6 +37,9 @@ pub struct Explained {
     /// Where no policy permits it: the permits that came nearest, at most five.
     #[schemars(length(max = 5))]
     pub near_misses: Vec<ShownPolicy>,
+    /// Of what answers with records of a collection: which of them the policies leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub narrowed: Option<Narrowed>,
     /// The kinds of approval that would turn the answer, all of them.
     pub approvals: Vec<NeededApproval>,
     /// What a break-glass grant does to it; told to whoever may see the actor's grants.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::records;
 use crate::policy::brain::{Collections, collection_of};
-use crate::policy::engine::{Looks, Named};
+use crate::policy::engine::{Goal, Looks, Named};
 use crate::policy::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
 use crate::types::actor::{KillScope, Role};
 use crate::types::change::ChangeState;
@@ -31,7 +31,7 @@ pub(super) struct Scene {
 }
 
 /// The companies to ask in: one, and one more for each role that the actors whom policies name could have.
-pub(super) fn scenes(named: &Named, collections: &Collections) -> Vec<Scene> {
+pub(super) fn scenes(named: &Named, goals: &[Goal], collections: &Collections) -> Vec<Scene> {
     let Ok(base) = parse("company.yaml", COMPANY, &|_| Ok(())) else { return Vec::new() };
     let mut base = base.fixture;
     let teams: Vec<ActorId> = ids(named, "Ok::Team").filter(ActorId::is_team).take(MOST).collect();
@@ -40,6 +40,10 @@ pub(super) fn scenes(named: &Named, collections: &Collections) -> Vec<Scene> {
         ids(named, "Ok::Actor").filter(|id| !id.is_team() && !id.is_reserved()).take(MOST).collect();
     let roles = if named_actors.is_empty() { [].as_slice() } else { Role::ALL };
     let home = teams.first().cloned().or_else(|| "team:ops".parse().ok());
+    // Whom policies name beside somebody else is there, too: an admin, who is kept from little.
+    let absent = named_actors.iter().filter(|id| !base.actors.iter().any(|row| row.id == **id));
+    let absent: Vec<Member> = absent.map(|id| member(id.clone(), Role::Admin, home.clone())).collect();
+    base.actors.extend(absent);
     let others = roles.iter().map(|role| {
         let mut fixture = base.clone();
         named_actors.iter().for_each(|id| put(&mut fixture, id, *role, home.clone()));
@@ -50,7 +54,7 @@ pub(super) fn scenes(named: &Named, collections: &Collections) -> Vec<Scene> {
         std::iter::once((base.clone(), BTreeSet::new())).chain(others).collect();
     let furnish = |(mut fixture, only): (Fixture, BTreeSet<String>)| {
         furnish(&mut fixture, named);
-        records::furnish(&mut fixture, collections, named);
+        records::furnish(&mut fixture, collections, named, goals);
         Scene { switches: switches(&fixture, named), fixture, only }
     };
     all.into_iter().map(furnish).collect()

@@ -3,6 +3,7 @@
 //! Always true: nothing here is proved. A difference that is told was seen: the same question, put to both sides. That none
 //! was found means only that none was found among so many questions.
 
+mod aim;
 mod cast;
 mod own;
 mod records;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::policy::brain::Collections;
-use crate::policy::engine::Named;
+use crate::policy::engine::{Goal, Named};
 use crate::policy::testing::{Fixture, Row};
 use crate::types::field::{Field, FieldKind};
 
@@ -14,7 +14,7 @@ const MOST: usize = 8;
 const MAKERS: [&str; 4] = ["max", "mia", "ana", "bot"];
 
 /// Adds records of every collection, and the collections; one that no collection declares stands for what is only to be made.
-pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &Named) {
+pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &Named, goals: &[Goal]) {
     let names = collections.keys().map(String::as_str).chain(["notes"]);
     fixture.rows.extend(names.map(|name| Row::new("collections", name)));
     let proposals = MAKERS.map(|maker| {
@@ -36,6 +36,11 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
                 .fold(row, |row, ((name, _), values)| values.first().map_or(row.clone(), |value| row.with(name, value)))
         };
         for maker in MAKERS {
+            for (number, goal) in goals.iter().enumerate() {
+                let values = seen.iter().filter_map(|(name, field)| Some((*name, aimed(field, goal.at(name)?)?)));
+                let row = first(plain(name, maker, format!("aim{number}")), true);
+                fixture.rows.push(values.fold(row, |row, (name, value)| row.with(name, value)));
+            }
             fixture.rows.push(first(plain(name, maker, "bare".into()), false));
             for ((field, _), values) in seen.iter().zip(&values) {
                 let each = values.iter().enumerate().map(|(number, value)| {
@@ -45,6 +50,16 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
             }
         }
     }
+}
+
+/// A value that a policy looks for, as the field takes it.
+fn aimed(field: &Field, value: &Value) -> Option<Value> {
+    let day = |text: &str| text.get(..10).map(Value::from);
+    let value = match field.kind {
+        FieldKind::Date => value.as_str().and_then(day)?,
+        _ => value.clone(),
+    };
+    field.value(&value).is_ok().then_some(value)
 }
 
 /// Values of a field: those that policies name, and just beside them.

@@ -9,12 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::aim::aimed;
 use super::cast::{Scene, arounds, scenes};
 use super::witness::{Witness, kind_of};
 use super::{Answer, Shift, Sides, own};
 use crate::policy::brain::Collections;
 use crate::policy::bundle::is_test;
-use crate::policy::engine::{Constants, Looks, Named};
+use crate::policy::engine::{Constants, Goal, Looks, Named};
 use crate::policy::stack::each;
 use crate::policy::testing::{Around, Case, Fixture, Stage, parse};
 use crate::policy::{Snapshot, is_own};
@@ -111,6 +112,8 @@ struct Asking {
     named: Named,
     /// What it could be given, as far as the policies look at that.
     inputs: Vec<Value>,
+    /// What would let the policies hold that differ.
+    goals: Vec<Goal>,
 }
 
 impl Asking {
@@ -138,12 +141,21 @@ impl Asking {
                 choices: stage.choices(operation, field),
             }),
             named,
+            goals: goals(before, after, operation),
             operation: operation.to_owned(),
             principals: ends(Snapshot::principals_of),
             looks: looks.reduce(Looks::and).unwrap_or_default(),
             resources,
         })
     }
+}
+
+/// What would let the policies of either side hold that the other does not have; in one order, whichever side is which.
+fn goals(before: &Snapshot, after: &Snapshot, operation: &str) -> Vec<Goal> {
+    let mut goals = [before.goals_unlike(after, operation), after.goals_unlike(before, operation)].concat();
+    goals.sort_by_cached_key(|goal| format!("{goal:?}"));
+    goals.dedup();
+    goals
 }
 
 struct TestFixture {
@@ -177,7 +189,7 @@ impl Search<'_> {
         let (before, after) = (self.sides.before.snapshot.collections(), self.sides.after.snapshot.collections());
         let collections: Collections =
             before.iter().chain(&**after).map(|(name, of)| (name.clone(), Arc::clone(of))).collect();
-        for scene in scenes(&asking.named, &collections) {
+        for scene in scenes(&asking.named, &asking.goals, &collections) {
             if !self.scene(&scene) {
                 return false;
             }
@@ -197,7 +209,7 @@ impl Search<'_> {
         let asking = self.asking;
         let switch = asking.resources.contains("Ok::KillSwitch");
         let askers: Vec<String> = scene.askers().into_iter().filter(|asker| asking.is_principal(asker)).collect();
-        for around in arounds(&asking.looks, &asking.named, &asking.inputs, switch) {
+        for around in asking.arounds(switch) {
             let mut cases = Vec::new();
             for asker in &askers {
                 for kind in &asking.resources {
@@ -270,6 +282,14 @@ impl Search<'_> {
 }
 
 impl Asking {
+    /// What can be the case around a question; the plainest first, then what the policies that differ look for.
+    fn arounds(&self, switch: bool) -> Vec<Around> {
+        let mut all = arounds(&self.looks, &self.named, &self.inputs, switch);
+        let aimed: Vec<Around> = self.goals.iter().filter_map(aimed).collect();
+        all.splice(1..1, aimed);
+        all
+    }
+
     fn is_principal(&self, asker: &str) -> bool {
         let kind = match asker {
             "visitor" => "Ok::Visitor",

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use cedar_policy_core::ast::{
-    Entity, EntityReference, EntityType, Expr, ExprKind, Literal, PatternElem, Policy, PrincipalOrResourceConstraint,
+    Effect, Entity, EntityReference, EntityType, Expr, ExprKind, Literal, PatternElem, Policy,
+    PrincipalOrResourceConstraint,
 };
 
 use super::approvals::is_context;
@@ -94,12 +95,22 @@ impl Snapshot {
     /// What the policies of an action name that `other` does not have just so.
     pub fn named_unlike(&self, other: &Snapshot, action: &str) -> Named {
         let mut named = Named::default();
-        let Some(entity) = self.named_action(action) else { return named };
+        let parts = self.unlike(other, action).flat_map(|rule| rule.condition.subexpressions());
+        parts.for_each(|part| named.note(part));
+        named
+    }
+
+    pub(super) fn permits<'a>(&'a self, action: &str) -> impl Iterator<Item = &'a Rule> {
+        let covering = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
+        covering.filter(|rule| rule.policy.effect() == Effect::Permit)
+    }
+
+    /// The policies of an action that `other` does not have just so.
+    pub(super) fn unlike<'a>(&'a self, other: &'a Snapshot, action: &str) -> impl Iterator<Item = &'a Rule> {
         let theirs: BTreeSet<(&str, &str)> =
             other.rules.iter().map(|rule| (rule.meta.id.as_str(), rule.meta.text.as_str())).collect();
-        let ours = self.covering(entity).filter(|rule| !theirs.contains(&(&rule.meta.id, &rule.meta.text)));
-        ours.flat_map(|rule| rule.condition.subexpressions()).for_each(|part| named.note(part));
-        named
+        let ours = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
+        ours.filter(move |rule| !theirs.contains(&(&rule.meta.id, &rule.meta.text)))
     }
 
     /// What all the policies of an action name.

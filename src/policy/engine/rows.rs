@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use cedar_policy_core::ast::{
-    BinaryOp, Effect, EntityType, EntityUID, Expr, ExprKind, Literal, Pattern, PatternElem,
+    BinaryOp, EntityType, EntityUID, Expr, ExprKind, Literal, Pattern, PatternElem,
     PrincipalOrResourceConstraint as Scope, SlotEnv, UnaryOp, Value, ValueKind, Var,
 };
 use cedar_policy_core::entities::{Dereference, Entities};
@@ -18,7 +18,7 @@ use cedar_policy_core::extensions::Extensions;
 use super::decide::Question;
 use super::index::Position;
 use super::input;
-use super::ruling::Because;
+use super::ruling::{Because, Effect};
 use super::snapshot::{Action, Rule, Snapshot};
 use crate::policy::brain;
 use crate::policy::record::{decimal_of, millis_of};
@@ -31,6 +31,15 @@ impl Snapshot {
     /// The records of a collection that the question would be allowed about, whichever of them it names as its resource; none
     /// where that is no condition on their columns.
     pub fn rows(&self, question: &Question<'_>, of: &Collection) -> Option<Condition> {
+        let policies = self.rows_by_policy(question, of)?;
+        let (permits, forbids): (Vec<_>, Vec<_>) =
+            policies.into_iter().partition(|(policy, _)| policy.effect == Effect::Permit);
+        let any = |policies: Vec<(Because, Condition)>| Condition::any(policies.into_iter().map(|(_, rows)| rows));
+        Some(Condition::all([any(permits), any(forbids).negated()]))
+    }
+
+    /// The same, policy by policy: the records that each of them is about.
+    pub fn rows_by_policy(&self, question: &Question<'_>, of: &Collection) -> Option<Vec<(Because, Condition)>> {
         let entities = question.entities.entities().ok()?;
         let action = self.action(question).ok()?;
         let request = self.request(question);
@@ -42,17 +51,12 @@ impl Snapshot {
         let kind = EntityType::from_normalized_str(&brain::kind_of(of.name())).ok()?;
         let compiler =
             Compiler { evaluator: Evaluator::new(request, entities, Extensions::all_available()), entities, of, kind };
-        let (mut permits, mut forbids) = (Vec::new(), Vec::new());
-        for position in action.index.every() {
+        let rows = |position| {
             let rule = self.rule(position)?;
             effort::spend(2);
-            let condition = compiler.condition(&rule.condition)?;
-            match rule.policy.effect() {
-                Effect::Permit => permits.push(condition),
-                Effect::Forbid => forbids.push(condition),
-            }
-        }
-        Some(Condition::all([Condition::any(permits), Condition::any(forbids).negated()]))
+            Some((Because::clone(&rule.meta), compiler.condition(&rule.condition)?))
+        };
+        action.index.every().into_iter().map(rows).collect()
     }
 }
 

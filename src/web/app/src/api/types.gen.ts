@@ -1130,6 +1130,10 @@ export type Explained = {
      */
     near_misses: Array<ShownPolicy>;
     /**
+     * Of what answers with records of a collection: which of them the policies leave.
+     */
+    narrowed?: Narrowed | null;
+    /**
      * The kinds of approval that would turn the answer, all of them.
      */
     approvals: Array<NeededApproval>;
@@ -2050,6 +2054,61 @@ export type Model = {
      * 0 to 2.
      */
     temperature?: number | null;
+};
+
+/**
+ * What of a collection a query answers with.
+ */
+export type Narrowed = {
+    /**
+     * `all` of the records, `some`, or `none`; `each` where each of them is asked about: a policy looks at what no column
+     * holds, or the query is on somebody's behalf.
+     */
+    records: 'all' | 'some' | 'none' | 'each';
+    /**
+     * What holds of those records, for whoever may read policies.
+     */
+    condition?: string | null;
+    /**
+     * The policies that say so; not those that are about none of the records.
+     */
+    by: Array<NarrowedBy>;
+    /**
+     * The fields that are left out of every record.
+     */
+    withheld: Array<WithheldFields>;
+};
+
+/**
+ * A policy, and the records that it is about.
+ */
+export type NarrowedBy = {
+    id: string;
+    /**
+     * `permit` or `forbid`.
+     */
+    effect: 'permit' | 'forbid';
+    reason: string | null;
+    title: string | null;
+    file?: string;
+    line?: number;
+    text?: string;
+    /**
+     * How many parts, at the least, are not as the policy wants them.
+     */
+    failing?: number;
+    /**
+     * Each part, and what it reads.
+     */
+    observed?: Array<ShownPart>;
+    /**
+     * `all` of the records, or `some`.
+     */
+    records: 'all' | 'some';
+    /**
+     * What holds of them, for whoever may read policies.
+     */
+    condition?: string | null;
 };
 
 export type Narrower = {
@@ -4996,6 +5055,15 @@ export type Wish = {
      * What it may spend, in cents; no limit unless given.
      */
     budget_cents?: number | null;
+};
+
+/**
+ * The fields with a label, and why they are left out.
+ */
+export type WithheldFields = {
+    label: Label;
+    fields: Array<string>;
+    reason: string;
 };
 
 /**

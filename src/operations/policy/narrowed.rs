@@ -1,0 +1,172 @@
+//! What the policies leave of a collection's records for somebody, and which of them narrow it how.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::explained::ShownPolicy;
+use crate::gate::{Reader, Target};
+use crate::operations::brain::{ANSWERED_WITH_RECORDS, COLLECTION, refused_labels};
+use crate::policy::Ruling;
+use crate::types::collection::{Collection, OWN};
+use crate::types::condition::{Condition, Order, Piece, Scalar};
+use crate::types::field::{FieldKind, Label};
+
+const READ: &str = "record.read";
+
+/// What of a collection a query answers with.
+#[derive(Serialize, JsonSchema)]
+pub struct Narrowed {
+    /// `all` of the records, `some`, or `none`; `each` where each of them is asked about: a policy looks at what no column
+    /// holds, or the query is on somebody's behalf.
+    #[schemars(extend("enum" = ["all", "some", "none", "each"]))]
+    pub records: &'static str,
+    /// What holds of those records, for whoever may read policies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// The policies that say so; not those that are about none of the records.
+    pub by: Vec<NarrowedBy>,
+    /// The fields that are left out of every record.
+    pub withheld: Vec<WithheldFields>,
+}
+
+/// A policy, and the records that it is about.
+#[derive(Serialize, JsonSchema)]
+pub struct NarrowedBy {
+    #[serde(flatten)]
+    pub policy: ShownPolicy,
+    /// `all` of the records, or `some`.
+    #[schemars(extend("enum" = ["all", "some"]))]
+    pub records: &'static str,
+    /// What holds of them, for whoever may read policies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+}
+
+/// The fields with a label, and why they are left out.
+#[derive(Serialize, JsonSchema)]
+pub struct WithheldFields {
+    pub label: Label,
+    pub fields: Vec<String>,
+    pub reason: String,
+}
+
+/// None where the operation does not answer with records.
+pub fn narrowed(operation: &str, target: &Target, caller: &Reader<'_>, with_source: bool) -> Option<Narrowed> {
+    let Target::Thing(thing) = target else { return None };
+    if thing.kind != COLLECTION.name || !ANSWERED_WITH_RECORDS.contains(&operation) {
+        return None;
+    }
+    let of = caller.collection(&thing.id)?;
+    let withheld = refused_labels(&of, caller).into_iter().map(|(label, ruling)| withheld(&of, label, &ruling));
+    let said = |condition: &Condition| with_source.then(|| told(condition, &of));
+    let (records, condition) = match caller.rows(READ, &of) {
+        None => ("each", None),
+        Some(rows) => (share(&rows), said(&rows)),
+    };
+    let by = caller.rows_by_policy(READ, &of).unwrap_or_default().into_iter();
+    let by = by.filter(|(_, rows)| *rows != Condition::Never).map(|(policy, rows)| NarrowedBy {
+        policy: ShownPolicy::named(&policy),
+        records: share(&rows),
+        condition: said(&rows),
+    });
+    Some(Narrowed { records, condition, by: by.collect(), withheld: withheld.collect() })
+}
+
+fn share(rows: &Condition) -> &'static str {
+    match rows {
+        Condition::Always => "all",
+        Condition::Never => "none",
+        _ => "some",
+    }
+}
+
+fn withheld(of: &Collection, label: Label, ruling: &Ruling) -> WithheldFields {
+    let fields = of.spec.fields.iter().filter(|(_, field)| field.label == Some(label));
+    WithheldFields { label, fields: fields.map(|(name, _)| name.clone()).collect(), reason: ruling.reason().to_owned() }
+}
+
+/// `team in ["team:ops"] or owner = "mia"`
+fn told(condition: &Condition, of: &Collection) -> String {
+    let value = |column: &str, scalar: &Scalar| shown(column, scalar, of);
+    let each = |all: &[Condition], word: &str| {
+        // A value that compares is there.
+        let is_said = |one: &&Condition| match one {
+            Condition::Has(column) => !all.iter().any(|other| is_about(other, column)),
+            _ => true,
+        };
+        let parts = all.iter().filter(is_said).map(|one| match one {
+            Condition::All(_) | Condition::Any(_) => parted(told(one, of)),
+            one => told(one, of),
+        });
+        parts.collect::<Vec<_>>().join(word)
+    };
+    match condition {
+        Condition::Always => "every record".into(),
+        Condition::Never => "no record".into(),
+        Condition::All(all) => each(all, " and "),
+        Condition::Any(all) => each(all, " or "),
+        Condition::Not(inner) => match &**inner {
+            Condition::Has(column) => format!("{column} is missing"),
+            inner => format!("not ({})", told(inner, of)),
+        },
+        Condition::Has(column) => format!("{column} is there"),
+        Condition::Is(column, order, scalar) => format!("{column} {} {}", sign(*order), value(column, scalar)),
+        Condition::In(column, all) => {
+            let all: Vec<String> = all.iter().map(|one| value(column, one)).collect();
+            format!("{column} in [{}]", all.join(", "))
+        }
+        Condition::Holds(column, one) => format!("{column} holds {one:?}"),
+        Condition::Like(column, pattern) => {
+            let pattern: String = pattern
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Any => Cow::from("*"),
+                    Piece::One('*') => Cow::from("\\*"),
+                    Piece::One(one) => Cow::from(one.to_string()),
+                })
+                .collect();
+            format!("{column} like {pattern:?}")
+        }
+    }
+}
+
+/// In brackets, if it has parts.
+fn parted(text: String) -> String {
+    if text.contains(" and ") || text.contains(" or ") { format!("({text})") } else { text }
+}
+
+/// Whether a condition holds only where a column has a value.
+fn is_about(condition: &Condition, column: &str) -> bool {
+    match condition {
+        Condition::Is(of, ..) | Condition::In(of, _) | Condition::Holds(of, _) | Condition::Like(of, _) => of == column,
+        _ => false,
+    }
+}
+
+fn sign(order: Order) -> &'static str {
+    match order {
+        Order::Equal => "=",
+        Order::Less => "<",
+        Order::LessOrEqual => "<=",
+        Order::Greater => ">",
+        Order::GreaterOrEqual => ">=",
+    }
+}
+
+/// A value of a column as people write it.
+fn shown(column: &str, scalar: &Scalar, of: &Collection) -> String {
+    let kind = match of.field(column) {
+        Some(field) => field.kind,
+        None if OWN.contains(&column) && column.ends_with("_at") => FieldKind::Time,
+        None => FieldKind::Text,
+    };
+    match scalar {
+        Scalar::Number(number) => match kind.of_number(*number) {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        },
+        Scalar::Text(text) => format!("{text:?}"),
+    }
+}

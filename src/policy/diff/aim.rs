@@ -1,0 +1,94 @@
+//! What is the case around a question, put together from what a policy looks for.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::policy::engine::Goal;
+use crate::policy::testing::{Around, Step, Way};
+use crate::types::history::Done;
+use crate::types::id::ActorId;
+
+/// As much of a goal as can be the case; none where nothing of it is.
+pub(super) fn aimed(goal: &Goal) -> Option<Around> {
+    let mut around = Around::default();
+    for (path, value) in &goal.context {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        match path.as_slice() {
+            ["run"] => around.run = Some(around.run.take().or_else(step)?),
+            ["run", what] => around.run = Some(taken(around.run.take().or_else(step)?, what, value)),
+            ["hist", operation, what] => done(around.hist.entry((*operation).to_owned()).or_default(), what, value),
+            ["input", rest @ ..] if !value.is_object() => {
+                let input = around.input.get_or_insert_with(|| Map::new().into());
+                put(input, rest, value);
+            }
+            ["approvals"] => around.granted = texts(value).map(str::to_owned).collect(),
+            ["break_glass"] => around.broken = true,
+            ["channel"] => around.channel = value.as_str().map(|way| if way == "cli" { Way::Cli } else { Way::Http }),
+            ["now"] => around.now = value.as_str().and_then(|time| time.parse().ok()),
+            ["delegation", ..] => around.under = Some("dlg_1".into()),
+            ["token", "issuer"] => around.issuer = value.as_str().and_then(|id| id.parse().ok()),
+            ["token", "scopes"] => around.scopes = texts(value).filter_map(|scope| scope.parse().ok()).collect(),
+            _ => {}
+        }
+    }
+    let is_plain = format!("{around:?}") == format!("{:?}", Around::default());
+    (!is_plain).then_some(around)
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().chain([value]).filter_map(Value::as_str)
+}
+
+/// A run that an admin asked for, at its first step.
+fn step() -> Option<Step> {
+    Some(Step {
+        asker: "ana".parse().ok()?,
+        askers: Vec::new(),
+        depth: 0,
+        steps: 1,
+        calls: 1,
+        cost_cents: 0,
+        labels: BTreeSet::new(),
+    })
+}
+
+fn taken(mut step: Step, what: &str, value: &Value) -> Step {
+    let number = value.as_i64().and_then(|number| u32::try_from(number).ok());
+    match (what, number) {
+        ("depth", Some(number)) => step.depth = number,
+        ("steps", Some(number)) => step.steps = number,
+        ("calls", Some(number)) => step.calls = number,
+        ("cost_cents", Some(number)) => step.cost_cents = number,
+        ("labels", _) => step.labels = texts(value).filter_map(|label| label.parse().ok()).collect(),
+        ("asker", _) => step.asker = texts(value).find_map(|id| id.parse().ok()).unwrap_or(step.asker),
+        ("askers", _) => step.askers = texts(value).filter_map(|id| id.parse::<ActorId>().ok()).collect(),
+        _ => {}
+    }
+    step
+}
+
+fn done(done: &mut Done, what: &str, value: &Value) {
+    let Some(number) = value.as_i64().and_then(|number| u32::try_from(number).ok()) else { return };
+    let place = match what {
+        "hour" => &mut done.hour,
+        "day" => &mut done.day,
+        "month" => &mut done.month,
+        "hour_cents" => &mut done.hour_cents,
+        "day_cents" => &mut done.day_cents,
+        "month_cents" => &mut done.month_cents,
+        _ => return,
+    };
+    *place = number;
+}
+
+fn put(input: &mut Value, path: &[&str], value: &Value) {
+    let [first, rest @ ..] = path else { return };
+    let Some(fields) = input.as_object_mut() else { return };
+    let place = fields.entry((*first).to_owned()).or_insert_with(|| Map::new().into());
+    if rest.is_empty() {
+        *place = value.clone();
+    } else {
+        put(place, rest, value);
+    }
+}

@@ -1,0 +1,66 @@
+//! A query is explained: which policies leave which records and fields.
+
+use serde_json::{Value, json};
+
+use super::{ROWS, apply, typed, with_policies};
+use crate::harness::Test;
+
+async fn narrowed(test: &Test, asker: &str, actor: &str, operation: &str) -> Value {
+    let question = json!({ "op": operation, "target": "invoices", "actor": actor });
+    let answer = test.post("/policy/explain", asker, question).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()["narrowed"].clone()
+}
+
+#[tokio::test]
+async fn what_policies_leave_of_a_collection_is_told_policy_by_policy() {
+    let (test, cast) = with_policies(typed()).await;
+    assert_eq!(apply(&test, ROWS).await.status, 200);
+    for operation in ["collection.query", "record.list", "record.aggregate"] {
+        let told = narrowed(&test, &test.admin, "mia", operation).await;
+        let condition = r#"created_by = "mia" or team in ["team:ops"] or total < 10.00"#;
+        assert_eq!((&told["records"], &told["condition"]), (&json!("some"), &json!(condition)), "{told}");
+        assert_eq!(told["by"].as_array().unwrap().len(), 1);
+        let by = &told["by"][0];
+        assert_eq!((&by["id"], &by["effect"], &by["records"]), (&json!("rows"), &json!("permit"), &json!("some")));
+        let withheld = told["withheld"].as_array().unwrap();
+        assert_eq!(withheld.len(), 2, "{told}");
+        assert_eq!((&withheld[0]["label"], &withheld[0]["fields"]), (&json!("confidential"), &json!(["total"])));
+        assert_eq!(withheld[0]["reason"], "no policy permits it");
+    }
+    // Whoever may not read policies is told which they are, not what they say.
+    let own = narrowed(&test, &cast.mia, "mia", "collection.query").await;
+    assert_eq!((&own["records"], &own["by"][0]["id"]), (&json!("some"), &json!("rows")));
+    assert_eq!((&own["condition"], &own["by"][0]["condition"]), (&Value::Null, &Value::Null), "{own}");
+    assert_eq!(narrowed(&test, &test.admin, "mia", "collection.read").await, Value::Null);
+}
+
+#[tokio::test]
+async fn a_policy_that_narrows_nothing_shows_all_and_one_that_is_no_condition_asks_each() {
+    let (test, _) = with_policies(typed()).await;
+    const OPEN: &str =
+        "@id(\"open\") permit (principal is Ok::Actor, action == Ok::Action::\"record.read\", resource);\n";
+    assert_eq!(apply(&test, OPEN).await.status, 200);
+    let all = narrowed(&test, &test.admin, "mia", "collection.query").await;
+    assert_eq!((&all["records"], &all["condition"]), (&json!("all"), &json!("every record")), "{all}");
+    let ids = |told: &Value| -> Vec<String> {
+        told["by"].as_array().unwrap().iter().map(|by| by["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(ids(&all).contains(&"open".to_owned()), "{all}");
+    let forbid = |when: &str| {
+        format!(
+            "{OPEN}@id(\"kept\") @reason(\"kept\") forbid (principal is Ok::Actor, action == Ok::Action::\"record.read\", resource is Brain::invoices)\n\
+             when {{ {when} }};"
+        )
+    };
+    let paid = forbid("resource has due && resource has status && resource.status == \"paid\"");
+    let applied = apply(&test, &paid).await;
+    assert_eq!(applied.status, 200, "{}", applied.text());
+    let some = narrowed(&test, &test.admin, "mia", "collection.query").await;
+    assert_eq!(some["condition"], r#"not (due is there and status = "paid")"#, "{some}");
+    assert!(ids(&some).contains(&"kept".to_owned()), "{some}");
+    let by_tag = forbid("resource has tags && resource.tags == [\"rush\"]");
+    assert_eq!(apply(&test, &by_tag).await.status, 200);
+    let each = narrowed(&test, &test.admin, "mia", "collection.query").await;
+    assert_eq!((&each["records"], &each["by"]), (&json!("each"), &json!([])), "{each}");
+}
