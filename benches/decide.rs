@@ -6,6 +6,7 @@
 
 #![allow(clippy::expect_used, reason = "a bench may stop, as a test may")]
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::hint::black_box;
 
@@ -144,7 +145,9 @@ fn decisions(criterion: &mut Criterion) {
             assert!(!ruling.is_allowed());
             // The parts of every policy of the action, and the words of those that are told.
             group.bench_function(BenchmarkId::new("refused, explained", size), |bench| {
-                bench.iter(|| snapshot.explain(black_box(question), &ruling, Eyes { sees: &|_| true }))
+                bench.iter(|| {
+                    snapshot.explain(black_box(question), &ruling, Eyes { sees: &|_| true, withheld: &BTreeSet::new() })
+                })
             });
         });
     }

@@ -74,11 +74,11 @@ impl<'a> Inquiry<'a> {
         rule::decide_seen(self.world, &self.caller, self.call(), self.now).is_ok()
     }
 
-    /// Why the ruling is what it is.
-    pub fn explain(&self, ruling: &Ruling) -> Explanation {
+    /// Why the ruling is what it is, without these attributes of the target.
+    pub fn explain(&self, ruling: &Ruling, withheld: &BTreeSet<String>) -> Explanation {
         let sees = |uid: &EntityUid| self.sees_entity(uid);
-        self.refused()
-            .question(self.operation, &[], |question| self.world.policy.explain(question, ruling, Eyes { sees: &sees }))
+        let eyes = Eyes { sees: &sees, withheld };
+        self.refused().question(self.operation, &[], |question| self.world.policy.explain(question, ruling, eyes))
     }
 
     pub(super) fn call(&self) -> rule::Call<'_> {
@@ -116,7 +116,7 @@ impl<'a> Inquiry<'a> {
     /// them tried.
     pub fn what_would_change(&self) -> Vec<Vec<Change>> {
         let sees = |uid: &EntityUid| self.sees_entity(uid);
-        self.world.policy.what_would_change(self, Eyes { sees: &sees })
+        self.world.policy.what_would_change(self, Eyes { sees: &sees, withheld: &BTreeSet::new() })
     }
 
     /// The row of an actor, for telling what a change changes.

@@ -13,7 +13,7 @@ use crate::gate::world::Card;
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, post};
 use crate::operations::company::COMPANY;
 use crate::store::actors::events::{ActorAdded, TrustChanged};
-use crate::store::actors::{self, Actor};
+use crate::store::actors::{self, Actor, Status};
 use crate::types::actor::{ActorKind, KillScope, Trust};
 use crate::types::definition::AgentDefinition;
 use crate::types::id::ActorId;
@@ -276,10 +276,16 @@ impl Change for SetTrust {
                 Refusal::field("id", format!("{} is not an agent; only agents have a trust tier", actor.id)).into()
             );
         }
+        has_not_left(&actor)?;
         reason(&input.reason)?;
         draft.record(TrustChanged { id: input.id, from: actor.trust, to: input.tier, reason: input.reason })?;
         Ok(Actor { trust: input.tier, ..actor })
     }
+}
+
+/// Whoever has left is changed no more.
+pub(super) fn has_not_left(actor: &Actor) -> Result<(), Refusal> {
+    if actor.status == Status::Active { Ok(()) } else { Err(Refusal::conflict(format!("{} has left", actor.id))) }
 }
 
 /// A reason that says something.

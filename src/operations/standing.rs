@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::given;
 use super::joining::Known;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
-use crate::operations::actor::{ACTOR, TEAM};
+use crate::operations::actor::{ACTOR, TEAM, has_not_left};
+use crate::store::actors::Actor;
 use crate::store::actors::events::{ActorRenamed, LeadChanged, RoleChanged, TeamChanged};
-use crate::store::actors::{Actor, Status};
 use crate::store::event::Event;
 use crate::types::actor::{ActorKind, Role};
 use crate::types::id::ActorId;
@@ -84,9 +84,7 @@ impl Change for Update {
     fn run(_: Permit<Self>, input: NewStanding, draft: &mut Draft<'_>) -> Result<Actor, Stop> {
         let read = draft.read();
         let before = read.actor(&input.id)?.actor.clone();
-        if before.status != Status::Active {
-            return Err(Refusal::conflict(format!("{} has left", before.id)).into());
-        }
+        has_not_left(&before)?;
         let problems = input.problems(&before, read);
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());

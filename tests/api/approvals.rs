@@ -45,6 +45,21 @@ impl Waiting {
 }
 
 #[tokio::test]
+async fn whoever_decides_is_told_where_approving_leads_to_nothing() {
+    let waiting = Waiting::new().await;
+    let Waiting { test, ben, id, .. } = &waiting;
+    let told = async || test.get(&format!("/approvals/{id}/explain"), ben).await.json();
+    let before = told().await["what_happens"]["on_approve"].as_str().unwrap().to_owned();
+    assert!(before.starts_with("once everybody needed has agreed"), "{before}");
+    let stopped = test.post("/kill", &test.admin, json!({ "scope": "actor:lea", "reason": "lost" })).await;
+    assert_eq!(stopped.status, 200, "{}", stopped.text());
+    let after = told().await;
+    assert_eq!(after["decision"], "deny", "{after}");
+    let on_approve = after["what_happens"]["on_approve"].as_str().unwrap();
+    assert!(on_approve.starts_with("nothing is done, as things stand: by now the policies say: "), "{on_approve}");
+}
+
+#[tokio::test]
 async fn a_call_that_needs_approval_waits_and_says_for_whom() {
     let waiting = Waiting::new().await;
     let Waiting { test, lea, id, .. } = &waiting;

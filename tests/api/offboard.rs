@@ -41,6 +41,9 @@ async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
     assert_eq!(explained.error(), "409 conflict max has left, and may do nothing");
     let issued = test.post("/tokens", &test.admin, json!({ "for": "max" })).await;
     assert_eq!(issued.error(), "409 conflict max has left");
+    assert_eq!(test.post("/actors/bot/offboard", &test.admin, json!({ "reason": "replaced" })).await.status, 200);
+    let raised = json!({ "tier": "standard", "reason": "late" });
+    assert_eq!(test.post("/actors/bot/trust", &test.admin, raised).await.error(), "409 conflict bot has left");
     // Nobody hands a token to somebody who left, and no restart brings them back.
     let test = test.reopened().await;
     assert_eq!(test.get("/me", &max).await.error(), "401 unauthorized invalid token");

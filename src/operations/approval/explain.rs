@@ -113,16 +113,23 @@ impl Query for Explain {
 
     fn run(_: Permit<Self>, input: OneApproval, read: &Reader<'_>) -> Result<ExplainedApproval, Stop> {
         let approval = find(&input.id, read)?;
-        let what_happens = WhatHappens {
-            on_approve: format!(
+        let call = Call::of(&approval, read)?;
+        let ruling = call.ruling(&approval, read);
+        let on_approve = match &ruling {
+            None => "nothing is done: what it is about is gone, or cannot be changed so any more".to_owned(),
+            Some(ruling @ Ruling::Deny { .. }) => {
+                format!("nothing is done, as things stand: by now the policies say: {}", ruling.reason())
+            }
+            Some(_) => format!(
                 "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {} if it is still the same: {} {}",
                 approval.actor, approval.actor, approval.summary
             ),
+        };
+        let what_happens = WhatHappens {
+            on_approve,
             on_reject: "one rejection ends it; nothing is done".into(),
             on_expiry: format!("undecided by {}, it is rejected; nothing is done", approval.expires_at),
         };
-        let call = Call::of(&approval, read)?;
-        let ruling = call.ruling(&approval, read);
         let decides = read.deciders(&approval).contains(&read.caller().actor());
         let (args, withheld) = arguments(&approval, read);
         let with_text = decides || read.may("policy.read", &Target::Company);

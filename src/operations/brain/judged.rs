@@ -10,6 +10,7 @@ use super::{COLLECTION, known};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::operations::Nothing;
 use crate::policy::Ruling;
+use crate::policy::brain::collection_of;
 use crate::store::brain::{Record, table};
 use crate::types::collection::Collection;
 use crate::types::condition::{Scalar, Values};
@@ -48,6 +49,13 @@ pub fn refused_labels(of: &Collection, read: &Reader<'_>) -> BTreeMap<Label, Rul
         (label, read.ruling_on(read.caller(), ReadField::SPEC.name, &target, &input))
     };
     labels.into_iter().map(asked).filter(|(_, ruling)| !ruling.is_allowed()).collect()
+}
+
+/// The fields of a record that a caller may not read; none of anything else.
+pub fn withheld(target: &Target, read: &Reader<'_>) -> BTreeSet<String> {
+    let Target::Thing(thing) = target else { return BTreeSet::new() };
+    let of = collection_of(&thing.kind).and_then(|name| read.collection(name));
+    of.map_or_else(BTreeSet::new, |of| Withheld::of(&of, read).names(&of).map(str::to_owned).collect())
 }
 
 /// The answer about a record, as it is or would be: asked as of one that a call names.

@@ -32,7 +32,7 @@ pub use collection::{Catalog, Hit, List, Phrase, Show, ShownCollection};
 pub use flag::{Flag, Flags, NewFlag, ShownFlag};
 pub use history::{History, Rollback, RolledBack, ShownVersion, WhichVersions};
 pub use import::{Import, Imported, NewRecords};
-pub use judged::refused_labels;
+pub use judged::{refused_labels, withheld};
 pub use query::{Ask, Query, Records, WhichRecords};
 pub use resource::{COLLECTION, PROPOSAL, RECORD};
 pub use schema::{

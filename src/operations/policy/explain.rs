@@ -1,5 +1,7 @@
 //! Why the gate answers as it does: for one call, or for everything that somebody could do.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,6 +16,7 @@ use crate::gate::{Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;
 use crate::operations::access::{self, Evaluation};
 use crate::operations::actor::ACTOR;
+use crate::operations::brain;
 use crate::policy::{Eyes, Ruling};
 use crate::store::actors::Status;
 use crate::types::caller::Caller;
@@ -155,7 +158,7 @@ fn one(
     read: &Reader<'_>,
 ) -> Result<Explained, Stop> {
     let (decision, ruling, hidden) = answer(inquiry);
-    let explanation = inquiry.explain(&ruling);
+    let explanation = inquiry.explain(&ruling, &brain::withheld(target, read));
     let is_hidden = hidden.is_some();
     let kinds = match &ruling {
         Ruling::NeedsApproval { kinds, .. } => kinds.as_slice(),
@@ -197,7 +200,7 @@ fn evaluated(asked: &Evaluation, read: &Reader<'_>, then: &Reader<'_>) -> Result
     let question = said.asked(&snapshot, Vec::new()).map_err(|wrong| Refusal::bad_request(wrong.to_string()))?;
     let ruling = question.answer(&snapshot).ruling;
     // All that is known of these entities, the asker has said.
-    let eyes = Eyes { sees: &|_| true };
+    let eyes = Eyes { sees: &|_| true, withheld: &BTreeSet::new() };
     let explanation = question.put(&snapshot, &question.action, &[], |put| snapshot.explain(put, &ruling, eyes));
     let with_source = sees_policies(read);
     let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect();

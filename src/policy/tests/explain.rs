@@ -55,7 +55,7 @@ impl Company<'_> {
     }
 }
 
-const EVERYTHING: Eyes<'static> = Eyes { sees: &|_| true };
+const EVERYTHING: Eyes<'static> = Eyes { sees: &|_| true, withheld: &std::collections::BTreeSet::new() };
 
 impl Changing for Company<'_> {
     type Change = Want;
@@ -251,7 +251,7 @@ when { resource has owner && resource.owner.trust > 1 && principal.trust > 1 };"
     owned.owner = Some(actor_uid("a2"));
     let company = Company { snapshot: &snapshot, people, facts: facts(), words: ("a0", "actor.offboard", "a1") };
     let hidden = actor_uid("a2");
-    let eyes = Eyes { sees: &|uid| *uid != hidden };
+    let eyes = Eyes { sees: &|uid| *uid != hidden, withheld: &std::collections::BTreeSet::new() };
     let told = format!("{:?}", company.explained(eyes).near_misses);
     assert!(told.contains("Hidden") && !told.contains("a2"), "{told}");
     assert_eq!(company.snapshot.what_would_change(&company, eyes), Vec::<Vec<Want>>::new());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ROWS, apply, typed, with_policies};
+use super::{ROWS, apply, typed, with_policies, write};
 use crate::harness::Test;
 
 async fn narrowed(test: &Test, asker: &str, actor: &str, operation: &str) -> Value {
@@ -33,6 +33,24 @@ async fn what_policies_leave_of_a_collection_is_told_policy_by_policy() {
     assert_eq!((&own["records"], &own["by"][0]["id"]), (&json!("some"), &json!("rows")));
     assert_eq!((&own["condition"], &own["by"][0]["condition"]), (&Value::Null, &Value::Null), "{own}");
     assert_eq!(narrowed(&test, &test.admin, "mia", "collection.read").await, Value::Null);
+}
+
+#[tokio::test]
+async fn an_explanation_shows_no_field_that_its_reader_may_not_read() {
+    let (test, _) = with_policies(typed()).await;
+    let record = write(&test, &test.admin, json!({ "number": "1", "total": "240.5" })).await;
+    let told = async |asker: &str| {
+        let question = json!({ "op": "record.read", "target": record["id"], "actor": "mia" });
+        test.post("/policy/explain", asker, question).await.text()
+    };
+    assert_eq!(apply(&test, ROWS).await.status, 200);
+    assert!(told(&test.admin).await.contains("240.5"), "{}", told(&test.admin).await);
+    let kept = format!(
+        "{ROWS}@id(\"kept\") @reason(\"kept\") forbid (principal == Ok::Actor::\"ana\", action == Ok::Action::\"field.read\", resource);"
+    );
+    assert_eq!(apply(&test, &kept).await.status, 200);
+    let told = told(&test.admin).await;
+    assert!(!told.contains("240.5") && told.contains("hidden"), "{told}");
 }
 
 #[tokio::test]

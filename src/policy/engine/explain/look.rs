@@ -3,7 +3,7 @@
 //! Always true: a part that cannot be evaluated is not a failure of its own; a guard before it failed. Of alternatives
 //! (`||`) of which one holds, the others are not failures either.
 
-use cedar_policy_core::ast::{EntityUID, Expr, ExprKind, Literal, SlotEnv, UnaryOp, Value, ValueKind};
+use cedar_policy_core::ast::{EntityUID, Expr, ExprKind, Literal, SlotEnv, UnaryOp, Value, ValueKind, Var};
 use cedar_policy_core::evaluator::Evaluator;
 use serde::Serialize;
 
@@ -87,8 +87,17 @@ impl Place<'_> {
         }
     }
 
-    /// Whether an expression opens an entity that may not be seen.
+    /// Whether an expression opens an entity that may not be seen, or reads what of the resource is withheld.
     pub fn is_hidden(&self, expr: &Expr, eyes: &Eyes<'_>) -> bool {
+        let withheld = |part: &Expr| match part.expr_kind() {
+            ExprKind::GetAttr { expr, attr } | ExprKind::HasAttr { expr, attr } => {
+                matches!(expr.expr_kind(), ExprKind::Var(Var::Resource)) && eyes.withheld.contains(attr.as_str())
+            }
+            _ => false,
+        };
+        if expr.subexpressions().any(withheld) {
+            return true;
+        }
         let opened = expr.subexpressions().filter_map(|part| match part.expr_kind() {
             ExprKind::GetAttr { expr, .. } | ExprKind::HasAttr { expr, .. } | ExprKind::ExtHasAttr { expr, .. } => {
                 self.entity(expr)

@@ -16,6 +16,8 @@ pub use search::Changing;
 pub use told::{Explanation, Observed, ShownPart, Told};
 pub use want::{Scalar, Want};
 
+use std::collections::BTreeSet;
+
 use cedar_policy::EntityUid;
 use cedar_policy_core::ast::EntityUID;
 
@@ -24,6 +26,8 @@ use cedar_policy_core::ast::EntityUID;
 pub struct Eyes<'a> {
     /// Whether an entity may be seen.
     pub sees: &'a dyn Fn(&EntityUid) -> bool,
+    /// The attributes of the resource that may not be read.
+    pub withheld: &'a BTreeSet<String>,
 }
 
 impl Eyes<'_> {

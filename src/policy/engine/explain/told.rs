@@ -69,7 +69,7 @@ impl Snapshot {
             evaluator: &evaluator,
             entities,
             eyes,
-            hides: entities.iter().any(|entity| !eyes.sees(entity.uid())),
+            hides: !eyes.withheld.is_empty() || entities.iter().any(|entity| !eyes.sees(entity.uid())),
         };
         let because = ruling.because().iter().filter_map(|policy| self.rule_of(&policy.id));
         let because = because.map(|rule| teller.told(&teller.look(rule))).collect();

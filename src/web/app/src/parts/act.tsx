@@ -34,7 +34,7 @@ export function useAct() {
   const [busy, setBusy] = useState(false);
   // One key for one intent: a second click while the first is on its way does nothing.
   const running = useRef(false);
-  const act = useCallback(async function act<T>(call: (headers: { 'Idempotency-Key': string }) => Promise<Answer<T>>, done?: ReactNode): Promise<Exclude<T, { error: string }> | undefined> {
+  const act = useCallback(async function act<T>(call: (headers: { 'Idempotency-Key': string }) => Promise<Answer<T>>, done?: ReactNode | ((data: Exclude<T, { error: string }>) => ReactNode)): Promise<Exclude<T, { error: string }> | undefined> {
     if (running.current) return undefined;
     running.current = true;
     setBusy(true);
@@ -54,8 +54,10 @@ export function useAct() {
         });
         return undefined;
       }
-      if (done) notifications.show({ color: 'teal', message: done });
-      return data as Exclude<T, { error: string }>;
+      const answer = data as Exclude<T, { error: string }>;
+      const message = typeof done === 'function' ? done(answer) : done;
+      if (message) notifications.show({ color: 'teal', message });
+      return answer;
     } catch (error) {
       tell(error);
       return undefined;

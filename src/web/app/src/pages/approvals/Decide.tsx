@@ -1,7 +1,7 @@
 import { Button, Textarea } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { approvalDecide, approvalWithdraw, queries, type ShownApproval } from '../../api';
-import { useAct, useMay } from '../../parts/act';
+import { tell, useAct, useMay } from '../../parts/act';
 import { Kbd } from '../../parts/Page';
 import { sentence } from '../../parts/states';
 import { isTyping } from '../../shell/typing';
@@ -52,8 +52,11 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
   const { act, busy } = useAct();
 
   const decide = async (decision: Verdict) => {
-    const word = decision === 'approve' ? 'Approved' : 'Rejected';
-    const done = await act((headers) => approvalDecide({ path: { id: approval.id }, body: { decision, ...(note.trim() ? { note: note.trim() } : {}) }, headers, throwOnError: true }), `${word}: ${approval.summary}`);
+    const done = await act(
+      (headers) => approvalDecide({ path: { id: approval.id }, body: { decision, ...(note.trim() ? { note: note.trim() } : {}) }, headers, throwOnError: true }),
+      (decided) => (decided.status === 'stale' ? undefined : `${decision === 'approve' ? 'Approved' : 'Rejected'}: ${approval.summary}`),
+    );
+    if (done?.status === 'stale') tell(new Error(`Nothing was done: ${done.stale}`));
     await queries.invalidateQueries();
     if (done) next?.();
   };
