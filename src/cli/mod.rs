@@ -21,6 +21,7 @@ mod delegation;
 mod demo;
 mod directory;
 mod doctor;
+mod entity;
 mod event;
 mod exit;
 mod file;
@@ -133,6 +134,7 @@ const NOUNS: &[Commands] = &[
     replay::COMMANDS,
     audit::COMMANDS,
     context::COMMANDS,
+    entity::COMMANDS,
     policy::COMMANDS,
     ci::COMMANDS,
     changes::COMMANDS,

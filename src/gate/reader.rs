@@ -6,6 +6,7 @@ mod brain;
 mod break_glass;
 mod delegations;
 mod directory;
+mod entities;
 mod log;
 mod page;
 mod policies;

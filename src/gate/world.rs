@@ -29,6 +29,7 @@ use crate::store::actors::{self, Actor, Status};
 use crate::store::break_glass::{self, Glass};
 use crate::store::company::{self, Instance};
 use crate::store::delegations;
+use crate::store::entities;
 use crate::store::kills::{self, Kill};
 use crate::store::memory::Touched;
 use crate::store::policies;
@@ -105,6 +106,8 @@ pub struct World {
     pub(super) trial: Option<Arc<Trial>>,
     /// The places outside that something is sent to.
     pub(super) webhooks: Arc<Vec<Webhook>>,
+    /// The types of which the company keeps entities for decisions.
+    pub(super) kept: Arc<BTreeSet<String>>,
     pub(super) vault: Arc<Vault>,
     pub(super) egress: Arc<Egress>,
     /// The models that agents may ask.
@@ -146,6 +149,7 @@ impl World {
             histories: None,
             trial: None,
             webhooks: Arc::default(),
+            kept: Arc::default(),
             vault,
             egress,
             models,
@@ -189,15 +193,11 @@ impl World {
         for (hash, token) in tokens::all_live(conn)? {
             world.tokens.put(hash, token);
         }
-        for delegation in delegations::all_live(conn)? {
-            world.delegate(delegation.terms);
+        delegations::all_live(conn)?.into_iter().for_each(|delegation| world.delegate(delegation.terms));
+        use Touched::{BreakGlass, Company, Entities, Kills, Policy, Trial, Webhooks};
+        for touched in [Kills, Policy, Trial, BreakGlass, Company, Webhooks, Entities] {
+            world.touch(conn, &touched)?;
         }
-        world.touch(conn, &Touched::Kills)?;
-        world.touch(conn, &Touched::Policy)?;
-        world.touch(conn, &Touched::Trial)?;
-        world.touch(conn, &Touched::BreakGlass)?;
-        world.touch(conn, &Touched::Company)?;
-        world.touch(conn, &Touched::Webhooks)?;
         Ok(world)
     }
 
@@ -212,6 +212,7 @@ impl World {
             Touched::Company => self.recording = company::recording(conn)?,
             Touched::BreakGlass => self.glass = Arc::new(break_glass::unreviewed(conn)?),
             Touched::Webhooks => self.webhooks = Arc::new(webhooks::enabled(conn)?),
+            Touched::Entities => self.kept = Arc::new(entities::kinds(conn)?),
             Touched::Trial => {
                 self.trial = trial::of(conn, &self.workshop, self.trial.take())?;
                 self.look_back(conn)?;

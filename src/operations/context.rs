@@ -8,6 +8,7 @@ use crate::operations::company::COMPANY;
 use crate::store::approvals::events::ArgumentsKept;
 use crate::store::content::events::ContentKept;
 use crate::store::context::events::ContextForgotten;
+use crate::store::entities::events::EntityKept;
 use crate::store::event::EventKind;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -16,12 +17,12 @@ use crate::types::scope::Reach;
 pub const ALL: &[Entry] = &[Entry::change::<Forget>()];
 
 /// What events can be erased.
-const FORGETTABLE: &str = "The event numbers; only content that no state rests on: refusals, decisions for other programs, kept arguments and content";
+const FORGETTABLE: &str = "The event numbers; only content that no state rests on: refusals, decisions for other programs and what is kept for them, kept arguments and content";
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Forgotten {
-    /// The numbers of the events whose content is erased, at most 100. Only records of refusals, and what was written
-    /// with tasks, runs and requests: what the state of the company rests on cannot be erased.
+    /// The numbers of the events whose content is erased, at most 100. Only records of refusals, what is kept for other
+    /// programs, and what was written with tasks, runs and requests: what the state of the company rests on cannot be erased.
     #[schemars(length(max = 100))]
     #[arg(required = true, value_name = "SEQ", help = FORGETTABLE)]
     pub events: Vec<i64>,
@@ -75,7 +76,8 @@ impl Change for Forget {
         let forgotten = input.events.len() as u64;
         let approvals = approvals(&input.events, draft.read())?;
         let contents = contents(&input.events, draft.read())?;
-        draft.record(ContextForgotten { events: input.events, reason: input.reason, approvals, contents })?;
+        let entities = entities(&input.events, draft.read())?;
+        draft.record(ContextForgotten { events: input.events, reason: input.reason, approvals, contents, entities })?;
         Ok(Count { forgotten })
     }
 }
@@ -89,6 +91,17 @@ fn contents(events: &[i64], read: &Reader<'_>) -> Result<Vec<(Id, String)>, Stop
         contents.extend(kept.map(|kept| (kept.id, kept.part)));
     }
     Ok(contents)
+}
+
+/// What these events told of what other programs ask about.
+fn entities(events: &[i64], read: &Reader<'_>) -> Result<Vec<(Id, i64)>, Stop> {
+    let mut entities = Vec::new();
+    for seq in events {
+        let kept = read.event(*seq)?.filter(|logged| logged.kind == EntityKept::KIND.name);
+        let id = kept.and_then(|logged| Some(logged.event?.get("id")?.as_str()?.to_owned()));
+        entities.extend(id.map(|id| (Id::stored(&id), *seq)));
+    }
+    Ok(entities)
 }
 
 /// The calls that wait, or waited, of which arguments are among these events.

@@ -95,7 +95,8 @@ pub(super) fn keep(touched: &Touched, moment: &Moment<'_>) -> rusqlite::Result<(
         | Touched::Policy
         | Touched::Company
         | Touched::Trial
-        | Touched::Webhooks => Ok(()),
+        | Touched::Webhooks
+        | Touched::Entities => Ok(()),
     }
 }
 

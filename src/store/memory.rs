@@ -15,6 +15,7 @@ pub enum Memory {
     Delegations,
     BreakGlass,
     Webhooks,
+    Entities,
 }
 
 impl Memory {
@@ -23,9 +24,8 @@ impl Memory {
         match self {
             Memory::Actors | Memory::Kills | Memory::Delegations | Memory::BreakGlass => true,
             // What a token was limited to, and the settings, are kept with each question; a trial decides nothing.
-            Memory::Nothing | Memory::Tokens | Memory::Policy | Memory::Company | Memory::Trial | Memory::Webhooks => {
-                false
-            }
+            Memory::Nothing | Memory::Tokens | Memory::Policy | Memory::Company | Memory::Trial => false,
+            Memory::Webhooks | Memory::Entities => false,
         }
     }
 }
@@ -48,6 +48,8 @@ pub enum Touched {
     BreakGlass,
     /// The places outside that are told of some things.
     Webhooks,
+    /// Entities that are kept for decisions.
+    Entities,
 }
 
 impl Touched {
@@ -63,6 +65,7 @@ impl Touched {
             Touched::Delegations(_) => Memory::Delegations,
             Touched::BreakGlass => Memory::BreakGlass,
             Touched::Webhooks => Memory::Webhooks,
+            Touched::Entities => Memory::Entities,
         }
     }
 }

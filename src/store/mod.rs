@@ -14,6 +14,7 @@ pub mod context;
 pub mod decisions;
 pub mod delegations;
 pub mod done;
+pub mod entities;
 pub mod event;
 pub mod history;
 pub mod idem;
@@ -51,6 +52,7 @@ pub const EVENTS: &[&[event::EventKind]] = &[
     inbox::events::ALL,
     context::events::ALL,
     content::events::ALL,
+    entities::events::ALL,
     tasks::events::ALL,
     runs::events::ALL,
     brain::events::ALL,

@@ -96,6 +96,7 @@ pub enum Kind {
     Record,
     Flag,
     Proposal,
+    Entity,
 }
 
 impl Kind {
@@ -114,6 +115,7 @@ impl Kind {
             Kind::Record => "rec_",
             Kind::Flag => "flg_",
             Kind::Proposal => "scp_",
+            Kind::Entity => "ent_",
         }
     }
 }

@@ -287,7 +287,9 @@ impl Stage {
             "access.evaluate.batch" => vec![json!({ "evaluations": [{}] })],
             "audit.proof" => vec![json!({ "seq": 1 })],
             "audit.consistency" => vec![json!({ "from": 1 })],
-            name if name.starts_with("access.") || name.starts_with("audit.") => vec![json!({})],
+            name if name.starts_with("access.") || name.starts_with("entity.") || name.starts_with("audit.") => {
+                vec![json!({})]
+            }
             "approval.list" | "blueprint.list" | "break_glass.list" | "change.list" | "company.read"
             | "definition.schemas" | "delegation.list" | "directory.cards" | "event.stream" | "health.read"
             | "me.agents" | "me.read" | "model.read" | "openapi.read" | "policy.applied" | "policy.drift"

@@ -1,14 +1,18 @@
 //! Many decisions in one request.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kept::Keeper;
 use super::recorded::{Decision, Judge, NotUnderstood, Why};
 use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe};
 use crate::gate::operation::Decide;
 use crate::gate::{Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
-use crate::policy::own::Properties;
+use crate::policy::Snapshot;
+use crate::policy::own::{Named, Properties, Wrong};
 use crate::store::decisions::events::AccessDecided;
 use crate::store::event::Event;
 use crate::types::refusal::{Refusal, Stop};
@@ -107,14 +111,15 @@ impl Decide for Evaluations {
         let common = Evaluation { subject, action, resource, context };
         let serving = read.serving();
         let mut judge = Judge::new(read, &serving);
+        let common = Common::of(common, read, &serving)?;
         if evaluations.is_empty() {
-            let decision = judge.decide(&common, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
+            let decision = judge.decide(&common.whole, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
             return Ok((Answers::One(decision), judge.events));
         }
         let mut answers = Vec::with_capacity(evaluations.len());
         for evaluation in &evaluations {
             // One question that cannot be read is a no, and leaves the others alone.
-            let answer = judge.decide(evaluation, &common).unwrap_or_else(|wrong| Decision {
+            let answer = common.judged(evaluation, &mut judge)?.unwrap_or_else(|wrong| Decision {
                 decision: false,
                 context: Some(Why {
                     error: Some(NotUnderstood { status: 400, message: wrong.to_string() }),
@@ -128,5 +133,44 @@ impl Decide for Evaluations {
             }
         }
         Ok((Answers::Many { evaluations: answers }, judge.events))
+    }
+}
+
+/// What the questions have in common, completed by what is kept, once for all of them.
+struct Common<'a> {
+    said: Evaluation,
+    whole: Evaluation,
+    /// Who was filled in.
+    filled: BTreeSet<Named>,
+    keeper: Option<Keeper<'a>>,
+}
+
+impl<'a> Common<'a> {
+    fn of(said: Evaluation, read: &'a Reader<'a>, serving: &'a Snapshot) -> Result<Common<'a>, Stop> {
+        let keeper = Keeper::of(read, serving).map(|keeper| keeper.beside(&said));
+        let (mut whole, mut filled) = (said.clone(), BTreeSet::new());
+        if let Some(mut own) = keeper.as_ref().map(|keeper| keeper.beside(&said)) {
+            whole = own.question(&said)?.into_owned();
+            filled = own.filled;
+        }
+        Ok(Common { said, whole, filled, keeper })
+    }
+
+    fn judged(&self, asked: &Evaluation, judge: &mut Judge<'_>) -> Result<Result<Decision, Wrong>, Stop> {
+        let Some(keeper) = &self.keeper else { return Ok(judge.decide(asked, &self.whole)) };
+        let mut own = keeper.beside(asked);
+        if !own.describes_one_of(&self.filled) {
+            return Ok(judge.decide(&*own.question(asked)?, &self.whole));
+        }
+        // It says something itself of whom the others take as they are kept.
+        let Evaluation { subject, action, resource, context } = asked.clone();
+        let common = self.said.clone();
+        let whole = Evaluation {
+            subject: subject.or(common.subject),
+            action: action.or(common.action),
+            resource: resource.or(common.resource),
+            context: context.or(common.context),
+        };
+        Ok(judge.decide(&*own.question(&whole)?, &Evaluation::default()))
     }
 }

@@ -2,11 +2,15 @@
 //! actions of the company's own schema, and by the same policies and the same engine as everything else.
 
 mod batch;
+pub mod entities;
+mod kept;
 mod metadata;
+mod pages;
 mod recorded;
 mod search;
 mod words;
 
+pub use self::kept::completed;
 use self::recorded::{Decision, Judge};
 use self::words::bad;
 pub use self::words::{Evaluation, said};
@@ -25,6 +29,8 @@ pub const ALL: &[Entry] = &[
     Entry::query::<search::Resources>(),
     Entry::query::<search::Actions>(),
     Entry::query::<metadata::Metadata>(),
+    Entry::change::<entities::Keep>(),
+    Entry::query::<entities::List>(),
 ];
 
 /// One decision.
@@ -49,7 +55,8 @@ impl Decide for Evaluate {
     fn run(_: Permit<Self>, input: Evaluation, read: &Reader<'_>) -> Result<(Decision, Vec<Event>), Stop> {
         let serving = read.serving();
         let mut judge = Judge::new(read, &serving);
-        let decision = judge.decide(&input, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
+        let decision =
+            judge.decide(&*completed(&input, read, &serving)?, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
         Ok((decision, judge.events))
     }
 }

@@ -196,7 +196,7 @@ fn evaluated(asked: &Evaluation, read: &Reader<'_>, then: &Reader<'_>) -> Result
         return Err(Refusal::new(Code::Denied, message).into());
     }
     let snapshot = then.serving();
-    let said = access::said(asked, &snapshot)?;
+    let said = access::said(&*access::completed(asked, read, &snapshot)?, &snapshot)?;
     let question = said.asked(&snapshot, Vec::new()).map_err(|wrong| Refusal::bad_request(wrong.to_string()))?;
     let ruling = question.answer(&snapshot).ruling;
     // All that is known of these entities, the asker has said.

@@ -6,6 +6,7 @@
 
 mod ask;
 mod catalog;
+mod completed;
 mod invent;
 mod json;
 mod read;
@@ -15,6 +16,7 @@ mod wrong;
 
 pub use ask::{Asker, gathered};
 pub use catalog::{Catalog, action, actions, asked_as, entity_type, is_unknown, name};
+pub use completed::{Completion, Named, described};
 pub use invent::Inventor;
 pub use json::Properties;
 pub use read::{Circumstances, Parts, Thing, circumstances, thing};

@@ -12,7 +12,7 @@ use super::reader::Reader;
 use crate::policy::{Closed, Facts, Snapshot};
 
 /// How far policies follow references: what a root refers to is opened, what that refers to is only compared.
-const OPENED: u8 = 1;
+pub(super) const OPENED: u8 = 1;
 
 /// One end of a question, as it is said.
 #[derive(Clone, Copy, Debug)]

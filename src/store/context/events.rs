@@ -2,6 +2,7 @@
 
 use crate::store::approvals::events::{self as approvals, APPROVAL};
 use crate::store::content::events::{self as content, CONTENT};
+use crate::store::entities::events::{self as entities, ENTITY};
 use crate::store::event::{Content, Moment, Notify, events};
 use crate::store::memory::{Memory, Touched};
 use crate::types::id::Id;
@@ -15,8 +16,11 @@ events! {
         /// What was written with tasks and runs: the id of each with its part.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         contents: Vec<(Id, String)>,
+        /// What other programs ask about: the id of each with the event that told of it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        entities: Vec<(Id, i64)>,
     } about [events] => {
-        content: Content::SHOWN, tables: &[APPROVAL, CONTENT], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[APPROVAL, CONTENT, ENTITY], memory: Memory::Entities,
         fold: Some(erased), notify: Notify::Nobody, news: None,
     }
 }
@@ -24,5 +28,6 @@ events! {
 fn erased(event: &ContextForgotten, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     event.approvals.iter().try_for_each(|id| approvals::forgotten(moment, id))?;
     event.contents.iter().try_for_each(|(id, part)| content::forgotten(moment, id.as_str(), part))?;
-    Ok(Touched::Nothing)
+    event.entities.iter().try_for_each(|(id, seq)| entities::forgotten(moment, id, *seq))?;
+    Ok(if event.entities.is_empty() { Touched::Nothing } else { Touched::Entities })
 }

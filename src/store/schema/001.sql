@@ -282,6 +282,17 @@ CREATE TABLE content (
   kept TEXT NOT NULL,              -- JSON
   PRIMARY KEY (id, part)
 ) STRICT, WITHOUT ROWID;
+-- What other programs' questions are about, as far as the company keeps it.
+CREATE TABLE entity (
+  id         TEXT PRIMARY KEY,
+  kind       TEXT NOT NULL,        -- a type of the company's own schema
+  name       TEXT NOT NULL,        -- its id there
+  properties TEXT NOT NULL,        -- JSON
+  seq        INTEGER NOT NULL,     -- the event that says so
+  kept_at    INTEGER NOT NULL,
+  UNIQUE (kind, name)
+) STRICT;
+CREATE INDEX entity_age ON entity (kept_at DESC, id);
 CREATE TABLE task (
   id         TEXT PRIMARY KEY,
   title      TEXT NOT NULL,

@@ -11,6 +11,8 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "access.evaluate.resources"
         | "access.evaluate.actions"
         | "access.metadata"
+        | "entity.keep"
+        | "entity.list"
         | "actor.list"
         | "approval.list"
         | "audit.checkpoints"

@@ -952,6 +952,17 @@ export type Entity = {
     } | null;
 };
 
+/**
+ * Which subject or resource.
+ */
+export type EntityName = {
+    /**
+     * An entity type; one that the schema has no longer may be named too.
+     */
+    type: string;
+    id: string;
+};
+
 export type Error = {
     error: 'needs_approval' | 'bad_request' | 'unauthorized' | 'denied' | 'not_approver' | 'not_owner' | 'token_scope' | 'agent_token_scope' | 'not_found' | 'conflict' | 'evals_not_run' | 'evals_failing' | 'last_admin' | 'last_approver' | 'too_large' | 'invalid' | 'idempotency_mismatch' | 'rate_limited' | 'timeout' | 'internal' | 'audit_unavailable' | 'unavailable';
     message: string;
@@ -1408,8 +1419,8 @@ export type Followed = {
 
 export type Forgotten = {
     /**
-     * The numbers of the events whose content is erased, at most 100. Only records of refusals, and what was written
-     * with tasks, runs and requests: what the state of the company rests on cannot be erased.
+     * The numbers of the events whose content is erased, at most 100. Only records of refusals, what is kept for other
+     * programs, and what was written with tasks, runs and requests: what the state of the company rests on cannot be erased.
      */
     events: Array<number>;
     /**
@@ -1812,6 +1823,35 @@ export type Item = {
  * Why something is in an inbox.
  */
 export type ItemKind = 'approval' | 'decision' | 'assignment' | 'question' | 'failure' | 'mention' | 'alert';
+
+/**
+ * What came of it.
+ */
+export type KeptCount = {
+    /**
+     * New, or otherwise than before.
+     */
+    kept: number;
+    unchanged: number;
+    removed: number;
+};
+
+/**
+ * A subject or a resource, as questions would describe it.
+ */
+export type KeptEntity = {
+    /**
+     * An entity type of the company's schema.
+     */
+    type: string;
+    id: string;
+    /**
+     * Its attributes as the schema has them, and its `parents`; at most 16 KiB.
+     */
+    properties?: {
+        [key: string]: unknown;
+    };
+};
 
 /**
  * Which entries a key signs.
@@ -2871,7 +2911,14 @@ export type Over = {
 };
 
 export type PageAsked = {
+    /**
+     * The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
+     */
     token?: string | null;
+    /**
+     * How many results at most; 1000 unless fewer are asked for.
+     */
+    limit?: number | null;
 };
 
 /**
@@ -2894,7 +2941,10 @@ export type PageShown = {
      */
     next_token: string;
     count: number;
-    total: number;
+    /**
+     * Only where all results are on this page.
+     */
+    total?: number | null;
 };
 
 /**
@@ -3188,16 +3238,16 @@ export type Reserved = {
  * What was found.
  */
 export type Results = {
-    results: Array<FoundEntity>;
     page: PageShown;
+    results: Array<FoundEntity>;
 };
 
 /**
  * What was found.
  */
 export type Results2 = {
-    results: Array<FoundAction>;
     page: PageShown;
+    results: Array<FoundAction>;
 };
 
 /**
@@ -3363,9 +3413,6 @@ export type Search = {
         [key: string]: unknown;
     } | null;
     options?: SearchOptions | null;
-    /**
-     * All results are on one page.
-     */
     page?: PageAsked | null;
 };
 
@@ -3414,9 +3461,10 @@ export type SearchHit = {
 
 export type SearchOptions = {
     /**
-     * The entities to search among, at most 1000. A missing `type` is the one searched for.
+     * The entities to search among, at most 1000. A missing `type` is the one searched for. Without any, the search is
+     * among those that the company keeps.
      */
-    candidates?: Array<Entity>;
+    candidates?: Array<Entity> | null;
 };
 
 /**
@@ -3834,6 +3882,26 @@ export type ShownDelivery = {
     created_at: string;
     tried_at: string | null;
     ended_at: string | null;
+};
+
+/**
+ * An entity that is kept.
+ */
+export type ShownEntity = {
+    type: string;
+    id: string;
+    properties: {
+        [key: string]: unknown;
+    };
+    /**
+     * What events name it by.
+     */
+    entity: string;
+    /**
+     * The event that told what it is now: what `ok context forget` takes.
+     */
+    event: number;
+    kept_at: string;
 };
 
 /**
@@ -4436,6 +4504,20 @@ export type Ticked = {
     more: boolean;
 };
 
+/**
+ * What is to be kept, and what no longer.
+ */
+export type ToKeep = {
+    /**
+     * Each is kept whole, in the place of what was kept of it before. With `removed` at most 1000.
+     */
+    entities?: Array<KeptEntity>;
+    /**
+     * These are kept no longer; one that is not kept is passed over.
+     */
+    removed?: Array<EntityName>;
+};
+
 export type TokenStatus = 'active' | 'expired' | 'revoked';
 
 export type Tokens = {
@@ -4839,6 +4921,24 @@ export type WhichApplied = {
 };
 
 /**
+ * Which entities.
+ */
+export type WhichEntities = {
+    /**
+     * Only those of this type.
+     */
+    type?: string | null;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
  * Which page of a list is wanted. A command reads page after page.
  */
 export type WhichFlags = {
@@ -5145,6 +5245,169 @@ export type AccessMetadataResponses = {
 };
 
 export type AccessMetadataResponse = AccessMetadataResponses[keyof AccessMetadataResponses];
+
+export type EntityListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only those of this type.
+         */
+        type?: string | null;
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/access/v1/entities';
+};
+
+export type EntityListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type EntityListError = EntityListErrors[keyof EntityListErrors];
+
+export type EntityListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownEntity>;
+};
+
+export type EntityListResponse = EntityListResponses[keyof EntityListResponses];
+
+export type EntityKeepData = {
+    body?: ToKeep;
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/access/v1/entities';
+};
+
+export type EntityKeepErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type EntityKeepError = EntityKeepErrors[keyof EntityKeepErrors];
+
+export type EntityKeepResponses = {
+    /**
+     * Done
+     */
+    200: KeptCount;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type EntityKeepResponse = EntityKeepResponses[keyof EntityKeepResponses];
 
 export type AccessEvaluateData = {
     body?: Evaluation;
@@ -9924,8 +10187,8 @@ export type CompanyReplaceResponse = CompanyReplaceResponses[keyof CompanyReplac
 export type ContextForgetData = {
     body: {
         /**
-         * The numbers of the events whose content is erased, at most 100. Only records of refusals, and what was written
-         * with tasks, runs and requests: what the state of the company rests on cannot be erased.
+         * The numbers of the events whose content is erased, at most 100. Only records of refusals, what is kept for other
+         * programs, and what was written with tasks, runs and requests: what the state of the company rests on cannot be erased.
          */
         events: Array<number>;
         /**

@@ -124,6 +124,8 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   schema_applied: (e) => <>changed what {code(e.collection)} is made of</>,
   schema_rejected: (e) => <>rejected a change of {code(e.collection)}{quoted(e.reason)}</>,
   content_kept: () => 'kept content beside an event',
+  entity_kept: (e) => <>keeps {code(`${text(e.kind)}::${text(e.name)}`)} for decisions</>,
+  entity_removed: () => <>keeps an entity for decisions no longer</>,
   context_forgotten: (e) => <>erased the content of {Array.isArray(e.events) ? e.events.length : ''} events{quoted(e.reason)}</>,
 };
 

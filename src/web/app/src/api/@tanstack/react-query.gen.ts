@@ -3,8 +3,8 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, collectionCatalog, collectionList, collectionQuery, collectionRead, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, eventList, flagList, healthRead, inboxList, inboxRead, kill, killList, meAgents, meRead, modelRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, recordAggregate, recordChange, recordDelete, recordFlag, recordHistory, recordImport, recordList, recordRead, recordRefs, recordReplace, recordRollback, recordWrite, runAnswer, runCancel, runList, runRead, schemaApply, schemaList, schemaPropose, schemaRead, schemaReject, search, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
-import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CollectionCatalogData, CollectionCatalogError, CollectionCatalogResponse, CollectionListData, CollectionListError, CollectionListResponse, CollectionQueryData, CollectionQueryError, CollectionQueryResponse, CollectionReadData, CollectionReadError, CollectionReadResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EventListData, EventListError, EventListResponse, FlagListData, FlagListError, FlagListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, ModelReadData, ModelReadError, ModelReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RecordAggregateData, RecordAggregateError, RecordAggregateResponse, RecordChangeData, RecordChangeError, RecordChangeResponse, RecordDeleteData, RecordDeleteError, RecordDeleteResponse, RecordFlagData, RecordFlagError, RecordFlagResponse, RecordHistoryData, RecordHistoryError, RecordHistoryResponse, RecordImportData, RecordImportError, RecordImportResponse, RecordListData, RecordListError, RecordListResponse, RecordReadData, RecordReadError, RecordReadResponse, RecordRefsData, RecordRefsError, RecordRefsResponse, RecordReplaceData, RecordReplaceError, RecordReplaceResponse, RecordRollbackData, RecordRollbackError, RecordRollbackResponse, RecordWriteData, RecordWriteError, RecordWriteResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, SchemaApplyData, SchemaApplyError, SchemaApplyResponse, SchemaListData, SchemaListError, SchemaListResponse, SchemaProposeData, SchemaProposeError, SchemaProposeResponse, SchemaReadData, SchemaReadError, SchemaReadResponse, SchemaRejectData, SchemaRejectError, SchemaRejectResponse, SearchData, SearchError, SearchResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
+import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, collectionCatalog, collectionList, collectionQuery, collectionRead, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, entityKeep, entityList, eventList, flagList, healthRead, inboxList, inboxRead, kill, killList, meAgents, meRead, modelRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, recordAggregate, recordChange, recordDelete, recordFlag, recordHistory, recordImport, recordList, recordRead, recordRefs, recordReplace, recordRollback, recordWrite, runAnswer, runCancel, runList, runRead, schemaApply, schemaList, schemaPropose, schemaRead, schemaReject, search, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
+import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CollectionCatalogData, CollectionCatalogError, CollectionCatalogResponse, CollectionListData, CollectionListError, CollectionListResponse, CollectionQueryData, CollectionQueryError, CollectionQueryResponse, CollectionReadData, CollectionReadError, CollectionReadResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EntityKeepData, EntityKeepError, EntityKeepResponse, EntityListData, EntityListError, EntityListResponse, EventListData, EventListError, EventListResponse, FlagListData, FlagListError, FlagListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, ModelReadData, ModelReadError, ModelReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RecordAggregateData, RecordAggregateError, RecordAggregateResponse, RecordChangeData, RecordChangeError, RecordChangeResponse, RecordDeleteData, RecordDeleteError, RecordDeleteResponse, RecordFlagData, RecordFlagError, RecordFlagResponse, RecordHistoryData, RecordHistoryError, RecordHistoryResponse, RecordImportData, RecordImportError, RecordImportResponse, RecordListData, RecordListError, RecordListResponse, RecordReadData, RecordReadError, RecordReadResponse, RecordRefsData, RecordRefsError, RecordRefsResponse, RecordReplaceData, RecordReplaceError, RecordReplaceResponse, RecordRollbackData, RecordRollbackError, RecordRollbackResponse, RecordWriteData, RecordWriteError, RecordWriteResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, SchemaApplyData, SchemaApplyError, SchemaApplyResponse, SchemaListData, SchemaListError, SchemaListResponse, SchemaProposeData, SchemaProposeError, SchemaProposeResponse, SchemaReadData, SchemaReadError, SchemaReadResponse, SchemaRejectData, SchemaRejectError, SchemaRejectResponse, SearchData, SearchError, SearchResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -56,6 +56,97 @@ export const accessMetadataOptions = (options?: Options<AccessMetadataData>) => 
     },
     queryKey: accessMetadataQueryKey(options)
 });
+
+export const entityListQueryKey = (options?: Options<EntityListData>) => createQueryKey('entityList', options);
+
+/**
+ * List the subjects and resources that the company keeps for decisions, newest first.
+ */
+export const entityListOptions = (options?: Options<EntityListData>) => queryOptions<EntityListResponse, EntityListError, EntityListResponse, ReturnType<typeof entityListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await entityList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: entityListQueryKey(options)
+});
+
+const createInfiniteParams = <K extends Pick<QueryKey<Options>[0], 'body' | 'headers' | 'path' | 'query'>>(queryKey: QueryKey<Options>, page: K) => {
+    const params = { ...queryKey[0] };
+    if (page.body) {
+        params.body = {
+            ...queryKey[0].body as any,
+            ...page.body as any
+        };
+    }
+    if (page.headers) {
+        params.headers = {
+            ...queryKey[0].headers,
+            ...page.headers
+        };
+    }
+    if (page.path) {
+        params.path = {
+            ...queryKey[0].path as any,
+            ...page.path as any
+        };
+    }
+    if (page.query) {
+        params.query = {
+            ...queryKey[0].query as any,
+            ...page.query as any
+        };
+    }
+    return params as unknown as typeof page;
+};
+
+export const entityListInfiniteQueryKey = (options?: Options<EntityListData>): QueryKey<Options<EntityListData>> => createQueryKey('entityList', options, true);
+
+/**
+ * List the subjects and resources that the company keeps for decisions, newest first.
+ */
+export const entityListInfiniteOptions = (options?: Options<EntityListData>) => infiniteQueryOptions<EntityListResponse, EntityListError, InfiniteData<EntityListResponse>, QueryKey<Options<EntityListData>>, string | null | Pick<QueryKey<Options<EntityListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<EntityListData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await entityList({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: entityListInfiniteQueryKey(options)
+});
+
+/**
+ * Keep subjects and resources for decisions, all of them or none; where a question says nothing of one, it is taken as it is kept, and searches look among those that are kept.
+ */
+export const entityKeepMutation = (options?: Partial<Options<EntityKeepData>>): UseMutationOptions<EntityKeepResponse, EntityKeepError, Options<EntityKeepData>> => {
+    const mutationOptions: UseMutationOptions<EntityKeepResponse, EntityKeepError, Options<EntityKeepData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await entityKeep({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 /**
  * Decide whether a subject may do something to a resource: AuthZEN, about the company's own types.
@@ -109,7 +200,7 @@ export const accessEvaluateActionsMutation = (options?: Partial<Options<AccessEv
 };
 
 /**
- * Find, among the candidates of the request, the resources that a subject may do something to: AuthZEN.
+ * Find the resources that a subject may do something to, among those that are kept or the candidates of the request: AuthZEN.
  */
 export const accessEvaluateResourcesMutation = (options?: Partial<Options<AccessEvaluateResourcesData>>): UseMutationOptions<AccessEvaluateResourcesResponse, AccessEvaluateResourcesError, Options<AccessEvaluateResourcesData>> => {
     const mutationOptions: UseMutationOptions<AccessEvaluateResourcesResponse, AccessEvaluateResourcesError, Options<AccessEvaluateResourcesData>> = {
@@ -126,7 +217,7 @@ export const accessEvaluateResourcesMutation = (options?: Partial<Options<Access
 };
 
 /**
- * Find, among the candidates of the request, the subjects that may do something to a resource: AuthZEN.
+ * Find the subjects that may do something to a resource, among those that are kept or the candidates of the request: AuthZEN.
  */
 export const accessEvaluateSubjectsMutation = (options?: Partial<Options<AccessEvaluateSubjectsData>>): UseMutationOptions<AccessEvaluateSubjectsResponse, AccessEvaluateSubjectsError, Options<AccessEvaluateSubjectsData>> => {
     const mutationOptions: UseMutationOptions<AccessEvaluateSubjectsResponse, AccessEvaluateSubjectsError, Options<AccessEvaluateSubjectsData>> = {
@@ -159,35 +250,6 @@ export const actorListOptions = (options?: Options<ActorListData>) => queryOptio
     },
     queryKey: actorListQueryKey(options)
 });
-
-const createInfiniteParams = <K extends Pick<QueryKey<Options>[0], 'body' | 'headers' | 'path' | 'query'>>(queryKey: QueryKey<Options>, page: K) => {
-    const params = { ...queryKey[0] };
-    if (page.body) {
-        params.body = {
-            ...queryKey[0].body as any,
-            ...page.body as any
-        };
-    }
-    if (page.headers) {
-        params.headers = {
-            ...queryKey[0].headers,
-            ...page.headers
-        };
-    }
-    if (page.path) {
-        params.path = {
-            ...queryKey[0].path as any,
-            ...page.path as any
-        };
-    }
-    if (page.query) {
-        params.query = {
-            ...queryKey[0].query as any,
-            ...page.query as any
-        };
-    }
-    return params as unknown as typeof page;
-};
 
 export const actorListInfiniteQueryKey = (options?: Options<ActorListData>): QueryKey<Options<ActorListData>> => createQueryKey('actorList', options, true);
 

@@ -1,0 +1,220 @@
+//! Entities that the company keeps for decisions, so that programs need not send them with every question.
+//!
+//! Always true: what is kept fitted the schema that was in force when it came; each entity is an event of its own, so that
+//! one can be erased without another.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::words::all;
+use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, put};
+use crate::operations::company::COMPANY;
+use crate::policy::own::{self, Parts, Properties};
+use crate::store::entities::events::{EntityKept, EntityRemoved};
+use crate::store::entities::{self, Entity};
+use crate::types::id::{Id, Kind};
+use crate::types::page::{Page, PageQuery};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+/// Entities in one request, to keep and to remove.
+const MOST: usize = 1_000;
+/// Entities that a company keeps.
+const MOST_KEPT: usize = 100_000;
+/// The most bytes of the properties of one, as JSON.
+const MOST_BYTES: usize = 16 << 10;
+/// The most problems that one answer names.
+const MOST_TOLD: usize = 20;
+
+/// What is to be kept, and what no longer.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToKeep {
+    /// Each is kept whole, in the place of what was kept of it before. With `removed` at most 1000.
+    #[schemars(length(max = 1000), extend("x-erasable" = true))]
+    #[serde(default, deserialize_with = "all")]
+    pub entities: Vec<KeptEntity>,
+    /// These are kept no longer; one that is not kept is passed over.
+    #[schemars(length(max = 1000), extend("x-erasable" = true))]
+    #[serde(default, deserialize_with = "all")]
+    pub removed: Vec<EntityName>,
+}
+
+/// A subject or a resource, as questions would describe it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeptEntity {
+    /// An entity type of the company's schema.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub id: String,
+    /// Its attributes as the schema has them, and its `parents`; at most 16 KiB.
+    #[serde(default)]
+    pub properties: Map<String, Value>,
+}
+
+/// Which subject or resource.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EntityName {
+    /// An entity type; one that the schema has no longer may be named too.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub id: String,
+}
+
+/// What came of it.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct KeptCount {
+    /// New, or otherwise than before.
+    pub kept: u64,
+    pub unchanged: u64,
+    pub removed: u64,
+}
+
+/// Keep entities.
+pub enum Keep {}
+
+impl Change for Keep {
+    const SPEC: Spec = Spec {
+        name: "entity.keep",
+        doc: "Keep subjects and resources for decisions, all of them or none; where a question says nothing of one, it is \
+              taken as it is kept, and searches look among those that are kept.",
+        scope: Reach::Full,
+        route: put("/access/v1/entities").standard().large(),
+        about: &[&COMPANY],
+        events: &[EntityKept::KIND, EntityRemoved::KIND],
+    };
+    const SAYS: &'static str = "changes what is kept for decisions";
+    type Input = ToKeep;
+    type Output = KeptCount;
+
+    fn target(_: &ToKeep, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: ToKeep, draft: &mut Draft<'_>) -> Result<KeptCount, Stop> {
+        check(&input, draft.read())?;
+        let ToKeep { entities, removed } = input;
+        let mut count = KeptCount { kept: 0, unchanged: 0, removed: 0 };
+        let mut new = 0;
+        for KeptEntity { kind, id: name, properties } in entities {
+            let known = draft.read().entity(&kind, &name)?;
+            if known.as_ref().is_some_and(|known| known.properties == properties) {
+                count.unchanged += 1;
+                continue;
+            }
+            new += usize::from(known.is_none());
+            let id = known.map_or_else(|| draft.new_id(Kind::Entity), |known| Id::stored(&known.id));
+            draft.record(EntityKept { id, kind, name, properties })?;
+            count.kept += 1;
+        }
+        for EntityName { kind, id } in removed {
+            let Some(known) = draft.read().entity(&kind, &id)? else { continue };
+            draft.record(EntityRemoved { id: Id::stored(&known.id) })?;
+            count.removed += 1;
+        }
+        let before = usize::try_from(draft.read().count_entities()?).unwrap_or(MOST_KEPT);
+        if new > 0 && before + new > MOST_KEPT {
+            let message = format!("{before} entities are kept already; at most {MOST_KEPT} can be");
+            return Err(Refusal::conflict(message).into());
+        }
+        Ok(count)
+    }
+}
+
+/// Each fits the schema and the bounds, and is named once.
+fn check(input: &ToKeep, read: &Reader<'_>) -> Result<(), Stop> {
+    let ToKeep { entities, removed } = input;
+    if entities.len() + removed.len() > MOST {
+        return Err(Refusal::field("entities", format!("must be at most {MOST}, with those in `removed`")).into());
+    }
+    let snapshot = read.serving();
+    let problem = |entity: &KeptEntity| -> Result<Option<String>, Stop> {
+        let properties = Value::Object(entity.properties.clone());
+        let length = properties.to_string().len();
+        if length > MOST_BYTES {
+            return Ok(Some(format!("properties: must be at most {MOST_BYTES} bytes of JSON, not {length}")));
+        }
+        let properties = Properties::deserialize(&properties)?;
+        let parts = Parts { kind: &entity.kind, id: &entity.id, properties: Some(&properties) };
+        Ok(own::thing(&snapshot, parts).err().map(|wrong| wrong.to_string()))
+    };
+    let mut problems = Vec::new();
+    for (index, entity) in entities.iter().enumerate() {
+        problems.extend(problem(entity)?.map(|what| format!("entities.{index}.{what}")));
+        if problems.len() >= MOST_TOLD {
+            break;
+        }
+    }
+    let mut named: Vec<(&str, &str)> = entities.iter().map(|one| (one.kind.as_str(), one.id.as_str())).collect();
+    named.extend(removed.iter().map(|one| (one.kind.as_str(), one.id.as_str())));
+    named.sort_unstable();
+    let twice = named.windows(2).find_map(|pair| pair.first().filter(|first| Some(*first) == pair.last()));
+    problems.extend(twice.map(|(kind, id)| format!("entities: `{kind}::{id}` is named twice")));
+    if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems).into()) }
+}
+
+/// Which entities.
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct WhichEntities {
+    /// Only those of this type.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    #[serde(flatten)]
+    #[arg(skip)]
+    pub page: PageQuery,
+}
+
+/// An entity that is kept.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ShownEntity {
+    pub r#type: String,
+    pub id: String,
+    pub properties: Map<String, Value>,
+    /// What events name it by.
+    pub entity: String,
+    /// The event that told what it is now: what `ok context forget` takes.
+    pub event: i64,
+    pub kept_at: Time,
+}
+
+/// List what is kept.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "entity.list",
+        doc: "List the subjects and resources that the company keeps for decisions, newest first.",
+        scope: Reach::READ,
+        route: get("/access/v1/entities").standard().listed(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = WhichEntities;
+    type Output = Page<ShownEntity>;
+
+    fn target(_: &WhichEntities, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: WhichEntities, read: &Reader<'_>) -> Result<Page<ShownEntity>, Stop> {
+        let WhichEntities { kind, page } = input;
+        let what = format!("entity.list {}", kind.as_deref().unwrap_or_default());
+        let fetch = |from: &_, limit| read.entities_after(kind.as_deref(), from, limit);
+        let page = read.page(&page, what, fetch, |_| true, entities::position)?;
+        Ok(Page { rows: page.rows.into_iter().map(shown).collect(), next: page.next })
+    }
+
+    fn next(output: &Page<ShownEntity>) -> Option<String> {
+        output.next.clone()
+    }
+}
+
+fn shown(entity: Entity) -> ShownEntity {
+    let Entity { id: entity, kind, name: id, properties, seq: event, kept_at } = entity;
+    ShownEntity { r#type: kind, id, properties, entity, event, kept_at }
+}

@@ -1,0 +1,116 @@
+//! Pages of a search, as the standard has them: a token for the next page that is good for the same search alone.
+//!
+//! Always true: a page costs a bounded number of decisions, so one may be short, or empty, and not be the last.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Reader;
+use crate::types::refusal::{Refusal, Stop};
+
+/// Results on one page, where fewer are not asked for.
+const MOST_RESULTS: usize = 1_000;
+/// Candidates that are asked about for one page.
+const MOST_ASKED: usize = 5_000;
+/// Candidates that are read at once.
+const CHUNK: usize = 500;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct PageAsked {
+    /// The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
+    pub token: Option<String>,
+    /// How many results at most; 1000 unless fewer are asked for.
+    pub limit: Option<u32>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Results<T> {
+    pub page: PageShown,
+    pub results: Vec<T>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PageShown {
+    /// Empty: there is no further page.
+    pub next_token: String,
+    pub count: usize,
+    /// Only where all results are on this page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+}
+
+/// Which page of which search.
+pub struct Pages<'a> {
+    read: &'a Reader<'a>,
+    /// What tells the search from another.
+    what: String,
+    limit: Option<u32>,
+    /// The last candidate of the page before.
+    after: Option<String>,
+}
+
+impl<'a> Pages<'a> {
+    pub fn of(asked: Option<&PageAsked>, what: String, read: &'a Reader<'a>) -> Result<Pages<'a>, Stop> {
+        let limit = asked.and_then(|page| page.limit);
+        let token = asked.and_then(|page| page.token.as_deref()).filter(|token| !token.is_empty());
+        let Some(token) = token else { return Ok(Pages { read, what, limit, after: None }) };
+        let other = || Refusal::bad_request("page.token: is of no page of this search");
+        let opened = read.opened(what.clone(), token).map_err(|_| other())?;
+        let (before, after) = opened.split_once(' ').ok_or_else(other)?;
+        let before = before.parse::<u32>().ok();
+        if limit.is_some() && limit != before {
+            return Err(Refusal::bad_request("page.limit: must be as on the page before").into());
+        }
+        Ok(Pages { read, what, limit: before, after: Some(after.to_owned()) })
+    }
+
+    fn limit(&self) -> usize {
+        self.limit.map_or(MOST_RESULTS, |limit| (limit as usize).min(MOST_RESULTS))
+    }
+
+    /// Asks about one candidate after another. `more` reads those after one, by what orders them.
+    pub fn walk<C, T>(
+        &self,
+        more: impl Fn(&str, usize) -> Result<Vec<(String, C)>, Stop>,
+        mut may: impl FnMut(C) -> Result<Option<T>, Stop>,
+    ) -> Result<Results<T>, Stop> {
+        let (mut results, mut last, mut asked) = (Vec::new(), self.after.clone().unwrap_or_default(), 0);
+        loop {
+            let chunk = more(&last, CHUNK)?;
+            let is_last = chunk.len() < CHUNK;
+            for (place, candidate) in chunk {
+                if asked == MOST_ASKED {
+                    return Ok(self.page(results, Some(&last)));
+                }
+                asked += 1;
+                let found = may(candidate)?;
+                if found.is_some() && results.len() == self.limit() {
+                    return Ok(self.page(results, Some(&last)));
+                }
+                results.extend(found);
+                last = place;
+            }
+            if is_last {
+                return Ok(self.page(results, None));
+            }
+        }
+    }
+
+    /// The page of results that are all there.
+    pub fn all<T>(&self, results: Vec<T>) -> Results<T> {
+        let from = self.after.as_deref().and_then(|after| after.parse::<usize>().ok()).unwrap_or(0);
+        let (end, total) = (from.saturating_add(self.limit()), results.len());
+        let shown = results.into_iter().skip(from).take(self.limit()).collect();
+        self.page(shown, (end < total).then(|| end.to_string()).as_deref())
+    }
+
+    fn page<T>(&self, results: Vec<T>, last: Option<&str>) -> Results<T> {
+        let limit = self.limit.map(|limit| limit.to_string()).unwrap_or_default();
+        let next = last.and_then(|last| self.read.sealed(self.what.clone(), &format!("{limit} {last}")));
+        let next_token = next.unwrap_or_default();
+        let count = results.len();
+        let is_all = self.after.is_none() && next_token.is_empty();
+        Results { page: PageShown { next_token, count, total: is_all.then_some(count) }, results }
+    }
+}

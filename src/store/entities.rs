@@ -1,0 +1,77 @@
+//! Entities of the company's own types that it keeps, so that other programs need not send them with every question.
+
+pub mod events;
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use serde_json::{Map, Value};
+
+use super::{Position, json};
+use crate::types::time::Time;
+
+/// An entity that is kept.
+#[derive(Clone, Debug)]
+pub struct Entity {
+    /// What events name it by.
+    pub id: String,
+    pub kind: String,
+    /// Its id among those of its type.
+    pub name: String,
+    pub properties: Map<String, Value>,
+    /// The event that told what it is now.
+    pub seq: i64,
+    pub kept_at: Time,
+}
+
+const COLUMNS: &str = "id, kind, name, properties, seq, kept_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Entity> {
+    Ok(Entity {
+        id: row.get(0)?,
+        kind: row.get(1)?,
+        name: row.get(2)?,
+        properties: json(row, 3)?,
+        seq: row.get(4)?,
+        kept_at: Time(row.get(5)?),
+    })
+}
+
+pub fn named(conn: &Connection, kind: &str, name: &str) -> rusqlite::Result<Option<Entity>> {
+    let sql = format!("SELECT {COLUMNS} FROM entity WHERE kind = ? AND name = ?");
+    conn.prepare_cached(&sql)?.query_row([kind, name], read).optional()
+}
+
+/// Those of a type after a name, by name.
+pub fn of_kind(conn: &Connection, kind: &str, after: &str, limit: usize) -> rusqlite::Result<Vec<Entity>> {
+    let sql = format!("SELECT {COLUMNS} FROM entity WHERE kind = ? AND name > ? ORDER BY name LIMIT ?");
+    conn.prepare_cached(&sql)?.query_map(params![kind, after, limit as i64], read)?.collect()
+}
+
+/// All, or those of a type, newest first.
+pub fn after(conn: &Connection, kind: Option<&str>, from: &Position, limit: usize) -> rusqlite::Result<Vec<Entity>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM entity WHERE (?1 IS NULL OR kind = ?1) AND (kept_at < ?2 OR (kept_at = ?2 AND id > ?3)) \
+         ORDER BY kept_at DESC, id LIMIT ?4"
+    );
+    conn.prepare_cached(&sql)?.query_map(params![kind, from.at, from.id, limit as i64], read)?.collect()
+}
+
+pub fn position(entity: &Entity) -> Position {
+    Position { at: entity.kept_at.0, id: entity.id.clone() }
+}
+
+pub fn count(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.prepare_cached("SELECT count(*) FROM entity")?.query_row([], |row| row.get(0))
+}
+
+/// The types of which there is any: one look at the index for each, however many entities there are.
+pub fn kinds(conn: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let next = "SELECT kind FROM entity WHERE kind > ? ORDER BY kind LIMIT 1";
+    let mut next = conn.prepare_cached(next)?;
+    let mut kinds = BTreeSet::new();
+    while let Some(kind) = next.query_row([kinds.last().map_or("", String::as_str)], |row| row.get(0)).optional()? {
+        kinds.insert(kind);
+    }
+    Ok(kinds)
+}

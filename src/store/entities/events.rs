@@ -1,0 +1,51 @@
+//! What happens to the entities that are kept for decisions.
+//!
+//! Always true: what names or describes somebody stands in content that can be erased; what cannot be erased names an entity
+//! by an id of ours alone.
+
+use rusqlite::params;
+use serde_json::{Map, Value};
+
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::to_json;
+use crate::types::id::Id;
+
+pub(in crate::store) const ENTITY: Table = Table { name: "entity", key: "id" };
+
+events! {
+    /// An entity of the company's own types is kept for decisions, as it is from now on.
+    EntityKept = "entity_kept" {
+        id: Id, kind: String, name: String, properties: Map<String, Value>,
+    } about [id] => {
+        content: Content::ERASABLE.hiding("properties"), tables: &[ENTITY], memory: Memory::Entities,
+        fold: Some(kept), notify: Notify::Nobody, news: None,
+    }
+    /// An entity is no longer kept for decisions.
+    EntityRemoved = "entity_removed" {
+        id: Id,
+    } about [id] => {
+        content: Content::SHOWN, tables: &[ENTITY], memory: Memory::Entities,
+        fold: Some(removed), notify: Notify::Nobody, news: None,
+    }
+}
+
+fn kept(event: &EntityKept, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let EntityKept { id, kind, name, properties } = event;
+    let sql = "INSERT OR REPLACE INTO entity (id, kind, name, properties, seq, kept_at) VALUES (?, ?, ?, ?, ?, ?)";
+    let row = params![id.as_str(), kind, name, to_json(properties)?, moment.seq, moment.at.0];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    Ok(Touched::Entities)
+}
+
+fn removed(event: &EntityRemoved, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    moment.conn.prepare_cached("DELETE FROM entity WHERE id = ?")?.execute([event.id.as_str()])?;
+    Ok(Touched::Entities)
+}
+
+/// What an event told of an entity is erased, and with it what was told before: what was told since stays.
+pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &Id, seq: i64) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM entity WHERE id = ? AND seq <= ?";
+    moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), seq])?;
+    Ok(())
+}

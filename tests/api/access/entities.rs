@@ -1,0 +1,353 @@
+//! Entities that the company keeps: questions and searches that say nothing of them, and what is left of one that is erased.
+
+use std::collections::BTreeSet;
+
+use ok::policy::Bundle;
+use serde_json::{Map, Value, json};
+
+use super::{ask, company, doc, question, record, user};
+use crate::harness::{Answer, Test, refolded};
+
+pub async fn keep(test: &Test, entities: Value) -> Answer {
+    test.call("PUT", "/access/v1/entities", &test.admin, Some(json!({ "entities": entities }))).await
+}
+
+async fn remove(test: &Test, removed: Value) -> Answer {
+    test.call("PUT", "/access/v1/entities", &test.admin, Some(json!({ "removed": removed }))).await
+}
+
+async fn find(test: &Test, what: &str, body: Value) -> Answer {
+    test.post(&format!("/access/v1/search/{what}"), &test.admin, body).await
+}
+
+fn plan() -> Value {
+    json!({ "type": "Docs::Doc", "id": "plan" })
+}
+
+/// Which decisions the log's tables lead to is what the server holds.
+fn assert_folds(test: &Test) {
+    assert!(test.verdict().ok);
+    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    refolded(&test.file());
+}
+
+#[tokio::test]
+async fn a_question_that_says_nothing_of_an_entity_takes_it_as_it_is_kept() {
+    let test = company().await;
+    let kept = keep(&test, json!([doc("plan", json!({ "open": true })), doc("draft", json!({ "open": false }))])).await;
+    assert_eq!(kept.json(), json!({ "kept": 2, "unchanged": 0, "removed": 0 }), "{}", kept.text());
+    assert_eq!(ask(&test, question("view", plan())).await.json()["decision"], true);
+    // What a question says is all that counts.
+    assert_eq!(ask(&test, question("view", doc("plan", json!({ "open": false })))).await.json()["decision"], false);
+    let said = ask(&test, question("view", doc("plan", json!({})))).await.error();
+    assert_eq!(said, "400 bad_request resource.properties.open: is missing");
+    let both = json!({ "subject": user("ann"), "action": { "name": "view" },
+                       "evaluations": [{ "resource": plan() }, { "resource": { "type": "Docs::Doc", "id": "draft" } }] });
+    let answers = test.post("/access/v1/evaluations", &test.admin, both).await.json();
+    assert_eq!(
+        (&answers["evaluations"][0]["decision"], &answers["evaluations"][1]["decision"]),
+        (&json!(true), &json!(false))
+    );
+    let explained = test.post("/policy/explain", &test.admin, json!({ "evaluation": question("view", plan()) })).await;
+    assert_eq!(explained.json()["decision"], "allow", "{}", explained.text());
+    // The question is kept whole, so that other policies can be asked it.
+    record(&test, "all").await;
+    ask(&test, question("view", plan())).await;
+    let asked: String = test
+        .file()
+        .query_row("SELECT body FROM log_entry ORDER BY seq DESC LIMIT 1", [], |row| {
+            Ok(String::from_utf8(row.get(0)?).unwrap())
+        })
+        .unwrap();
+    assert!(asked.contains("\"open\":true"), "{asked}");
+    // Kept again, otherwise: the same again changes nothing.
+    let again =
+        keep(&test, json!([doc("plan", json!({ "open": false })), doc("draft", json!({ "open": false }))])).await;
+    assert_eq!(again.json(), json!({ "kept": 1, "unchanged": 1, "removed": 0 }));
+    assert_eq!(ask(&test, question("view", plan())).await.json()["decision"], false);
+    let gone = remove(&test, json!([plan(), { "type": "Docs::Doc", "id": "never" }])).await;
+    assert_eq!(gone.json(), json!({ "kept": 0, "unchanged": 0, "removed": 1 }));
+    let told = ask(&test, question("view", plan())).await.error();
+    assert_eq!(told, "400 bad_request resource.properties: of `Docs::Doc::\"plan\"`, open: is missing");
+    assert_folds(&test);
+    let test = test.reopened().await;
+    let listed = test.get("/access/v1/entities?type=Docs::Doc", &test.admin).await.json();
+    assert_eq!((listed[0]["id"].as_str(), listed.as_array().unwrap().len()), (Some("draft"), 1));
+    assert_eq!(test.get("/access/v1/entities?type=Docs::User", &test.admin).await.json(), json!([]));
+    assert_eq!(
+        ask(&test, question("view", json!({ "type": "Docs::Doc", "id": "draft" }))).await.json()["decision"],
+        false
+    );
+}
+
+#[tokio::test]
+async fn whom_a_question_only_names_is_taken_as_kept_and_whom_it_describes_as_it_says() {
+    let test = search_company().await;
+    let named = |id: &str| json!({ "type": "user", "id": id });
+    let described = json!({ "type": "user", "id": "bob", "properties": { "role": "manager", "department": "Sales" } });
+    let of = |owner: Value| json!({ "type": "record", "id": "new", "properties": { "title": "", "department": "Sales", "owner": owner } });
+    let asked = |subject: &Value, resource: &Value| json!({ "subject": subject, "action": { "name": "edit" }, "resource": resource });
+    let (bob, carol) = (named("bob"), named("carol"));
+    let cases = [
+        (asked(&bob, &of(bob.clone())), true),
+        (asked(&bob, &of(carol.clone())), false),
+        // What is said of him anywhere in the question counts everywhere in it.
+        (asked(&described, &of(carol.clone())), true),
+        (asked(&described, &of(bob.clone())), true),
+        (asked(&bob, &of(described.clone())), true),
+    ];
+    for (question, expected) in &cases {
+        let answer = ask(&test, question.clone()).await;
+        assert_eq!(answer.json()["decision"], *expected, "{question}: {}", answer.text());
+    }
+    let resources: Vec<Value> =
+        [of(carol), of(bob.clone()), of(described)].iter().map(|resource| json!({ "resource": resource })).collect();
+    let batch = json!({ "subject": bob, "action": { "name": "edit" }, "evaluations": resources });
+    let answers = test.post("/access/v1/evaluations", &test.admin, batch).await.json();
+    let decisions: Vec<&Value> =
+        answers["evaluations"].as_array().unwrap().iter().map(|one| &one["decision"]).collect();
+    assert_eq!(decisions, [&json!(false), &json!(true), &json!(true)], "{answers}");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_not_kept_and_nothing_beside_it() {
+    let test = company().await;
+    let long = json!({ "open": true, "tags": ["x".repeat(17_000)] });
+    let some = json!([
+        doc("a", json!({ "open": true })), doc("b", json!({ "open": 1 })), doc("c", long),
+        { "type": "Ok::Actor", "id": "ana" }, doc("a", json!({ "open": true })),
+    ]);
+    let refused = keep(&test, some).await;
+    assert_eq!(refused.status, 422);
+    let problems = json!([
+        "entities.1.properties.open: must be true or false",
+        "entities.2.properties: must be at most 16384 bytes of JSON, not 17025",
+        "entities.3.type: `Ok::Actor` is the product's own and cannot be asked about here",
+        "entities: `Docs::Doc::a` is named twice",
+    ]);
+    assert_eq!(refused.json()["problems"], problems);
+    let many: Vec<Value> = (0..1_001).map(|number| doc(&number.to_string(), json!({ "open": true }))).collect();
+    for (wrong, status) in [(json!(many), 422), (json!([{ "type": "Docs::Doc" }]), 400)] {
+        assert_eq!(keep(&test, wrong).await.status, status);
+    }
+    let misspelt = json!([{ "type": "Docs::User", "id": "ann", "propertys": {} }]);
+    assert_eq!(keep(&test, misspelt).await.status, 400);
+    assert_eq!(test.get("/access/v1/entities", &test.admin).await.json(), json!([]));
+    let cast = test.cast().await;
+    let by_agent = test.call("PUT", "/access/v1/entities", &cast.bot, Some(json!({ "entities": [user("ann")] }))).await;
+    assert_eq!(by_agent.error(), "403 denied policy denied entity.keep: no policy permits it");
+    assert_eq!(test.get("/access/v1/entities", &cast.bot).await.status, 403);
+}
+
+#[tokio::test]
+async fn an_entity_that_is_forgotten_is_gone_with_all_that_was_told_before() {
+    let test = company().await;
+    let level =
+        |level: i64| json!([{ "type": "Docs::User", "id": "zoe@example.com", "properties": { "level": level } }]);
+    let seq = async |test: &Test| test.last_seq().await;
+    let forget = async |test: &Test, events: &[i64]| {
+        let erased =
+            test.post("/context/forget", &test.admin, json!({ "events": events, "reason": "she asked" })).await;
+        assert_eq!(erased.status, 200, "{}", erased.text());
+        assert_folds(test);
+    };
+    keep(&test, level(1)).await;
+    let first = seq(&test).await;
+    keep(&test, level(2)).await;
+    let second = seq(&test).await;
+    forget(&test, &[first]).await;
+    let listed = test.get("/access/v1/entities", &test.admin).await.json();
+    assert_eq!((&listed[0]["properties"]["level"], &listed[0]["event"]), (&json!(2), &json!(second)));
+    keep(&test, level(3)).await;
+    let third = seq(&test).await;
+    forget(&test, &[third]).await;
+    assert_eq!(test.get("/access/v1/entities", &test.admin).await.json(), json!([]));
+    forget(&test, &[second]).await;
+    keep(&test, level(4)).await;
+    let fourth = seq(&test).await;
+    remove(&test, json!([{ "type": "Docs::User", "id": "zoe@example.com" }])).await;
+    forget(&test, &[fourth]).await;
+    let bytes: Vec<Vec<u8>> =
+        std::fs::read_dir(test.dir.path()).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
+    let named = |bytes: &Vec<u8>| bytes.windows(4).any(|window| window == b"zoe@");
+    assert!(!bytes.iter().any(named), "what names her is still in a file");
+}
+
+const SCHEMA: &str = "entity user = { role: String, department: String };
+entity record = { title: String, department: String, owner: user };
+action view, edit, delete appliesTo { principal: [user], resource: [record] };
+";
+
+const POLICIES: &str = "@id(\"owners\") permit (principal is user, action, resource is record)
+when { resource.owner == principal };
+@id(\"departments\") permit (principal is user, action == Action::\"view\", resource is record)
+when { resource.department == principal.department };
+@id(\"managers-view\") permit (principal is user, action == Action::\"view\", resource is record)
+when { principal.role == \"manager\" };
+@id(\"managers-edit\") permit (principal is user, action == Action::\"edit\", resource is record)
+when { principal.role == \"manager\" && resource.department == principal.department };
+";
+
+fn vectors() -> Value {
+    serde_json::from_str(include_str!("../../foreign/authzen_search.json")).unwrap()
+}
+
+fn table<'a>(vectors: &'a Value, name: &str) -> &'a Map<String, Value> {
+    vectors[name].as_object().unwrap()
+}
+
+/// A company that keeps what the published searches are about.
+async fn search_company() -> Test {
+    let built_in = Bundle::built_in().files;
+    let own = [("schema.cedarschema", SCHEMA), ("records.cedar", POLICIES)];
+    let own = own.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let files = built_in.into_iter().filter(|(path, _)| path != "schema.cedarschema").chain(own);
+    let test = Test::with_policies(Bundle::new(files)).await;
+    let vectors = vectors();
+    let user = |(id, properties): (&String, &Value)| json!({ "type": "user", "id": id, "properties": properties });
+    let record = |(id, properties): (&String, &Value)| {
+        let mut properties = properties.clone();
+        properties["owner"] = json!({ "type": "user", "id": properties["owner"] });
+        json!({ "type": "record", "id": id, "properties": properties })
+    };
+    let entities: Vec<Value> =
+        table(&vectors, "users").iter().map(user).chain(table(&vectors, "records").iter().map(record)).collect();
+    let kept = keep(&test, json!(entities)).await;
+    assert_eq!(kept.json()["kept"], 26, "{}", kept.text());
+    test
+}
+
+fn found(answer: &Answer, field: &str) -> BTreeSet<String> {
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let answer = answer.json();
+    assert_eq!(answer["page"]["next_token"], "");
+    answer["results"].as_array().unwrap().iter().map(|one| one[field].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_published_searches_are_answered_as_published() {
+    let (test, vectors) = (search_company().await, vectors());
+    let may = |user: &str, action: &str, record: &str| {
+        let records = vectors["may"][user][action].as_array().unwrap();
+        records.iter().any(|one| one.to_string() == record)
+    };
+    let (users, records) = (table(&vectors, "users"), table(&vectors, "records"));
+    let actions = ["view", "edit", "delete"];
+    let mut asked = 0;
+    for (record, action) in records.keys().flat_map(|record| actions.map(|action| (record, action))) {
+        let body = json!({ "subject": { "type": "user" }, "action": { "name": action },
+                           "resource": { "type": "record", "id": record } });
+        let wanted = users.keys().filter(|user| may(user, action, record)).cloned().collect();
+        assert_eq!(found(&find(&test, "subject", body).await, "id"), wanted, "who may {action} {record}");
+        asked += 1;
+    }
+    for (user, action) in users.keys().flat_map(|user| actions.map(|action| (user, action))) {
+        let body = json!({ "subject": { "type": "user", "id": user }, "action": { "name": action },
+                           "resource": { "type": "record" } });
+        let wanted = records.keys().filter(|record| may(user, action, record)).cloned().collect();
+        assert_eq!(found(&find(&test, "resource", body).await, "id"), wanted, "what may {user} {action}");
+        asked += 1;
+    }
+    for (user, record) in users.keys().flat_map(|user| records.keys().map(move |record| (user, record))) {
+        let body = json!({ "subject": { "type": "user", "id": user }, "resource": { "type": "record", "id": record } });
+        let wanted =
+            actions.iter().filter(|action| may(user, action, record)).map(|&action| action.to_owned()).collect();
+        assert_eq!(found(&find(&test, "action", body).await, "name"), wanted, "what may {user} do to {record}");
+        asked += 1;
+    }
+    assert_eq!(asked, 198);
+    // Any other value leads to a valid empty answer.
+    for (what, body) in [
+        (
+            "subject",
+            json!({ "subject": { "type": "user" }, "action": { "name": "view" }, "resource": { "type": "record", "id": "999" } }),
+        ),
+        (
+            "resource",
+            json!({ "subject": { "type": "user", "id": "zed" }, "action": { "name": "view" }, "resource": { "type": "record" } }),
+        ),
+        (
+            "resource",
+            json!({ "subject": { "type": "user", "id": "bob" }, "action": { "name": "burn" }, "resource": { "type": "record" } }),
+        ),
+        (
+            "action",
+            json!({ "subject": { "type": "user", "id": "zed" }, "resource": { "type": "record", "id": "101" } }),
+        ),
+    ] {
+        let field = if what == "action" { "name" } else { "id" };
+        assert_eq!(found(&find(&test, what, body).await, field), BTreeSet::new());
+    }
+}
+
+#[tokio::test]
+async fn a_search_goes_on_from_page_to_page() {
+    let test = search_company().await;
+    let asked = |page: Value| {
+        json!({ "subject": { "type": "user", "id": "erin" }, "action": { "name": "view" },
+                                      "resource": { "type": "record" }, "page": page })
+    };
+    let ids = |answer: &Value| -> Vec<String> {
+        let results = answer["results"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        results.iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = find(&test, "resource", asked(json!({ "limit": 3 }))).await.json();
+    assert_eq!(ids(&first), ["105", "111", "115"]);
+    assert_eq!((&first["page"]["count"], &first["page"]["total"]), (&json!(3), &Value::Null));
+    let token = first["page"]["next_token"].as_str().unwrap();
+    // As the standard's own example, the limit need not be said again.
+    let second = find(&test, "resource", asked(json!({ "token": token }))).await.json();
+    assert_eq!((ids(&second), &second["page"]["next_token"]), (vec!["117".to_owned()], &json!("")));
+    let whole = find(&test, "resource", asked(json!({ "limit": 4 }))).await.json();
+    assert_eq!(whole["page"], json!({ "next_token": "", "count": 4, "total": 4 }));
+    let other = |field: &str, value: Value| {
+        let mut asked = asked(json!({ "token": token }));
+        asked[field] = value;
+        asked
+    };
+    for (wrong, told) in [
+        (other("subject", json!({ "type": "user", "id": "bob" })), "page.token: is of no page of this search"),
+        (other("action", json!({ "name": "edit" })), "page.token: is of no page of this search"),
+        (other("page", json!({ "token": "x" })), "page.token: is of no page of this search"),
+        (other("page", json!({ "token": token, "limit": 2 })), "page.limit: must be as on the page before"),
+    ] {
+        assert_eq!(find(&test, "resource", wrong).await.error(), format!("400 bad_request {told}"));
+    }
+    assert_eq!(find(&test, "resource", asked(json!({ "limit": -1 }))).await.status, 400);
+    // Actions, and candidates that the request brings, come in pages too.
+    let mut actions = json!({ "subject": { "type": "user", "id": "erin" }, "resource": { "type": "record", "id": "105" },
+                              "page": { "limit": 2 } });
+    let first = find(&test, "action", actions.clone()).await.json();
+    assert_eq!(first["page"]["count"], 2);
+    actions["page"]["token"] = first["page"]["next_token"].clone();
+    let second = find(&test, "action", actions).await.json();
+    assert_eq!((&second["page"]["count"], &second["page"]["next_token"]), (&json!(1), &json!("")));
+    let department = |name: &str| json!({ "title": "", "department": name, "owner": { "type": "user", "id": "bob" } });
+    let candidates = json!([{ "id": "a", "properties": department("Finance") }, { "id": "b", "properties": department("Legal") },
+                            { "id": "c", "properties": department("Finance") }]);
+    let mut brought = asked(json!({ "limit": 1 }));
+    brought["options"] = json!({ "candidates": candidates });
+    let first = find(&test, "resource", brought.clone()).await.json();
+    brought["page"]["token"] = first["page"]["next_token"].clone();
+    let second = find(&test, "resource", brought).await.json();
+    assert_eq!((ids(&first), ids(&second)), (vec!["a".to_owned()], vec!["c".to_owned()]));
+    assert_eq!(second["page"]["next_token"], "");
+}
+
+#[tokio::test]
+async fn a_page_of_a_long_search_ends_after_so_many_decisions() {
+    let test = company().await;
+    for chunk in 0..6 {
+        let docs = (0..1_000).map(|number| doc(&format!("{chunk}-{number:04}"), json!({ "open": chunk == 5 })));
+        assert_eq!(keep(&test, docs.collect()).await.json()["kept"], 1_000);
+    }
+    let asked = |page: Value| {
+        json!({ "subject": user("ann"), "action": { "name": "view" },
+                                      "resource": { "type": "Docs::Doc" }, "page": page })
+    };
+    let first = find(&test, "resource", asked(json!({}))).await.json();
+    let token = &first["page"]["next_token"];
+    assert_eq!((&first["page"]["count"], token == ""), (&json!(0), false));
+    let second = find(&test, "resource", asked(json!({ "token": token }))).await.json();
+    assert_eq!(second["page"], json!({ "next_token": "", "count": 1_000 }));
+}
