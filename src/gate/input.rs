@@ -13,6 +13,14 @@ pub struct BadInput {
     pub what: String,
 }
 
+impl BadInput {
+    #[must_use]
+    pub fn within(self, place: &str) -> BadInput {
+        let field = self.field.map_or_else(|| place.to_owned(), |field| format!("{place}.{field}"));
+        BadInput { field: Some(field), ..self }
+    }
+}
+
 /// Reads an input; the error names the field. Following the path takes time, so it is only done for what is wrong.
 pub(super) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
     T::deserialize(value).or_else(|_| {

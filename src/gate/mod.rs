@@ -5,6 +5,7 @@ pub mod admit;
 mod again;
 pub mod arguments;
 mod beyond;
+mod bounds;
 mod chain;
 pub mod change;
 mod deny;

@@ -8,6 +8,7 @@ mod schemas;
 
 use schemas::{Names, Schemas};
 
+use super::bounds;
 use super::operation::{Answer, Effect, Entry, Method, Spec};
 use crate::types::refusal::Code;
 use crate::types::scope::{Reach, Scope};
@@ -33,6 +34,7 @@ pub fn document(entries: &[Entry]) -> Value {
     entries.iter().for_each(|entry| once(entry, &paths, &mut schemas));
     schemas.insert("Error".into(), error_schema());
     schemas.sort_keys();
+    requests(&mut paths, bounds::write);
     json!({
         "openapi": "3.1.0",
         "info": { "title": "ok", "version": env!("CARGO_PKG_VERSION"), "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" } },
@@ -44,6 +46,15 @@ pub fn document(entries: &[Entry]) -> Value {
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
         },
     })
+}
+
+/// What requests carry themselves: parameters, and bodies that are not named.
+fn requests(paths: &mut BTreeMap<String, Map<String, Value>>, change: fn(&mut Value)) {
+    for described in paths.values_mut().flat_map(Map::values_mut) {
+        let parameters = described.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten();
+        parameters.filter_map(|one| one.get_mut("schema")).for_each(change);
+        described.pointer_mut("/requestBody/content/application~1json/schema").into_iter().for_each(change);
+    }
 }
 
 /// Sets a field of an object.
@@ -195,7 +206,7 @@ fn delegation(spec: &Spec) -> Option<Value> {
         json!({
             "name": "ok-delegation", "in": "header", "required": false,
             "description": "The id of a delegation to act under, on behalf of whoever gave it.",
-            "schema": { "type": "string" },
+            "schema": { "type": "string", "maxLength": 30 },
         })
     })
 }
@@ -205,7 +216,7 @@ fn min_policy(spec: &Spec) -> Option<Value> {
         json!({
             "name": "ok-min-policy", "in": "header", "required": false,
             "description": "A version of the policies that has been seen in force: what would be decided by an earlier one is 409.",
-            "schema": { "type": "string", "pattern": "^[0-9]+$" },
+            "schema": { "type": "string", "pattern": "^[0-9]+$", "maxLength": 19 },
         })
     })
 }
@@ -215,7 +226,7 @@ fn if_match(spec: &Spec) -> Option<Value> {
         json!({
             "name": "If-Match", "in": "header", "required": false,
             "description": format!("The version that the change was made from, as `ETag` has it: in place of `{field}`."),
-            "schema": { "type": "string", "pattern": "^(\\*|\"?[0-9]+\"?)$" },
+            "schema": { "type": "string", "pattern": "^(\\*|\"?[0-9]+\"?)$", "maxLength": 21 },
         })
     })
 }

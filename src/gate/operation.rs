@@ -268,6 +268,9 @@ impl Entry {
 
     /// Parses an input.
     pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
+        if self.spec.route.is_served() {
+            self.check_bounds(&value)?;
+        }
         let call = (self.prepare)(&value)?;
         let value = if matches!(call, Call::Query(_)) { self.arguments().only(value) } else { value };
         Ok(Prepared { entry: self, value, is_small: false, bytes: 0, call })

@@ -136,7 +136,8 @@ fn presented(face: &Face, parts: &Parts) -> Presented {
 /// `ok-min-policy`: whoever has seen a version in force is never answered by one before it.
 fn not_older(face: &Face, parts: &Parts) -> Result<(), Refusal> {
     let Some(value) = parts.headers.get("ok-min-policy") else { return Ok(()) };
-    let least: Option<i64> = value.to_str().ok().and_then(|text| text.parse().ok());
+    let text = value.to_str().ok().filter(|text| text.len() <= super::version::LONGEST);
+    let least: Option<i64> = text.and_then(|text| text.parse().ok());
     let least = least.ok_or_else(|| Refusal::bad_request("ok-min-policy: must be the number of a policy version"))?;
     let stands = face.gate.stands();
     if stands.policy < least {

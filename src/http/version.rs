@@ -24,6 +24,9 @@ pub(super) fn tag(headers: &mut HeaderMap, body: &[u8]) {
     }
 }
 
+/// The most digits of a version.
+pub(super) const LONGEST: usize = 19;
+
 /// What a request says in `If-Match`; `*` holds for everything that there is.
 pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal> {
     let header = parts.headers.get(IF_MATCH).filter(|header| face.entry.effect == Effect::Change && *header != "*");
@@ -34,8 +37,8 @@ pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal>
     }
     let text = header.to_str().unwrap_or_default();
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    let bad = |_| Refusal::bad_request("If-Match: must be one version, as `ETag` has it: \"3\"");
-    text.parse().map(Some).map_err(bad)
+    let bad = || Refusal::bad_request("If-Match: must be one version, as `ETag` has it: \"3\"");
+    if text.len() > LONGEST { Err(bad()) } else { text.parse().map(Some).map_err(|_| bad()) }
 }
 
 /// Puts it where the operation looks for it.

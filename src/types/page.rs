@@ -23,6 +23,7 @@ pub struct PageQuery {
     pub limit: Option<u32>,
     /// The `x-next-cursor` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 65_536))]
     #[arg(skip)]
     pub cursor: Option<String>,
 }
@@ -44,6 +45,8 @@ pub struct Sealer<'a> {
 }
 
 const MAC: usize = 16;
+/// The most bytes of a cursor.
+const MOST_CURSOR: usize = 65_536;
 
 impl Sealer<'_> {
     fn mac(&self, position: &[u8]) -> Option<Hmac<Sha256>> {
@@ -84,7 +87,7 @@ impl Sealer<'_> {
     }
 
     fn try_open(&self, cursor: &str) -> Option<String> {
-        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok().filter(|_| cursor.len() <= MOST_CURSOR)?;
         let (position, tag) = bytes.split_at_checked(bytes.len().checked_sub(MAC)?)?;
         let position = self.masked(position, tag)?;
         self.mac(&position)?.verify_truncated_left(tag).ok()?;
@@ -134,6 +137,7 @@ pub struct ListQuery {
     pub limit: Option<u32>,
     /// The `next_cursor` of the page before.
     #[serde(default)]
+    #[schemars(length(max = 65_536))]
     #[arg(skip)]
     pub cursor: Option<String>,
 }

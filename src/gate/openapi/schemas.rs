@@ -7,6 +7,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
+use crate::gate::bounds;
+
 const PLACE: &str = "#/components/schemas/";
 
 pub struct Schemas {
@@ -39,11 +41,19 @@ impl Schemas {
 
     /// All of them by name, and the names of what is given where it reads otherwise than what is answered.
     pub fn into_parts(mut self) -> (Map<String, Value>, Names) {
-        let (given, mut all) = (self.given.take_definitions(true), self.answered.take_definitions(true));
+        let (mut given, mut all) = (self.given.take_definitions(true), self.answered.take_definitions(true));
         // A list of words is one type, however each side tells it.
         for (name, schema) in &given {
             let words = |schema: &Value| schema.get("enum").filter(|_| schema.get("properties").is_none()).cloned();
             let is_same = all.get(name).and_then(words).is_some_and(|listed| words(schema) == Some(listed));
+            if is_same {
+                all.insert(name.clone(), schema.clone());
+            }
+        }
+        for (name, schema) in &mut given {
+            // What is the same on both sides stays so.
+            let is_same = all.get(name) == Some(schema);
+            bounds::write(schema);
             if is_same {
                 all.insert(name.clone(), schema.clone());
             }

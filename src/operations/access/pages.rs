@@ -18,6 +18,7 @@ const CHUNK: usize = 500;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct PageAsked {
     /// The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
+    #[schemars(length(max = 65_536))]
     pub token: Option<String>,
     /// How many results at most; 1000 unless fewer are asked for.
     pub limit: Option<u32>,

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use cedar_policy::EntityUid;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use smol_str::SmolStr;
 
@@ -16,15 +16,19 @@ use crate::types::refusal::Refusal;
 /// So many questions are answered where they come in; for more, those of others would wait.
 pub(super) const SHORT: usize = 64;
 
+/// The most bytes of a name or an id.
+const MOST: usize = 1_024;
+
 /// A subject or a resource.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Entity {
     /// An entity type of the company's schema, such as `Docs::User`. Required.
-    #[serde(rename = "type")]
-    #[schemars(with = "Option<String>")]
+    #[serde(rename = "type", default, deserialize_with = "short")]
+    #[schemars(with = "Option<String>", length(max = 1024))]
     pub kind: Option<SmolStr>,
     /// Required, but where it is searched for.
-    #[schemars(with = "Option<String>")]
+    #[serde(default, deserialize_with = "short")]
+    #[schemars(with = "Option<String>", length(max = 1024))]
     pub id: Option<SmolStr>,
     /// Its attributes as the schema has them. An entity in them is `{"type", "id", "properties"}`; `parents` are the groups
     /// that it is in, near and far.
@@ -35,7 +39,8 @@ pub struct Entity {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
     /// Such as `Docs::Action::view`, or `view` where only one action has that name. Required.
-    #[schemars(with = "Option<String>")]
+    #[serde(default, deserialize_with = "short")]
+    #[schemars(with = "Option<String>", length(max = 1024))]
     pub name: Option<SmolStr>,
     /// They become a part of the context.
     pub properties: Option<Properties>,
@@ -104,6 +109,15 @@ pub(super) fn required(field: &str) -> Wrong {
 /// A field that is given is not null: null would bring a default back.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     One::deserialize(from).map(|one| Some(one.0))
+}
+
+/// A name or an id, which may be null; one that is longer than any can be is not read.
+fn short<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SmolStr>, D::Error> {
+    let text = Option::<SmolStr>::deserialize(from)?;
+    match text {
+        Some(text) if text.len() > MOST => Err(D::Error::custom(format!("must have at most {MOST} bytes"))),
+        text => Ok(text),
+    }
 }
 
 /// A field that may be null.

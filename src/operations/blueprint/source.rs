@@ -28,9 +28,11 @@ pub struct Asked {
     /// One that comes with the program.
     pub id: Option<String>,
     /// One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
+    #[schemars(length(max = 65_536))]
     pub file: Option<String>,
     /// The files beside it, text by path: `policies/**/*.cedar`, `approvals.yaml`, `limits.yaml`, `tests/**/*.yaml`.
     #[serde(default)]
+    #[schemars(extend("maxProperties" = 200, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: BTreeMap<String, String>,
     /// Answers to what it asks, by name.
     #[serde(default)]

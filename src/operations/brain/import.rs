@@ -29,7 +29,7 @@ pub struct NewRecords {
     /// The collection.
     pub collection: String,
     /// The values of each, by field; 1 to 5000. Where a record has the same key, these of its fields are changed.
-    #[schemars(extend("x-erasable" = true))]
+    #[schemars(length(max = 5_000), extend("x-erasable" = true))]
     pub records: Vec<Map<String, Value>>,
 }
 

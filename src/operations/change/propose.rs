@@ -42,6 +42,7 @@ pub struct NewChange {
 #[serde(deny_unknown_fields)]
 pub struct Content {
     /// All policy files, text by path.
+    #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: BTreeMap<String, String>,
 }
 

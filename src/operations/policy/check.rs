@@ -28,6 +28,7 @@ const SHOWN: usize = 500;
 #[serde(deny_unknown_fields)]
 pub struct Files {
     /// Text by path: `*.cedar`, `approvals.yaml`, `schema.cedarschema` and `tests/*.yaml`.
+    #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: BTreeMap<String, String>,
 }
 

@@ -24,6 +24,7 @@ use crate::types::time::Time;
 pub struct Candidate {
     /// Text by path: `*.cedar`, `approvals.yaml`, `schema.cedarschema` and `tests/*.yaml`.
     /// The policies in force unless given.
+    #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: Option<BTreeMap<String, String>>,
     /// Compare with this earlier version instead of the one in force.
     pub from: Option<i64>,

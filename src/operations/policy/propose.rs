@@ -22,6 +22,7 @@ use crate::types::scope::{Reach, Scope};
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NewPolicies {
     /// All policy files, text by path.
+    #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: Option<BTreeMap<String, String>>,
     /// An earlier version to go back to, instead of files.
     pub version: Option<i64>,

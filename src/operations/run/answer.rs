@@ -21,7 +21,7 @@ pub struct Reply {
     #[arg(value_name = "RUN")]
     pub id: String,
     /// The answer: 1 byte to 64 KiB. It can be erased.
-    #[schemars(extend("x-erasable" = true))]
+    #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub text: String,
     /// The step that asked; refused where the run has gone on since.
     #[arg(long, value_name = "STEP")]

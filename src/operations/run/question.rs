@@ -18,7 +18,7 @@ use crate::types::work::{LONGEST_TEXT, RunFacts, StepKind, Wait};
 #[derive(Deserialize, JsonSchema)]
 pub struct Asked {
     /// What is asked: 1 byte to 64 KiB. It can be erased.
-    #[schemars(extend("x-erasable" = true))]
+    #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub text: String,
     /// Who is asked: a person. The first person among those who asked for the run, unless given.
     pub to: Option<ActorId>,

@@ -27,6 +27,7 @@ pub struct Which {
     #[schemars(range(min = 1, max = 200))]
     pub limit: Option<u32>,
     /// The `x-next-cursor` of the page before.
+    #[schemars(length(max = 65_536))]
     pub cursor: Option<String>,
 }
 

@@ -25,7 +25,7 @@ pub struct Assignment {
     pub to: ActorId,
     /// What they should know; at most 64 KiB. It can be erased.
     #[serde(default)]
-    #[schemars(extend("x-erasable" = true))]
+    #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,
     /// The version of the task that the change was made from; another one by now is a conflict.

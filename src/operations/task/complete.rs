@@ -33,7 +33,7 @@ pub struct Completion {
     pub outcome: Outcome,
     /// What came of it; at most 64 KiB. It can be erased.
     #[serde(default)]
-    #[schemars(extend("x-erasable" = true))]
+    #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub result: String,
     /// The version of the task that the change was made from; another one by now is a conflict.
     pub version: Option<i64>,

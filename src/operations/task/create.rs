@@ -30,7 +30,7 @@ pub struct NewTask {
     pub title: String,
     /// What is to come of it; at most 64 KiB. It can be erased.
     #[serde(default)]
-    #[schemars(extend("x-erasable" = true))]
+    #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub goal: String,
     /// Who is to do it: a person or an agent. Nobody yet, unless given.

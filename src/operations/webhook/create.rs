@@ -20,6 +20,7 @@ use crate::types::webhook::{SignatureFormat, Topic, WebhookStatus};
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewWebhook {
     /// Where messages are sent: a public https address, at most 2048 bytes.
+    #[schemars(length(max = 2_048))]
     pub url: String,
     /// What it is told of.
     #[arg(long = "event", required = true, help = "What it is told of; may be given several times")]

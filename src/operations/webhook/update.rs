@@ -23,6 +23,7 @@ const BOTH: i64 = DAY;
 pub struct Changes {
     pub id: String,
     /// Where messages are sent: a public https address, at most 2048 bytes.
+    #[schemars(length(max = 2_048))]
     pub url: Option<String>,
     /// What it is told of.
     pub events: Option<Vec<Topic>>,

@@ -7,10 +7,13 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
+
+/// The most fields of an object.
+const MOST: usize = 1_000;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,6 +196,9 @@ impl<'de> Visitor<'de> for ReadingObject {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Properties, A::Error> {
         let mut all = Properties::default();
         while let Some(field) = fields.next_entry()? {
+            if all.0.len() == MOST {
+                return Err(A::Error::custom(format!("must have at most {MOST} fields")));
+            }
             all.0.push(field);
         }
         Ok(all)
