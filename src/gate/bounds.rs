@@ -87,8 +87,9 @@ fn check(schema: &Value, value: &Value) -> Result<(), BadInput> {
     match value {
         Value::Array(items) => {
             let Some(schema) = words.get("items") else { return Ok(()) };
-            let at =
-                |(place, item): (usize, &Value)| check(schema, item).map_err(|wrong| wrong.within(&place.to_string()));
+            let at = |(place, item): (usize, &Value)| {
+                check(schema, item).map_err(|wrong| wrong.within(&format!("[{place}]")))
+            };
             items.iter().enumerate().try_for_each(at)
         }
         Value::Object(fields) => {

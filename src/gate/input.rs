@@ -14,9 +14,14 @@ pub struct BadInput {
 }
 
 impl BadInput {
+    /// The same of what stands at a place: a field's name, or `[2]`.
     #[must_use]
     pub fn within(self, place: &str) -> BadInput {
-        let field = self.field.map_or_else(|| place.to_owned(), |field| format!("{place}.{field}"));
+        let field = match self.field {
+            None => place.to_owned(),
+            Some(field) if field.starts_with('[') => format!("{place}{field}"),
+            Some(field) => format!("{place}.{field}"),
+        };
         BadInput { field: Some(field), ..self }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Answer, Test};
+use crate::harness::{Answer, Test, fill};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -274,4 +274,26 @@ async fn what_is_wrong_with_a_body_is_answered_as_the_document_says() {
         }
     }
     assert!(bodies > 25, "{bodies}");
+}
+
+#[tokio::test]
+async fn whoever_has_nothing_to_say_needs_neither_a_body_nor_a_content_type() {
+    let test = Test::new().await;
+    let ids = json!({ "id": "nobody", "collection": "c", "message": "m", "reservation": "r", "seq": 1 });
+    let mut tried = 0;
+    for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served() && !entry.needs_body()) {
+        let (name, route) = (entry.spec.name, entry.spec.route);
+        if !matches!(route.method.name(), "POST" | "PUT" | "PATCH") {
+            continue;
+        }
+        let (path, _) = fill(route.path, &ids);
+        for headers in [&[][..], &[JSON][..]] {
+            let answer = test.raw(route.method.name(), &path, headers, "").await;
+            let (status, text) = (answer.status.as_u16(), answer.text());
+            // What the operation itself misses it tells in its own words.
+            assert!(status != 415 && !is_text(&answer) && status < 500, "{name} {headers:?}: {status} {text}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 40, "{tried}");
 }

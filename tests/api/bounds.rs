@@ -154,7 +154,7 @@ async fn what_has_no_bound_of_its_own_has_the_usual_one() {
     let long = json!({ "id": "bob", "kind": "person", "name": "x", "skills": ["x".repeat(1_025)] });
     let told = test.post("/actors", &test.admin, long).await;
     assert_eq!(told.status, 422);
-    assert!(told.text().ends_with("skills.0: must have at most 1024 characters, not 1025"), "{}", told.text());
+    assert!(told.text().ends_with("skills[0]: must have at most 1024 characters, not 1025"), "{}", told.text());
     // What cannot be an id names nothing.
     assert_eq!(test.get(&format!("/actors/{}", "x".repeat(1_025)), &test.admin).await.status, 404);
 }
