@@ -1,6 +1,7 @@
 //! The real server with the ground pulled away from under it.
 
 mod disk;
+mod rekey;
 mod work;
 
 use std::collections::BTreeMap;
