@@ -32,13 +32,14 @@ export async function openCheckpoint(note: string, vkey: string): Promise<Checkp
   const [origin, size, root, ...rest] = body.split('\n');
   if (origin !== name) throw new Error('the checkpoint is of another log than the key');
   if (rest.length !== 1 || rest[0] !== '') throw new Error('the checkpoint has another form');
-  const line = note
+  // A checkpoint may bear the signatures of other keys too: of the one that took over, and of witnesses.
+  const lines = note
     .slice(end + 2)
     .split('\n')
-    .find((one) => one.startsWith(`— ${name} `));
-  if (!line) throw new Error('the checkpoint is not signed by the log’s key');
-  const signed = fromBase64(line.slice(`— ${name} `.length));
-  if (hex(signed.slice(0, 4)) !== id || signed.length !== 68) throw new Error('the signature is of another key');
+    .filter((one) => one.startsWith(`— ${name} `));
+  const signed = lines.map((line) => fromBase64(line.slice(`— ${name} `.length))).find((one) => hex(one.slice(0, 4)) === id);
+  if (!signed) throw new Error('the checkpoint is not signed by the log’s key');
+  if (signed.length !== 68) throw new Error('the signature has another length');
   const verifier = await crypto.subtle.importKey('raw', key, { name: 'Ed25519' }, false, ['verify']);
   const isTrue = await crypto.subtle.verify({ name: 'Ed25519' }, verifier, signed.slice(4), utf8(body));
   if (!isTrue) throw new Error('the signature of the checkpoint is wrong');

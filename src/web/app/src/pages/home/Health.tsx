@@ -56,7 +56,7 @@ export function Health() {
 function Head() {
   const head = useHead();
   if (head.data) {
-    const { size, at, grew, problem } = head.data;
+    const { size, at, grew, problem, rekeyed } = head.data;
     if (problem) {
       return (
         <Line icon="alert" tone="deny" title="The log does not verify">
@@ -67,6 +67,7 @@ function Head() {
     return (
       <Line icon="check" tone="allow" title={<>Log verified up to event {size.toLocaleString()}</>}>
         <When at={at} />, by this browser{grew ? `: signature, and that it continues the ${grew.toLocaleString()} events seen before` : ': signature'}
+        {rekeyed ? `. Since event ${(rekeyed + 1).toLocaleString()} another key signs, which whoever owns the machine put in the place of the lost one` : ''}
       </Line>
     );
   }
