@@ -120,13 +120,7 @@ impl Verify {
             })?;
             return Ok(if report.ok { Exit::Done } else { Exit::Findings });
         }
-        let conn = file::open(context)?;
-        // One moment for both looks at the file, whatever a server appends meanwhile.
-        let moment = conn.unchecked_transaction()?;
-        let mut log = verify_sqlite(&moment, &ask)?;
-        // A log that is not whole says nothing about the tables, and one that was not read whole might not be.
-        let whole = self.from.is_none_or(|from| from <= 1) && self.to.is_none_or(|to| to >= log.size);
-        let tables = if log.ok && whole { Some(refold::compare(&moment)?) } else { None };
+        let (mut log, tables) = self.look(context, &ask)?;
         if tables.is_some() {
             log.not_checked.push("the words that a search finds things by (the table `search`)".into());
         } else {
@@ -141,6 +135,33 @@ impl Verify {
             unchecked(&checked.log)
         })?;
         Ok(if checked.ok { Exit::Done } else { Exit::Findings })
+    }
+}
+
+impl Verify {
+    /// At the log, and at the tables where the log is whole.
+    fn look(&self, context: &Context, ask: &Ask<'_>) -> Result<(Report, Option<Vec<Difference>>), Failure> {
+        let [conn, other] = [file::open(context)?, file::open(context)?];
+        // One moment for all looks at the file, whatever a server appends meanwhile.
+        let moment = conn.unchecked_transaction()?;
+        other.execute_batch("BEGIN")?;
+        let is_read_whole = |size| self.from.is_none_or(|from| from <= 1) && self.to.is_none_or(|to| to >= size);
+        if !is_read_whole(u64::MAX) || read::last_seq(&moment)? != read::last_seq(&other)? {
+            let log = verify_sqlite(&moment, ask)?;
+            let tables = (log.ok && is_read_whole(log.size)).then(|| refold::compare(&moment)).transpose()?;
+            return Ok((log, tables));
+        }
+        std::thread::scope(|threads| {
+            // What the tables are compared with is of no worth where the log is not whole.
+            let tables = threads.spawn(move || refold::tables(&other));
+            let log = verify_sqlite(&moment, ask)?;
+            let file = if log.ok { refold::file(&moment)? } else { Vec::new() };
+            let tables = tables.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            if !log.ok {
+                return Ok((log, None));
+            }
+            Ok((log, Some(tables?.into_iter().chain(file).collect())))
+        })
     }
 }
 

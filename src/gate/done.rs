@@ -3,16 +3,20 @@
 //!
 //! Always true: in memory it is kept only while policies look at it; the table is kept always.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::past::{event_of, newest_by};
 use super::record;
 use super::world::World;
-use crate::log::read::{self, Filter, Logged, Order};
+use crate::log::read::{self, Decided, Filter, Logged, Order};
 use crate::log::record::Decision;
 use crate::policy::Record;
 use crate::store::done::{self, DONE, Of};
@@ -42,6 +46,60 @@ pub(super) fn note(conn: &Connection, entry: &record::Entry, at: Time) -> Result
     }
 }
 
+/// Counts what was done with one entry of the log after another. What it counts it keeps in memory, as many rows as there are
+/// actors that do something, and writes before anybody looks.
+pub(super) struct Tally<'a> {
+    tables: &'a Connection,
+    counted: BTreeMap<(ActorId, String), Counts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    gate: Gate,
+}
+
+#[derive(Default, Deserialize)]
+struct Gate {
+    #[serde(default)]
+    operation: String,
+    asked: Option<IgnoredAny>,
+}
+
+impl<'a> Tally<'a> {
+    pub fn into(tables: &'a Connection) -> Tally<'a> {
+        Tally { tables, counted: BTreeMap::new() }
+    }
+
+    /// Counts an entry that is not erased.
+    pub fn count(&mut self, entry: &Decided, actor: &ActorId, kind: &EventKind, payload: &[u8]) -> Result<(), Fault> {
+        if !counts(actor, entry.decision, kind) {
+            return Ok(());
+        }
+        let gate = serde_json::from_slice::<Asked>(payload)?.gate;
+        if gate.asked.is_some() {
+            let known = match self.counted.entry((actor.clone(), gate.operation)) {
+                Slot::Occupied(known) => known.into_mut(),
+                Slot::Vacant(slot) => {
+                    let (actor, operation) = slot.key();
+                    let stored = done::get(self.tables, actor, operation)?;
+                    slot.insert(stored.unwrap_or_default())
+                }
+            };
+            *known = known.plus(entry.at, 1, 0);
+        }
+        Ok(())
+    }
+
+    /// Writes what was counted.
+    pub fn write(&mut self) -> Result<(), Fault> {
+        for ((actor, operation), counts) in std::mem::take(&mut self.counted) {
+            done::put(self.tables, &actor, &operation, counts)?;
+        }
+        Ok(())
+    }
+}
+
 /// What can be erased counts nothing: what is gone cannot be counted again. Nor does a call that a budget held: it was not made.
 fn add(
     conn: &Connection,
@@ -49,14 +107,17 @@ fn add(
     operation: &str,
     at: Time,
 ) -> Result<(), Fault> {
-    if decision == Decision::Allow
-        && *actor != ActorId::system()
-        && !kind.content.erasable
-        && kind.name != RunHeld::KIND.name
-    {
+    if counts(actor, decision, &kind) {
         done::add(conn, actor, operation, at, (1, 0))?;
     }
     Ok(())
+}
+
+fn counts(actor: &ActorId, decision: Decision, kind: &EventKind) -> bool {
+    decision == Decision::Allow
+        && *actor != ActorId::system()
+        && !kind.content.erasable
+        && kind.name != RunHeld::KIND.name
 }
 
 /// Whether the fold of an event counts what something costs.

@@ -42,7 +42,12 @@ pub fn add(
     at: Time,
     (times, cents): (i64, i64),
 ) -> rusqlite::Result<()> {
-    let Counts { hour, day, month } = get(conn, actor, operation)?.unwrap_or_default().plus(at, times, cents);
+    put(conn, actor, operation, get(conn, actor, operation)?.unwrap_or_default().plus(at, times, cents))
+}
+
+/// Sets how often an actor has done something.
+pub fn put(conn: &Connection, actor: &ActorId, operation: &str, counts: Counts) -> rusqlite::Result<()> {
+    let Counts { hour, day, month } = counts;
     let sql =
         format!("INSERT OR REPLACE INTO done (actor, operation, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     conn.prepare_cached(&sql)?.execute(params![

@@ -5,9 +5,9 @@
 //! debug assertions every fold is checked). No event holds a secret: of a token, only the hash.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rusqlite::Connection;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -112,6 +112,13 @@ pub struct EventKind {
     tables: &'static [Table],
     pub schema: fn(&mut SchemaGenerator) -> Schema,
     read: fn(Value) -> serde_json::Result<Event>,
+    logged: fn(&[u8]) -> serde_json::Result<Event>,
+}
+
+/// What an entry of the log holds, as far as its event goes.
+#[derive(serde::Deserialize)]
+struct Payload<E> {
+    event: E,
 }
 
 impl EventKind {
@@ -131,6 +138,7 @@ impl EventKind {
             tables: E::MEANS.tables,
             schema: |generator| generator.subschema_for::<E>(),
             read: |value| Ok(Event::from(serde_json::from_value::<E>(value)?)),
+            logged: |payload| Ok(Event::from(serde_json::from_slice::<Payload<E>>(payload)?.event)),
         }
     }
 
@@ -140,7 +148,14 @@ impl EventKind {
     }
 
     pub fn named(name: &str) -> Option<EventKind> {
-        EventKind::all().find(|kind| kind.name == name)
+        static NAMED: LazyLock<BTreeMap<&str, EventKind>> =
+            LazyLock::new(|| EventKind::all().map(|kind| (kind.name, kind)).collect());
+        NAMED.get(name).copied()
+    }
+
+    /// The event of this type in an entry's payload, read in one go.
+    pub fn logged(&self, payload: &[u8]) -> serde_json::Result<Event> {
+        (self.logged)(payload)
     }
 
     /// The tables that it may change.

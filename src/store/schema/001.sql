@@ -104,7 +104,7 @@ CREATE INDEX actor_by_team ON actor (team, created_at DESC, id);
 CREATE TABLE token (
   id         TEXT PRIMARY KEY,
   holder     TEXT NOT NULL,
-  hash       BLOB NOT NULL UNIQUE,
+  hash       BLOB NOT NULL,        -- it is found in memory: an index of random hashes would cost each new one a page
   label      TEXT NOT NULL,
   scopes     TEXT NOT NULL,        -- JSON
   issuer     TEXT,                 -- who could know it, where that is not the holder
