@@ -21,13 +21,15 @@ struct Last {
     action: EntityUid,
     subject: Arc<Thing>,
     circumstances: Arc<Circumstances>,
-    /// The entities that it describes, once a second question has said the same.
-    common: Option<Common>,
+    /// The entities of both, once a second question has said the same; none where they do not go together.
+    common: Option<Option<Common>>,
 }
 
 struct Common {
     entities: Few,
     slice: Slice,
+    /// Those of them that are only named: a resource may describe them.
+    named: Vec<EntityUID>,
     /// A type of resource that the action is known to take.
     takes: Option<EntityType>,
 }
@@ -50,13 +52,16 @@ impl<'a> Asker<'a> {
         if common.as_ref().is_none_or(|common| common.takes.as_ref() != Some(resource.kind())) {
             applies(snapshot, subject, action, resource)?;
         }
-        let entities = entities(snapshot, [&subject.found, &resource.found, &circumstances.found])?;
-        let slice = match common {
+        let slice = match common.filter(|common| !common.is_described_by(resource)) {
             Some(common) => {
                 common.takes.get_or_insert_with(|| resource.kind().clone());
-                common.slice.and(entities.into_iter().filter(|one| !common.has(one)))
+                common.slice.and(gather(snapshot, &common.entities, [(&resource.found, "resource")])?)
             }
-            None => Slice::new(snapshot, action, entities),
+            None => {
+                let parts =
+                    [(&subject.found, "subject"), (&resource.found, "resource"), (&circumstances.found, "context")];
+                Slice::new(snapshot, action, gather(snapshot, &[], parts)?)
+            }
         };
         Ok(snapshot.decide(&Question {
             principal: &subject.uid,
@@ -87,19 +92,30 @@ impl<'a> Asker<'a> {
             return None;
         }
         let last = self.last.as_mut()?;
-        Some(last.common.get_or_insert_with(|| {
-            let entities = [&subject.found, &circumstances.found].into_iter().flat_map(|found| &found.described);
-            let entities: Few = entities.cloned().collect();
-            let slice = Slice::new(snapshot, action, entities.iter().cloned());
-            Common { entities, slice, takes: None }
-        }))
+        let common = || Common::of(snapshot, action, subject, circumstances);
+        last.common.get_or_insert_with(common).as_mut()
     }
 }
 
 impl Common {
-    fn has(&self, one: &Closed) -> bool {
-        self.entities.iter().any(|own| Arc::ptr_eq(own.entity(), one.entity()))
+    fn of(snapshot: &Snapshot, action: &EntityUid, subject: &Thing, circumstances: &Circumstances) -> Option<Common> {
+        let parts = [&subject.found, &circumstances.found];
+        // What is wrong with them the question tells that has them all.
+        let entities = gather(snapshot, &[], [(parts[0], "subject"), (parts[1], "context")]).ok()?;
+        let slice = Slice::new(snapshot, action, entities.iter().cloned());
+        let named = parts.iter().flat_map(|part| &part.named).cloned().collect();
+        Some(Common { entities, slice, named, takes: None })
     }
+
+    fn is_described_by(&self, resource: &Thing) -> bool {
+        let is_named = |closed: &Closed| self.named.iter().any(|uid| same(uid, closed.entity().uid()));
+        !self.named.is_empty() && resource.found.described.iter().any(is_named)
+    }
+}
+
+/// Ids differ sooner than types.
+fn same(one: &EntityUID, other: &EntityUID) -> bool {
+    one.eid() == other.eid() && one.entity_type() == other.entity_type()
 }
 
 /// All that a question looks at: every entity once, and the context.
@@ -111,8 +127,8 @@ pub fn gathered(
     circumstances: &Circumstances,
 ) -> Result<(Few, Facts), Wrong> {
     applies(snapshot, subject, action, resource)?;
-    let entities = entities(snapshot, [&subject.found, &resource.found, &circumstances.found])?;
-    Ok((entities, circumstances.facts.clone()))
+    let parts = [(&subject.found, "subject"), (&resource.found, "resource"), (&circumstances.found, "context")];
+    Ok((gather(snapshot, &[], parts)?, circumstances.facts.clone()))
 }
 
 fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &Thing) -> Result<(), Wrong> {
@@ -134,21 +150,31 @@ fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &
     }
 }
 
-/// Every entity once: as it is described, or bare where it is only named. They are few: as many as the schema has references.
-fn entities(snapshot: &Snapshot, parts: [&Found; 3]) -> Result<Few, Wrong> {
+/// Every entity once, beside those that are `there`: as it is described, or bare where it is only named. They are few: as many
+/// as the schema has references.
+fn gather<const PARTS: usize>(
+    snapshot: &Snapshot,
+    there: &[Closed],
+    parts: [(&Found, &'static str); PARTS],
+) -> Result<Few, Wrong> {
     let mut all = Few::new();
-    let known = |all: &[Closed], uid: &EntityUID| all.iter().position(|closed| closed.entity().uid() == uid);
-    for closed in parts.iter().flat_map(|part| &part.described) {
-        let uid = closed.entity().uid();
-        match known(&all, uid).and_then(|place| all.get(place)) {
-            Some(other) if !other.entity().deep_eq(closed.entity()) => {
-                return Err(Wrong::new(format!("`{uid}` is described twice, and not alike")));
-            }
-            Some(_) => {}
+    let known = |all: &[Closed], uid: &EntityUID| {
+        there
+            .iter()
+            .chain(all)
+            .find(|closed| same(closed.entity().uid(), uid))
+            .map(|closed| Arc::clone(closed.entity()))
+    };
+    for closed in parts.iter().flat_map(|(part, _)| &part.described) {
+        let entity = closed.entity();
+        match known(&all, entity.uid()) {
+            // What was read once is the same everywhere.
+            Some(other) if Arc::ptr_eq(&other, entity) || other.deep_eq(entity) => {}
+            Some(_) => return Err(Wrong::new(format!("`{}` is described twice, and not alike", entity.uid()))),
             None => all.push(closed.clone()),
         }
     }
-    for (part, end) in parts.iter().zip(["subject", "resource", "context"]) {
+    for (part, end) in parts {
         for uid in &part.named {
             if known(&all, uid).is_none() {
                 all.push(bare(snapshot, uid).map_err(|wrong| wrong.within(end))?);
