@@ -15,6 +15,9 @@ const MOST_ASKED: usize = 5_000;
 /// Candidates that are read at once.
 const CHUNK: usize = 500;
 
+/// Candidates, each with what orders them.
+pub type Placed<C> = Result<Vec<(String, C)>, Stop>;
+
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct PageAsked {
     /// The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
@@ -73,7 +76,7 @@ impl<'a> Pages<'a> {
     /// Asks about one candidate after another. `more` reads those after one, by what orders them.
     pub fn walk<C, T>(
         &self,
-        more: impl Fn(&str, usize) -> Result<Vec<(String, C)>, Stop>,
+        more: impl Fn(&str, usize) -> Placed<C>,
         mut may: impl FnMut(C) -> Result<Option<T>, Stop>,
     ) -> Result<Results<T>, Stop> {
         let (mut results, mut last, mut asked) = (Vec::new(), self.after.clone().unwrap_or_default(), 0);

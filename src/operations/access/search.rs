@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::kept::{self, Keeper};
-use super::pages::{PageAsked, Pages, Results};
+use super::pages::{PageAsked, Pages, Placed, Results};
 use super::words::{Action, Entity, SHORT, bad, list, maybe, parts, required};
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
@@ -178,7 +178,7 @@ fn entities(input: &Search, open: End, pages: &Pages<'_>, read: &Reader<'_>) -> 
 }
 
 /// The candidates of a request, by their places.
-fn given<'a>(all: &'a [Entity]) -> impl Fn(&str, usize) -> Result<Vec<(String, (usize, &'a Entity))>, Stop> {
+fn given<'a>(all: &'a [Entity]) -> impl Fn(&str, usize) -> Placed<(usize, &'a Entity)> {
     |after, limit| {
         let from = after.parse::<usize>().map_or(0, |last| last + 1);
         let rest = all.iter().enumerate().skip(from).take(limit);
