@@ -5286,7 +5286,7 @@ export type EntityListErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
@@ -5357,7 +5357,7 @@ export type EntityKeepErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
