@@ -1,6 +1,8 @@
 //! How the server acts by itself: through the gate, as `Ok::Server`.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -22,6 +24,27 @@ pub(super) async fn perform<T: DeserializeOwned>(gate: &Arc<Gate>, operation: &s
 /// What an operation answered.
 pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Stop> {
     Ok(serde_json::from_slice(answer)?)
+}
+
+/// Does all of it side by side, begun in this order; the first fault, if any.
+pub(super) async fn together<F>(futures: impl Iterator<Item = F>) -> Result<(), Stop>
+where
+    F: Future<Output = Result<(), Stop>>,
+{
+    let mut pending: Vec<_> = futures.map(Box::pin).collect();
+    let mut outcome = Ok(());
+    poll_fn(|context| {
+        pending.retain_mut(|future| match future.as_mut().poll(context) {
+            Poll::Ready(Err(why)) => {
+                outcome = Err(why);
+                false
+            }
+            polled => polled.is_pending(),
+        });
+        if pending.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    outcome
 }
 
 pub(super) fn in_words(stop: Stop) -> String {

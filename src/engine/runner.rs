@@ -10,11 +10,11 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{in_words, perform, read};
+use super::call::{in_words, perform, read, together};
 use super::models::Chat;
 use super::thinking::think;
 use crate::gate::{Gate, Request};
-use crate::operations::run::{Due, DueRun, Next, Settled, Spoken};
+use crate::operations::run::{Due, DueRun, Next, OneCall, Settled, Spoken};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -152,11 +152,8 @@ impl UnderWay {
 async fn go_on(gate: &Arc<Gate>, models: &Arc<dyn Chat>, run: &str) -> Result<(), Stop> {
     loop {
         match perform::<Next>(gate, "run.next", json!({ "id": run })).await? {
-            Next::Call { operation, input, agent, facts } => {
-                let step = facts.step();
-                if let Called::Unable(reason) = call(gate, &operation, input, (agent, facts)).await? {
-                    settle_step(gate, run, step, Some(reason)).await?;
-                }
+            Next::Calls { calls, agent } => {
+                together(calls.into_iter().map(|one| call_tool(gate, run, one, agent.clone()))).await?;
             }
             Next::Think { call: question, prompt, agent, facts } => {
                 let step = facts.step();
@@ -177,6 +174,20 @@ async fn go_on(gate: &Arc<Gate>, models: &Arc<dyn Chat>, run: &str) -> Result<()
             Next::Nothing => return Ok(()),
         }
     }
+}
+
+/// Makes a call, or has recorded why it cannot be made, where the gate has recorded nothing of it.
+async fn call_tool(gate: &Arc<Gate>, run: &str, one: OneCall, agent: ActorId) -> Result<(), Stop> {
+    let OneCall { operation, input, facts } = one;
+    let step = facts.step();
+    let reason = match input {
+        Some(input) => match call(gate, &operation, input, (agent, facts)).await? {
+            Called::Unable(reason) => Some(reason),
+            Called::Done(_) | Called::Settled => return Ok(()),
+        },
+        None => None,
+    };
+    settle_step(gate, run, step, reason).await.map(drop)
 }
 
 /// What a call came to.

@@ -35,9 +35,9 @@ struct Exact<'a> {
     action: &'a str,
     actor: &'a ActorId,
     arguments: &'a Value,
-    /// The run that it is a step of.
+    /// The run that it is a step of, and which: two equal calls that are made together are two.
     #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<&'a str>,
+    run: Option<(&'a str, u32)>,
     /// The delegation that it was asked under.
     #[serde(skip_serializing_if = "Option::is_none")]
     delegation: Option<&'a str>,
@@ -56,7 +56,7 @@ impl Asked<'_> {
             arguments: &self.entry.arguments().whole(self.input),
             delegation: self.caller.under.as_ref().map(Id::as_str),
             on_behalf_of: self.behalf,
-            run: self.caller.run.as_ref().map(|run| run.run.as_str()),
+            run: self.caller.run.as_ref().map(|run| (run.run.as_str(), run.step())),
             resource: self.target.id(),
             resource_version: &self.resource,
             tenant: self.tenant,

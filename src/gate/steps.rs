@@ -27,7 +27,7 @@ use crate::types::caller::Caller;
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::work::{RunStatus, StepKind, Wait};
+use crate::types::work::{RunStatus, StepStatus, Wait};
 
 /// The most bytes of an answer that a run keeps of a step. Of a longer one, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;
@@ -36,8 +36,11 @@ const MOST_KEPT: usize = 64 << 10;
 pub(super) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result<(), Stop> {
     let Some(facts) = &caller.run else { return Ok(()) };
     let run = runs::get(conn, facts.run.as_str())?.ok_or_else(Refusal::not_found)?;
-    let is_next = run.status == RunStatus::Running || run.status == RunStatus::Queued;
-    if run.agent != caller.actor() || !is_next || run.wait.is_some() || run.steps != facts.steps {
+    let goes_on = [RunStatus::Running, RunStatus::Queued].contains(&run.status) && run.wait.is_none();
+    let within = run.steps < facts.step() && facts.step() <= run.reach();
+    let is_free =
+        || Ok::<_, Stop>(runs::step(conn, &run.id, facts.step())?.is_none_or(|step| step.status == StepStatus::Due));
+    if run.agent != caller.actor() || !goes_on || !within || !is_free()? {
         return Err(Refusal::conflict(format!("{} is not at step {}", facts.run, facts.step())).into());
     }
     if world.is_held(&run.agent, &run.askers) {
@@ -84,6 +87,7 @@ impl Step<'_> {
             tokens_out: 0,
             cost_cents: 0,
             labels,
+            calls: None,
         };
         let kept = ContentKept { id: run.run.clone(), part: run.step().to_string(), kept: output(answer) };
         vec![completed.into(), kept.into()]
@@ -130,12 +134,13 @@ fn output(answer: &[u8]) -> Map<String, Value> {
     }
 }
 
-/// The run that waits for this approval.
-pub(super) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Option<Run>, Fault> {
+/// The run that waits for this approval, and at which step.
+pub(super) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Option<(Run, runs::Step)>, Fault> {
     let Some(facts) = &approval.run else { return Ok(None) };
-    let run = runs::get(conn, facts.run.as_str())?;
-    let waits = Wait::Approval { approval: Id::stored(&approval.id) };
-    Ok(run.filter(|run| run.wait.as_ref() == Some(&waits) && run.steps == facts.steps))
+    let run = runs::get(conn, facts.run.as_str())?.filter(|run| !run.status.is_over());
+    let step = runs::step(conn, facts.run.as_str(), facts.step())?;
+    let waits = Some(Wait::Approval { approval: Id::stored(&approval.id) });
+    Ok(run.zip(step.filter(|step| step.status == StepStatus::Waiting && step.wait == waits)))
 }
 
 /// What follows for runs from how requests of theirs ended.
@@ -144,13 +149,13 @@ pub(super) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, 
     for entry in entries {
         let Some((id, refused)) = ended(&entry.event) else { continue };
         let Some(approval) = approvals::get(conn, &id)? else { continue };
-        let Some(run) = waiting_for(conn, &approval)? else { continue };
+        let Some((run, step)) = waiting_for(conn, &approval)? else { continue };
         if entries.iter().any(|entry| ends(&entry.event, &run.id)) {
             continue;
         }
         let event = match refused {
-            Some(reason) => refused_step(conn, &run, &approval, reason)?.into(),
-            None => resumed(&run).into(),
+            Some(reason) => refused_step(&run, &step, &approval, reason).into(),
+            None => resumed(&run, &step).into(),
         };
         follow.push(Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() });
     }
@@ -181,22 +186,20 @@ fn ended(event: &Event) -> Option<(String, Option<String>)> {
     expired.or_else(cancelled).or_else(stale)
 }
 
-fn refused_step(conn: &Connection, run: &Run, approval: &Approval, reason: String) -> Result<StepDenied, Fault> {
-    let step = run.facts().step();
-    let kind = runs::kind_of(conn, &run.id, step)?.unwrap_or(StepKind::Tool);
-    Ok(StepDenied {
+fn refused_step(run: &Run, step: &runs::Step, approval: &Approval, reason: String) -> StepDenied {
+    StepDenied {
         id: Id::stored(&run.id),
         agent: run.agent.clone(),
         asker: run.asker.clone(),
-        step,
-        kind,
+        step: step.number,
+        kind: step.kind,
         name: approval.operation.clone(),
         target: approval.target.clone(),
         reason,
-    })
+    }
 }
 
-fn resumed(run: &Run) -> RunResumed {
+fn resumed(run: &Run, step: &runs::Step) -> RunResumed {
     let (agent, asker) = (run.agent.clone(), run.asker.clone());
-    RunResumed { id: Id::stored(&run.id), agent, asker, step: run.facts().step() }
+    RunResumed { id: Id::stored(&run.id), agent, asker, step: step.number }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::actors::{self, Status};
 use super::event::{Moment, Table};
-use super::{Position, parsed};
+use super::{Position, parsed, to_json};
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::mention::mentions;
@@ -125,6 +125,14 @@ pub(super) fn add_as(
 pub(super) fn resolve(moment: &Moment<'_>, subject: &str) -> rusqlite::Result<()> {
     let sql = "UPDATE inbox SET resolved_at = ? WHERE subject = ? AND resolved_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, subject])?;
+    Ok(())
+}
+
+/// The same, but of what somebody is asked still.
+pub(super) fn resolve_but(moment: &Moment<'_>, subject: &str, asked: &[ActorId]) -> rusqlite::Result<()> {
+    let sql = "UPDATE inbox SET resolved_at = ?1 WHERE subject = ?2 AND resolved_at IS NULL \
+               AND NOT (kind = 'question' AND actor IN (SELECT value FROM json_each(?3)))";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, subject, to_json(&asked)?])?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use super::list::{self, List};
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
-use crate::types::time::Time;
+use crate::types::time::{DAY, Time};
 use crate::types::work::{Failure, RunFacts, RunStatus, StepKind, StepStatus, Wait};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,10 @@ pub struct Run {
     pub due_at: Option<Time>,
     /// What it may spend; no limit unless given.
     pub budget_cents: Option<i64>,
-    /// Steps taken.
+    /// All steps up to this one are over.
     pub steps: u32,
+    /// The step of the model's answer whose calls are made together, and that of the last of them.
+    pub turn: (u32, u32),
     /// Operations performed.
     pub calls: u32,
     pub cost_cents: i64,
@@ -55,6 +57,18 @@ pub struct Run {
 }
 
 impl Run {
+    /// Calls that a model wanted at once are under way: the step of its answer.
+    pub const fn under_way(&self) -> Option<u32> {
+        let (answer, last) = self.turn;
+        if self.steps < last { Some(answer) } else { None }
+    }
+
+    /// The last step that may be taken now: the next one, or the last of the calls that are made together.
+    pub const fn reach(&self) -> u32 {
+        let next = self.steps.saturating_add(1);
+        if self.turn.1 > next { self.turn.1 } else { next }
+    }
+
     /// What policies see of it at its next step.
     pub fn facts(&self) -> RunFacts {
         RunFacts {
@@ -66,6 +80,20 @@ impl Run {
             calls: self.calls,
             cost_cents: self.cost_cents,
             labels: self.labels.clone(),
+        }
+    }
+}
+
+/// How long a run waits for an answer.
+const PATIENCE: i64 = 7 * DAY;
+
+impl Step {
+    /// When its waiting ends by itself.
+    pub fn until(&self) -> Option<Time> {
+        match self.wait {
+            Some(Wait::Time { until }) => Some(until),
+            Some(Wait::Question { .. }) => Some(self.started_at.plus_ms(PATIENCE)),
+            Some(Wait::Approval { .. } | Wait::Run { .. } | Wait::Budget) | None => None,
         }
     }
 }
@@ -90,7 +118,8 @@ pub struct Step {
 }
 
 const COLUMNS: &str = "id, task, agent, asker, askers, asked, parent, depth, status, wait, due_at, budget_cents, steps, \
-                       calls, cost_cents, tokens_in, tokens_out, denials, failure, error, created_at, started_at, ended_at, labels";
+                       calls, cost_cents, tokens_in, tokens_out, denials, failure, error, created_at, started_at, ended_at, labels, \
+                       turn, turn_end";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
     let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Time));
@@ -119,6 +148,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
         started_at: time(21)?,
         ended_at: time(22)?,
         labels: json(row, 23)?,
+        turn: (row.get(24)?, row.get(25)?),
     })
 }
 
@@ -269,17 +299,34 @@ pub fn step(conn: &Connection, run: &str, number: u32) -> rusqlite::Result<Optio
         .optional()
 }
 
+/// The steps of a run that are under way or over and come after those that are all over, in order.
+pub fn begun(conn: &Connection, run: &Run) -> rusqlite::Result<Vec<Step>> {
+    conn.prepare_cached(&format!("SELECT {STEP} FROM step WHERE run = ? AND number > ? ORDER BY number"))?
+        .query_map(params![run.id, run.steps], read_step)?
+        .collect()
+}
+
+/// The steps at which a run waits.
+pub fn waits(conn: &Connection, run: &Run) -> rusqlite::Result<Vec<Step>> {
+    Ok(begun(conn, run)?.into_iter().filter(|step| step.status == StepStatus::Waiting).collect())
+}
+
+/// How a run stands that can do nothing but wait at these steps, and what for.
+pub fn waits_for<'a>(waits: &[&'a Step]) -> (RunStatus, Option<&'a Wait>) {
+    let found = |fits: fn(&Wait) -> bool| waits.iter().filter_map(|step| step.wait.as_ref()).find(|wait| fits(wait));
+    if let Some(wait) = found(|wait| matches!(wait, Wait::Approval { .. })) {
+        return (RunStatus::WaitingApproval, Some(wait));
+    }
+    if let Some(wait) = found(|wait| matches!(wait, Wait::Question { .. })) {
+        return (RunStatus::WaitingInput, Some(wait));
+    }
+    (RunStatus::Running, found(|_| true))
+}
+
 /// How long a run has been at work: what it waited for is not counted.
 pub fn active_ms(conn: &Connection, run: &str) -> rusqlite::Result<i64> {
     let sql = "SELECT coalesce(sum(ended_at - started_at), 0) FROM step WHERE run = ? AND wait IS NULL";
     conn.prepare_cached(sql)?.query_row([run], |row| row.get(0))
-}
-
-/// What kind of step a run takes, or took.
-pub fn kind_of(conn: &Connection, run: &str, number: u32) -> rusqlite::Result<Option<StepKind>> {
-    conn.prepare_cached("SELECT kind FROM step WHERE run = ? AND number = ?")?
-        .query_row(params![run, number], |row| parsed(row, 0))
-        .optional()
 }
 
 /// Whether any run goes on by itself, now or later.

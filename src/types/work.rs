@@ -107,6 +107,8 @@ named! {
     StepStatus, "status of a step", {
         /// It waits: for approval, an answer, a time or another run.
         Waiting = "waiting",
+        /// It is taken anew: what it waited for has changed.
+        Due = "due",
         /// It may be taken, and what it may cost is set aside; it is not begun.
         Decided = "decided",
         /// It was begun outside; what comes of it is not recorded yet.
@@ -163,14 +165,21 @@ pub struct RunFacts {
     pub askers: Vec<ActorId>,
     /// How many runs it is a part of.
     pub depth: u32,
-    /// Steps taken before this one.
+    /// Steps before this one.
     pub steps: u32,
-    /// Operations performed before this one.
+    /// Operations before this one.
     pub calls: u32,
     pub cost_cents: i64,
     /// The labels of what it has read.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub labels: BTreeSet<Label>,
+}
+
+impl StepStatus {
+    /// Nothing more comes of it.
+    pub const fn is_over(self) -> bool {
+        matches!(self, StepStatus::Completed | StepStatus::Unknown | StepStatus::Denied | StepStatus::Failed)
+    }
 }
 
 impl RunFacts {

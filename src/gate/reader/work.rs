@@ -110,8 +110,18 @@ impl Reader<'_> {
         Ok(content::get(self.conn()?, id, part)?)
     }
 
-    /// The run that waits for this approval.
-    pub fn run_waiting_for(&self, approval: &Approval) -> Result<Option<Run>, Fault> {
+    /// The steps of a run that are under way or over and come after those that are all over.
+    pub fn begun_steps(&self, run: &Run) -> Result<Vec<Step>, Fault> {
+        Ok(runs::begun(self.conn()?, run)?)
+    }
+
+    /// The steps at which a run waits.
+    pub fn waiting_steps(&self, run: &Run) -> Result<Vec<Step>, Fault> {
+        Ok(runs::waits(self.conn()?, run)?)
+    }
+
+    /// The run that waits for this approval, and at which step.
+    pub fn run_waiting_for(&self, approval: &Approval) -> Result<Option<(Run, Step)>, Fault> {
         steps::waiting_for(self.conn()?, approval)
     }
 

@@ -39,6 +39,7 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
     if let Some(cents) = run.budget_cents {
         budgets.push(Budget { cents, spent: run.cost_cents, whose: String::new(), until: None });
     }
+    wholes(run, read, &mut budgets)?;
     if let Some(cents) = read.agent_limits(&run.agent)?.and_then(|limits| limits.day_cents) {
         let (spent, whose) = (read.spent_today(&run.agent)?, format!(" of {} today", run.agent));
         budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(tomorrow) });
@@ -48,6 +49,38 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
         budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(next_month) });
     }
     Ok(budgets)
+}
+
+/// The budgets of what a run is a part of: other parts spend them too, at the same time.
+fn wholes(run: &Run, read: &Reader<'_>, budgets: &mut Vec<Budget>) -> Result<(), Stop> {
+    let mut part = run.clone();
+    while let Some(whole) = part.parent.as_deref().map(|id| read.run(id)).transpose()?.flatten() {
+        if let Some(cents) = whole.budget_cents {
+            let spent = spent_with_parts(&whole, read)?;
+            budgets.push(Budget {
+                cents,
+                spent,
+                whose: format!(" of {}, of which it is a part,", whole.id),
+                until: None,
+            });
+        }
+        part = whole;
+    }
+    Ok(())
+}
+
+/// What a run has spent, and its parts that have not ended: once they have, it has spent that too. What they have set aside
+/// is with it.
+fn spent_with_parts(run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
+    let parts = read.open_parts(&run.id)?;
+    let spent = parts.iter().map(|part| spent_with_parts(part, read)).sum::<Result<i64, Stop>>()?;
+    Ok(run.cost_cents.saturating_add(set_aside(run, read)?).saturating_add(spent))
+}
+
+/// What is set aside for a call of a run that is under way.
+pub(super) fn set_aside(run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
+    let begun = read.begun_steps(run)?.into_iter();
+    Ok(begun.filter(|step| !step.status.is_over()).map(|step| step.cost_cents).sum())
 }
 
 /// What a run may still spend; none where nothing limits it.

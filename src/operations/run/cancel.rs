@@ -59,10 +59,12 @@ impl Change for Cancel {
 }
 
 /// What a run that has ended waits for need not be approved any more.
-pub fn end_request(run: &Run, draft: &mut Draft<'_>) -> Result<(), Stop> {
-    if let Some(Wait::Approval { approval }) = &run.wait {
-        let (id, requester, reason) = (approval.clone(), run.agent.clone(), format!("{} has ended", run.id));
-        draft.record(ApprovalStale { id, requester, reason })?;
+pub fn end_requests(run: &Run, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    for step in draft.read().waiting_steps(run)? {
+        if let Some(Wait::Approval { approval: id }) = step.wait {
+            let (requester, reason) = (run.agent.clone(), format!("{} has ended", run.id));
+            draft.record(ApprovalStale { id, requester, reason })?;
+        }
     }
     Ok(())
 }
@@ -75,7 +77,7 @@ pub fn cancel_with_parts(run: &Run, reason: &str, draft: &mut Draft<'_>) -> Resu
     let (id, task) = (Id::stored(&run.id), Id::stored(&run.task));
     let (agent, asker) = (run.agent.clone(), run.asker.clone());
     draft.record(RunCancelled { id, task, agent, asker, reason: reason.to_owned() })?;
-    end_request(run, draft)?;
+    end_requests(run, draft)?;
     for part in draft.read().open_parts(&run.id)? {
         cancel_with_parts(&part, "the run that it is a part of was cancelled", draft)?;
     }

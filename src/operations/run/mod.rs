@@ -39,7 +39,7 @@ pub use cancel::{Cancel, Cancellation};
 pub use dispatch::{Due, DueRun};
 pub use list::{List, Show, Which};
 pub use model::{Heard, Spoken};
-pub use next::Next;
+pub use next::{Next, OneCall};
 pub use resource::RUN;
 pub use settle::Settled;
 pub(super) use settle::end_waits;

@@ -19,7 +19,7 @@ use crate::types::id::Id;
 use crate::types::models::whole_cents;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
-use crate::types::work::{StepKind, StepStatus, Wait};
+use crate::types::work::{StepKind, StepStatus};
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Prompt {
@@ -82,12 +82,12 @@ impl Change for Call {
         let under_way = UnderWay { step: own.step(), provider, model, tokens_in, tokens_out, cost_cents };
         if let Some(text) = text {
             let step = under_way.step;
-            draft.record(under_way.completed(&run))?;
+            draft.record(under_way.completed(&run, 0))?;
             keep(&id, step, text, None, draft)?;
             return Ok(Spoken { answered: true, dispatched: false });
         }
         // An approver decides it; the server itself takes the step then, and asks.
-        if matches!(run.wait, Some(Wait::Approval { .. })) {
+        if draft.read().step(&run.id, under_way.step)?.is_some_and(|step| step.status == StepStatus::Waiting) {
             draft.record(under_way.decided(&run))?;
             return Ok(Spoken { answered: true, dispatched: false });
         }
@@ -160,7 +160,8 @@ impl Change for Settle {
             Heard::Answer(Answer { text, calls, input_tokens, output_tokens }) => {
                 let cost_cents = cost(&run, &under_way, (input_tokens, output_tokens), draft.read())?;
                 let (tokens_in, tokens_out) = (input_tokens, output_tokens);
-                draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.completed(&run))?;
+                draft
+                    .record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.completed(&run, calls.len()))?;
                 keep(&Id::stored(&run.id), input.step, text, Some(json!(calls)), draft)?;
                 cost_cents
             }

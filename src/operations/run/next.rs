@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::model;
 use super::prompt::asking;
 use super::think::{Thought, think};
+use super::tools::QUESTION;
 use super::under_way::UnderWay;
 use super::{OneRun, RUN, find};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
@@ -26,8 +27,8 @@ use crate::types::work::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, RunF
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Next {
-    /// Its agent performs an operation.
-    Call { operation: String, input: Value, agent: ActorId, facts: RunFacts },
+    /// Its agent performs operations, side by side.
+    Calls { calls: Vec<OneCall>, agent: ActorId },
     /// Its agent asks a model, if the gate lets it.
     Think { call: model::Prompt, prompt: Prompt, agent: ActorId, facts: RunFacts },
     /// A model is asked, as was decided before: the step is dispatched, then it is asked.
@@ -36,6 +37,23 @@ pub enum Next {
     Settle { step: u32, under_way: bool },
     /// It waits, is held, or has ended.
     Nothing,
+}
+
+/// An operation that a run's agent performs.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct OneCall {
+    pub operation: String,
+    /// None where it cannot be performed: that is recorded.
+    pub input: Option<Value>,
+    pub facts: RunFacts,
+}
+
+/// A step at which a run calls a tool.
+pub(super) struct Todo {
+    pub number: u32,
+    pub operation: String,
+    /// The input; or why it cannot be called.
+    pub input: Result<Value, String>,
 }
 
 /// What the server itself records of a run.
@@ -61,7 +79,8 @@ pub(super) enum Own {
 
 /// One thing to do.
 pub(super) enum Move {
-    Call(String, Value),
+    /// Calls that are made side by side.
+    Calls(Vec<Todo>),
     Think(Thought),
     Own(Own),
     Nothing,
@@ -90,7 +109,7 @@ impl Query for Step {
         let run = find(&input.id, read)?;
         let facts = run.facts();
         Ok(match next(&run, read)? {
-            Move::Call(operation, input) => Next::Call { operation, input, agent: run.agent, facts },
+            Move::Calls(todo) => Next::Calls { calls: calls(&run, todo, read)?, agent: run.agent },
             Move::Think(thought) => match asking(&run, &thought, read)? {
                 Ok((_, prompt)) if thought.decided.is_some() => Next::Send { step: facts.step(), prompt },
                 Ok((call, prompt)) => Next::Think { call, prompt, agent: run.agent, facts },
@@ -100,6 +119,25 @@ impl Query for Step {
             Move::Nothing => Next::Nothing,
         })
     }
+}
+
+/// The calls of these steps. Each knows what comes before it in order, whichever of them ends first.
+fn calls(run: &Run, todo: Vec<Todo>, read: &Reader<'_>) -> Result<Vec<OneCall>, Stop> {
+    let over = match run.under_way() {
+        Some(answer) => {
+            let begun = read.begun_steps(run)?;
+            let later = begun.iter().filter(|step| step.status.is_over()).count();
+            (run.steps - answer).saturating_add(u32::try_from(later).unwrap_or(u32::MAX))
+        }
+        None => 0,
+    };
+    let first = run.under_way().unwrap_or(run.steps);
+    let call = |Todo { number, operation, input }: Todo| {
+        let steps = number.saturating_sub(1);
+        let calls = run.calls.saturating_sub(over).saturating_add(steps.saturating_sub(first));
+        OneCall { operation, input: input.ok(), facts: RunFacts { steps, calls, ..run.facts() } }
+    };
+    Ok(todo.into_iter().map(call).collect())
 }
 
 /// What a run does next, as of the reader's time.
@@ -116,8 +154,11 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     if !read.card(&run.agent).is_some_and(|card| card.actor.status == Status::Active) {
         return fail(Failure::Offboarded, format!("{} has left", run.agent));
     }
-    if let Some(wait) = &run.wait {
-        return Ok(waited(run, wait, now));
+    if let Some(own) = waited(run, now, read)? {
+        return Ok(Move::Own(own));
+    }
+    if run.wait.is_some() {
+        return Ok(Move::Nothing);
     }
     if run.denials >= MOST_DENIALS {
         return fail(Failure::Denied, format!("it was refused the same thing {MOST_DENIALS} times in a row"));
@@ -133,6 +174,12 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     let Some(plan) = plan else {
         return match think(run, read)? {
             Move::Own(own) => Ok(Move::Own(own)),
+            Move::Calls(todo) if todo.iter().any(|todo| todo.number <= most) => {
+                Ok(Move::Calls(todo.into_iter().filter(|todo| todo.number <= most).collect()))
+            }
+            // Those that it may not make any more come when the others are over.
+            Move::Calls(_) if !read.waiting_steps(run)?.is_empty() => Ok(Move::Nothing),
+            Move::Nothing => Ok(Move::Nothing),
             _ if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
             Move::Think(_) if took_too_long(run, read)? => {
                 fail(Failure::TimedOut, "it was at work for too long".into())
@@ -157,19 +204,25 @@ fn took_too_long(run: &Run, read: &Reader<'_>) -> Result<bool, Stop> {
 }
 
 /// A run that waits goes on by itself only when its time has come.
-fn waited(run: &Run, wait: &Wait, now: Time) -> Move {
-    match (wait, run.due_at) {
-        (Wait::Time { until }, _) if *until <= now => Move::Own(Own::Awake),
-        (Wait::Budget, Some(due)) if due <= now => Move::Own(Own::Resume),
-        (Wait::Question { .. }, Some(due)) if due <= now => {
-            Move::Own(Own::Fail(Failure::TimedOut, "nobody answered in time".into()))
-        }
-        _ => Move::Nothing,
+fn waited(run: &Run, now: Time, read: &Reader<'_>) -> Result<Option<Own>, Stop> {
+    if !run.due_at.is_some_and(|due| due <= now) {
+        return Ok(None);
     }
+    if run.wait == Some(Wait::Budget) {
+        return Ok(Some(Own::Resume));
+    }
+    let over = read.waiting_steps(run)?.into_iter().find(|step| step.until().is_some_and(|until| until <= now));
+    Ok(over.map(|step| match step.wait {
+        Some(Wait::Time { .. }) => Own::Awake,
+        _ => Own::Fail(Failure::TimedOut, "nobody answered in time".into()),
+    }))
 }
 
 fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop> {
-    let call = |operation: &str, input: Value| Move::Call(operation.to_owned(), input);
+    let number = run.facts().step();
+    let call = |operation: &str, input: Value| {
+        Move::Calls(vec![Todo { number, operation: operation.to_owned(), input: Ok(input) }])
+    };
     Ok(match step {
         plan::Step::Say(text) => Move::Own(Own::Say(text.clone())),
         plan::Step::Fail(reason) => Move::Own(Own::Fail(Failure::Failed, reason.clone())),
@@ -185,16 +238,23 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
                 "output_tokens": said.output_tokens, "cost_cents": said.cost_cents,
             }),
         ),
-        plan::Step::Call(one) if !read.asks_for(&run.agent, &one.tool)? => {
-            let reason = format!("the definition of {} does not ask for {}", run.agent, one.tool);
-            Move::Own(Own::Unable { kind: StepKind::Tool, operation: one.tool.clone(), reason })
+        plan::Step::Call(one) => {
+            let input = match unable(run, &one.tool, read)? {
+                Some(reason) => Err(reason),
+                None => Ok(Value::Object(one.with.clone())),
+            };
+            Move::Calls(vec![Todo { number, operation: one.tool.clone(), input }])
         }
-        plan::Step::Call(one) if read.kill(&KillScope::Tool(one.tool.clone())).is_some() => {
-            let reason = "a kill switch stops this tool".into();
-            Move::Own(Own::Unable { kind: StepKind::Tool, operation: one.tool.clone(), reason })
-        }
-        plan::Step::Call(one) => Move::Call(one.tool.clone(), Value::Object(one.with.clone())),
     })
+}
+
+/// Why a run's agent cannot call a tool, whatever the policies say, if it cannot.
+pub(super) fn unable(run: &Run, tool: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    if tool != QUESTION && !read.asks_for(&run.agent, tool)? {
+        return Ok(Some(format!("the definition of {} does not ask for {tool}", run.agent)));
+    }
+    let stopped = read.kill(&KillScope::Tool(tool.to_owned())).is_some();
+    Ok(stopped.then(|| "a kill switch stops this tool".to_owned()))
 }
 
 /// Why the gate's answer to the last step is another than the plan expects, if it is.

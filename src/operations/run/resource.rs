@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
 use crate::operations::task::with_leads;
+use crate::store::runs::Run;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::work::RunStatus;
 
@@ -35,7 +36,8 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
 }
 
 /// Another step is another state: what was approved about a run is approved for this step of it. That it waits for the
-/// approval meanwhile is none.
+/// approval meanwhile is none, nor what comes of calls that are made together with it.
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
-    Ok(json!(read.run(&target.id())?.map(|run| json!({ "is_over": run.status.is_over(), "steps": run.steps }))))
+    let state = |run: Run| json!({ "is_over": run.status.is_over(), "steps": run.under_way().unwrap_or(run.steps) });
+    Ok(json!(read.run(&target.id())?.map(state)))
 }

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::next::{Move, Own, next, next_by};
+use super::next::{Move, Own, Todo, next, next_by};
 use super::prompt::asking;
+use super::think::Thought;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::approvals::events::ApprovalStale;
@@ -21,9 +22,10 @@ use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
-use crate::types::work::{StepKind, StepStatus, Wait};
+use crate::types::work::{StepKind, Wait};
 
-use super::cancel::cancel_with_parts;
+use super::budgets::set_aside;
+use super::cancel::{cancel_with_parts, end_requests};
 
 /// The most characters of why a step failed.
 const REASON: usize = 1_000;
@@ -77,28 +79,39 @@ impl Change for Settle {
 
     fn run(_: Permit<Self>, input: Outcome, draft: &mut Draft<'_>) -> Result<Settled, Stop> {
         let run = find(&input.id, draft.read())?;
-        if run.facts().step() != input.step {
-            return Err(Refusal::conflict(format!("{} is not at step {}", run.id, input.step)).into());
-        }
-        match next(&run, draft.read())? {
-            Move::Own(own) => record(&run, own, draft)?,
-            Move::Call(operation, _) if input.failed.is_some() => {
-                let reason = input.failed.unwrap_or_default().chars().take(REASON).collect();
-                record(&run, Own::Unable { kind: StepKind::Tool, operation, reason }, draft)?;
+        let why = input.failed.map(|why| why.chars().take(REASON).collect::<String>());
+        let settled = match (next(&run, draft.read())?, why) {
+            (Move::Calls(todo), why) => {
+                let todo = todo.into_iter().find(|todo| todo.number == input.step);
+                let Todo { number, operation, input } = todo.ok_or_else(|| elsewhere(&run, input.step))?;
+                let reason = input.err().or(why);
+                reason
+                    .map(|reason| record(&run, number, Own::Unable { kind: StepKind::Tool, operation, reason }, draft))
             }
-            Move::Think(thought) => match (asking(&run, &thought, draft.read())?, input.failed, thought.decided) {
-                (Err(Move::Own(own)), _, _) => record(&run, own, draft)?,
-                (_, None, Some(call)) => record(&run, Own::Dispatch(call), draft)?,
-                (_, Some(reason), _) => {
-                    let reason = reason.chars().take(REASON).collect();
-                    record(&run, Own::Unable { kind: StepKind::Model, operation: thought.model, reason }, draft)?;
-                }
-                _ => return Ok(Settled { settled: false }),
-            },
-            Move::Call(..) | Move::Nothing => return Ok(Settled { settled: false }),
-        }
-        Ok(Settled { settled: true })
+            _ if run.facts().step() != input.step => return Err(elsewhere(&run, input.step).into()),
+            (Move::Own(own), _) => Some(record(&run, input.step, own, draft)),
+            (Move::Think(thought), why) => {
+                let own = thought_of(&run, thought, why, draft.read())?;
+                own.map(|own| record(&run, input.step, own, draft))
+            }
+            (Move::Nothing, _) => None,
+        };
+        Ok(Settled { settled: settled.transpose()?.is_some() })
     }
+}
+
+fn elsewhere(run: &Run, step: u32) -> Refusal {
+    Refusal::conflict(format!("{} is not at step {step}", run.id))
+}
+
+/// What is to be recorded where a model is to be asked: nothing but that it is sent, or why it is not.
+fn thought_of(run: &Run, thought: Thought, failed: Option<String>, read: &Reader<'_>) -> Result<Option<Own>, Stop> {
+    if let Err(Move::Own(own)) = asking(run, &thought, read)? {
+        return Ok(Some(own));
+    }
+    let Thought { model: operation, decided } = thought;
+    let unable = |reason| Own::Unable { kind: StepKind::Model, operation, reason };
+    Ok(failed.map(unable).or(decided.map(Own::Dispatch)))
 }
 
 /// Lets runs go on whose waiting ends by itself by a time; how many there were.
@@ -106,15 +119,15 @@ pub fn end_waits(now: Time, most: usize, draft: &mut Draft<'_>) -> Result<usize,
     let mut ended = 0;
     for run in draft.read().overdue_runs(now, most)? {
         if let Move::Own(own) = next_by(&run, now, draft.read())? {
-            record(&run, own, draft)?;
+            record(&run, run.facts().step(), own, draft)?;
             ended += 1;
         }
     }
     Ok(ended)
 }
 
-fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
-    let (id, step) = (Id::stored(&run.id), run.facts().step());
+fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let id = Id::stored(&run.id);
     let (agent, asker) = (run.agent.clone(), run.asker.clone());
     match own {
         Own::Say(text) => {
@@ -152,7 +165,8 @@ fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
         }
         Own::Fail(reason, message) => {
             let took = duration(run.started_at, draft.now());
-            let set_aside = in_flight(run, draft.read())?;
+            // Nobody will know whether it was spent, so it counts as spent.
+            let set_aside = set_aside(run, draft.read())?;
             draft.record(RunFailed {
                 id,
                 task: Id::stored(&run.task),
@@ -166,18 +180,13 @@ fn record(run: &Run, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
                 reason,
                 message,
             })?;
+            end_requests(run, draft)?;
             for part in draft.read().open_parts(&run.id)? {
                 cancel_with_parts(&part, "the run that it is a part of has failed", draft)?;
             }
         }
     }
     Ok(())
-}
-
-/// What is set aside for a call that is under way: nobody will know whether it was spent, so it counts as spent.
-fn in_flight(run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
-    let step = read.step(&run.id, run.facts().step())?;
-    Ok(step.filter(|step| step.status == StepStatus::Dispatched).map_or(0, |step| step.cost_cents))
 }
 
 /// A step that the server itself has taken.
@@ -194,6 +203,7 @@ fn completed(run: &Run, kind: StepKind, draft: &mut Draft<'_>) -> Result<(), Sto
         tokens_out: 0,
         cost_cents: 0,
         labels: BTreeSet::new(),
+        calls: None,
     })?;
     Ok(())
 }

@@ -26,9 +26,9 @@ pub struct ShownRun {
     /// The run that it is a part of.
     pub parent: Option<String>,
     pub status: RunStatus,
-    /// What it waits for.
+    /// What it waits for; of several calls that are made together the first that waits for somebody.
     pub waiting: Option<Wait>,
-    /// Steps taken.
+    /// All steps up to this one are over.
     pub steps: u32,
     pub tokens: Tokens,
     pub cost_cents: i64,
@@ -69,7 +69,7 @@ pub struct WholeRun {
     /// What the agent said last.
     #[schemars(extend("x-names" = "text"))]
     pub output: Option<String>,
-    /// What is asked of somebody, while it waits for the answer.
+    /// What is asked of somebody, while it waits for the answer; of several questions the first.
     #[schemars(extend("x-names" = "text"))]
     pub question: Option<String>,
     pub trace: Vec<ShownStep>,
@@ -90,6 +90,9 @@ pub struct ShownStep {
     pub target: String,
     /// What it waits for, or waited for.
     pub waiting: Option<Wait>,
+    /// What it asks of somebody; none where it is erased.
+    #[schemars(extend("x-names" = "text"))]
+    pub question: Option<String>,
     /// Why it was denied, or failed.
     #[schemars(extend("x-names" = "text"))]
     pub reason: Option<String>,
@@ -135,10 +138,10 @@ pub(super) fn whole(run: Run, read: &Reader<'_>) -> Result<WholeRun, Stop> {
         Ok(read.kept(&run.id, part)?.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };
     let (input, output) = (text("asked", "text")?, text("output", "text")?);
-    let waits = matches!(run.wait, Some(Wait::Question { .. }));
-    let question = if waits { text(&format!("{}/question", run.facts().step()), "text")? } else { None };
-    let trace =
-        read.steps(&run.id)?.into_iter().map(|step| shown_step(&run.id, step, read)).collect::<Result<_, _>>()?;
+    let trace = read.steps(&run.id)?.into_iter().map(|step| shown_step(&run.id, step, read));
+    let trace = trace.collect::<Result<Vec<_>, _>>()?;
+    let asks = trace.iter().find(|step| step.kind == StepKind::Question && step.status == StepStatus::Waiting);
+    let question = asks.and_then(|step| step.question.clone());
     Ok(WholeRun { input, output, question, trace, run: shown(run, read) })
 }
 
@@ -149,8 +152,13 @@ fn shown_step(run: &str, step: Step, read: &Reader<'_>) -> Result<ShownStep, Sto
     if let Some(entry) = operations::ALL.iter().find(|entry| entry.spec.name == step.name) {
         output.iter_mut().for_each(|answer| entry.veil(answer, read));
     }
+    let question = match step.kind {
+        StepKind::Question => read.kept(run, &format!("{}/question", step.number))?,
+        _ => None,
+    };
     Ok(ShownStep {
         output,
+        question: question.and_then(|kept| Some(kept.get("text")?.as_str()?.to_owned())),
         seq: step.number,
         kind: step.kind,
         name: step.name,

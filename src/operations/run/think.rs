@@ -4,18 +4,20 @@
 
 use serde_json::Value;
 
-use super::next::{Move, Own};
+use super::next::{Move, Own, Todo, unable};
 use super::tools::meant;
 use super::under_way::UnderWay;
 use crate::gate::Reader;
 use crate::store::runs::{Run, Step};
-use crate::types::actor::KillScope;
 use crate::types::chat::Wanted;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::work::{Failure, StepKind, StepStatus};
 
 /// How often in a row what came of asking one model may be unknown.
 const MOST_LOST: usize = 3;
+
+/// How many calls of one answer are made side by side.
+const MOST_AT_ONCE: usize = 32;
 
 /// A model to be asked.
 pub(super) struct Thought {
@@ -38,20 +40,36 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
         _ => {}
     }
     let answered = steps.iter().rposition(is_answer);
-    let after = answered.map_or(0, |at| at + 1);
-    let since = steps.get(after..).unwrap_or_default();
-    let made = since.iter().take_while(|step| step.kind != StepKind::Model).count();
-    if let Some(step) = answered.and_then(|at| steps.get(at)) {
-        let Some(calls) = wanted(run, step.number, read)? else {
-            return Ok(Move::Own(Own::Fail(Failure::Failed, "what a model answered was erased".into())));
-        };
-        match calls.into_iter().nth(made) {
-            Some(call) => return made_of(run, call, read),
-            None if made == 0 => return Ok(Move::Own(Own::Complete)),
-            None => {}
+    let since = steps.split_off(answered.map_or(0, |at| at + 1));
+    let Some(answer) = steps.last().filter(|_| answered.is_some()) else { return asked(run, &since, read) };
+    let Some(calls) = wanted(run, answer.number, read)? else {
+        return Ok(Move::Own(Own::Fail(Failure::Failed, "what a model answered was erased".into())));
+    };
+    if calls.is_empty() && since.is_empty() {
+        return Ok(Move::Own(Own::Complete));
+    }
+    let last = answer.number.saturating_add(u32::try_from(calls.len()).unwrap_or(u32::MAX));
+    if run.steps < last {
+        return to_be_made(run, (answer.number, calls), read);
+    }
+    asked(run, since.get(calls.len()..).unwrap_or_default(), read)
+}
+
+/// The calls of an answer that are to be made now.
+fn to_be_made(run: &Run, (answer, calls): (u32, Vec<Wanted>), read: &Reader<'_>) -> Result<Move, Stop> {
+    let taken: Vec<u32> = read
+        .begun_steps(run)?
+        .into_iter()
+        .filter(|step| step.status != StepStatus::Due)
+        .map(|step| step.number)
+        .collect();
+    let mut todo = Vec::new();
+    for (call, number) in calls.into_iter().zip(answer.saturating_add(1)..=run.reach()) {
+        if number > run.steps && !taken.contains(&number) && todo.len() < MOST_AT_ONCE {
+            todo.push(made_of(run, number, call, read)?);
         }
     }
-    asked(run, since.get(made..).unwrap_or_default(), read)
+    Ok(if todo.is_empty() { Move::Nothing } else { Move::Calls(todo) })
 }
 
 /// A call that an approver let go on, to whom it was to go.
@@ -78,25 +96,18 @@ pub(super) fn wanted(run: &Run, step: u32, read: &Reader<'_>) -> Result<Option<V
 }
 
 /// A call that a model wants. What cannot be made is told to it as the call's error.
-fn made_of(run: &Run, call: Wanted, read: &Reader<'_>) -> Result<Move, Stop> {
-    let unable = |operation: &str, reason: String| {
-        Ok(Move::Own(Own::Unable { kind: StepKind::Tool, operation: operation.to_owned(), reason }))
-    };
+fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<Todo, Stop> {
     let Some(entry) = meant(&call.tool) else {
-        let shown: String = call.tool.chars().take(80).collect();
-        return unable(&shown, format!("there is no tool `{shown}`"));
+        let operation: String = call.tool.chars().take(80).collect();
+        let reason = format!("there is no tool `{operation}`");
+        return Ok(Todo { number, operation, input: Err(reason) });
     };
     let name = entry.spec.name;
-    if !call.arguments.is_object() {
-        return unable(name, "its arguments must be a JSON object; they are not".into());
-    }
-    if entry.spec.route.is_served() && !read.asks_for(&run.agent, name)? {
-        return unable(name, format!("the definition of {} does not ask for {name}", run.agent));
-    }
-    if read.kill(&KillScope::Tool(name.to_owned())).is_some() {
-        return unable(name, "a kill switch stops this tool".into());
-    }
-    Ok(Move::Call(name.to_owned(), call.arguments))
+    let why = match call.arguments.is_object() {
+        false => Some("its arguments must be a JSON object; they are not".to_owned()),
+        true => unable(run, name, read)?,
+    };
+    Ok(Todo { number, operation: name.to_owned(), input: why.map_or(Ok(call.arguments), Err) })
 }
 
 /// The model that is to be asked, after what was tried in vain since the last answer: one that refuses, or may not be asked,

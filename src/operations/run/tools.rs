@@ -34,8 +34,8 @@ fn is_offered(entry: &Entry) -> bool {
     is_tool(entry.spec.name) || entry.spec.name == QUESTION
 }
 
-/// How a run asks a person.
-const QUESTION: &str = "run.ask";
+/// How a run asks a person, which no definition has to ask for.
+pub(super) const QUESTION: &str = "run.ask";
 
 /// The tools that a model is offered for the caller, an agent in its run: what its definition asks for, no kill switch stops,
 /// and the policies could allow.

@@ -57,9 +57,11 @@ impl UnderWay {
         event!(self, run, StepDispatched {})
     }
 
-    pub fn completed(self, run: &Run) -> StepCompleted {
+    /// It was answered; the answer wants so many calls.
+    pub fn completed(self, run: &Run, calls: usize) -> StepCompleted {
         let labels = BTreeSet::new();
-        event!(self, run, StepCompleted { labels })
+        let calls = u32::try_from(calls).ok().filter(|calls| *calls > 0);
+        event!(self, run, StepCompleted { labels, calls })
     }
 
     pub fn unknown(self, run: &Run, reason: String) -> StepUnknown {

@@ -7,7 +7,8 @@ use super::fold::{
     resumed, started, unknown_step, waiting,
 };
 use super::told::{
-    news_of_completion, news_of_failure, notify_of_completion, notify_of_failure, notify_of_hold, notify_of_question,
+    news_of_completion, news_of_failure, notify_of_completion, notify_of_failure, notify_of_hold, notify_of_less,
+    notify_of_question,
 };
 use crate::store::done::DONE;
 use crate::store::event::{Content, Notify, Table, events};
@@ -45,8 +46,9 @@ events! {
     RunResumed = "run_resumed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32,
     } about [id, agent, asker] => {
-        content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
-        fold: Some(resumed), notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        fold: Some(resumed), notify: Notify::AndShow(|event, moment| notify_of_less(&event.id, event.step, moment)),
+        news: None,
     }
     /// A step that reaches outside was allowed with what it may take, and is not begun: an approver let it go on.
     StepDecided = "step_decided" {
@@ -79,13 +81,14 @@ events! {
         fold: Some(unknown_step), notify: Notify::Nobody, news: None,
     }
     /// A step was taken. Of an operation, recorded in the transaction of its effect, with the labels of what it let the run
-    /// read.
+    /// read; of a model's answer, with how many calls it wants, which are made together.
     StepCompleted = "step_completed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
         #[schemars(extend("x-names" = "reference"))] target: String,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")] labels: BTreeSet<Label>,
+        #[serde(default, skip_serializing_if = "Option::is_none")] calls: Option<u32>,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(completed_step), notify: Notify::Nobody, news: None,
@@ -113,7 +116,7 @@ events! {
     } about [id, agent, asker, by] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(answered),
-        notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
+        notify: Notify::AndShow(|event, moment| notify_of_less(&event.id, event.step, moment)), news: None,
     }
     /// A run stops where it is: it may not spend more; or not before a time.
     RunHeld = "run_held" {

@@ -9,7 +9,7 @@ use super::events::{
     RunAnswered, RunBudgetRaised, RunFailed, RunHeld, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDecided,
     StepDenied, StepDispatched, StepFailed, StepUnknown,
 };
-use super::{get, step};
+use super::{Run, Step, begun, get, open_parts, step, waits as waits_of, waits_for};
 use crate::store::done::{self, MODEL_CALL};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
@@ -17,17 +17,13 @@ use crate::store::tasks::events::became;
 use crate::store::to_json;
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
-use crate::types::time::DAY;
-use crate::types::work::{Failure, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
-
-/// How long a run waits for an answer.
-const PATIENCE: i64 = 7 * DAY;
+use crate::types::work::{Failure, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
 
 pub(super) fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents, labels } = event;
     let sql = "INSERT INTO run (id, task, agent, asker, askers, asked, parent, depth, status, due_at, budget_cents, steps, \
-               calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at) \
-               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, ?10, 0, 0, 0, ?9)";
+               turn, turn_end, calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at) \
+               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, ?10, 0, 0, 0, ?9)";
     moment.conn.prepare_cached(sql)?.execute(params![
         id.as_str(),
         task.as_str(),
@@ -99,34 +95,24 @@ impl<'a> Taken<'a> {
         Ok(())
     }
 
-    /// The step is under way: the run is at it, and goes on at once.
+    /// The step is under way, or waits.
     fn begin(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
         self.write(moment)?;
-        let sql = "UPDATE run SET started_at = coalesce(started_at, ?2) WHERE id = ?1";
-        moment.conn.prepare_cached(sql)?.execute(params![self.run.as_str(), moment.at.0])?;
-        runs(moment, self.run)
+        stand(moment, self.run)
     }
 
-    /// The step is over: the run goes on from the next one.
+    /// The step is over: when those before it are, the run goes on from the next one.
     fn settle(&self, moment: &Moment<'_>, denied: Option<&str>) -> rusqlite::Result<Touched> {
         self.write(moment)?;
         let called = matches!(self.kind, StepKind::Tool | StepKind::Question | StepKind::Delegate);
-        let sql = "UPDATE run SET steps = ?2, calls = calls + ?3, cost_cents = cost_cents + ?4, tokens_in = tokens_in + ?5, \
-                   tokens_out = tokens_out + ?6, status = 'running', wait = NULL, asked = '[]', due_at = ?7, \
-                   started_at = coalesce(started_at, ?7), \
-                   denials = CASE WHEN ?8 IS NULL THEN 0 WHEN denied IS ?8 THEN denials + 1 ELSE 1 END, denied = ?8 \
-                   WHERE id = ?1 AND ended_at IS NULL";
-        moment.conn.prepare_cached(sql)?.execute(params![
-            self.run.as_str(),
-            self.number,
-            called,
-            self.cost_cents,
-            self.tokens.0,
-            self.tokens.1,
-            moment.at.0,
-            denied
-        ])?;
-        goes_on(moment, self.run)
+        let sql = "UPDATE run SET calls = calls + ?2, cost_cents = cost_cents + ?3, tokens_in = tokens_in + ?4, \
+                   tokens_out = tokens_out + ?5, \
+                   denials = CASE WHEN denials >= ?7 THEN denials WHEN ?6 IS NULL THEN 0 \
+                   WHEN denied IS ?6 THEN denials + 1 ELSE 1 END, denied = ?6 WHERE id = ?1 AND ended_at IS NULL";
+        let (tokens_in, tokens_out) = self.tokens;
+        let row = params![self.run.as_str(), called, self.cost_cents, tokens_in, tokens_out, denied, MOST_DENIALS];
+        moment.conn.prepare_cached(sql)?.execute(row)?;
+        stand(moment, self.run)
     }
 }
 
@@ -140,58 +126,73 @@ fn spend(moment: &Moment<'_>, run: &Id, (number, cost_cents): (u32, u32)) -> rus
 }
 
 /// The task of a run that goes on is worked on again.
-fn goes_on(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
+fn goes_on(moment: &Moment<'_>, run: &str) -> rusqlite::Result<Touched> {
     let sql = "UPDATE task SET status = 'running', version = version + 1, updated_at = ?2 WHERE status = 'waiting' \
                AND closed_at IS NULL AND id = (SELECT task FROM run WHERE id = ?1 AND parent IS NULL)";
-    moment.conn.prepare_cached(sql)?.execute(params![run.as_str(), moment.at.0])?;
+    moment.conn.prepare_cached(sql)?.execute(params![run, moment.at.0])?;
     Ok(Touched::Nothing)
 }
 
 pub(super) fn waiting(event: &RunWaiting, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let RunWaiting { id, step, kind, name, target, wait, .. } = event;
-    let (status, due, asked) = match wait {
-        Wait::Approval { .. } => (RunStatus::WaitingApproval, None, &[][..]),
-        Wait::Question { to } => (RunStatus::WaitingInput, Some(moment.at.plus_ms(PATIENCE).0), to.as_slice()),
-        Wait::Time { until } => (RunStatus::Running, Some(until.0), &[][..]),
-        Wait::Run { .. } => (RunStatus::Running, None, &[][..]),
-        Wait::Budget => (RunStatus::Held, None, &[][..]),
-    };
     let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Waiting);
-    let taken = Taken { wait: Some(wait), ..taken };
-    taken.write(moment)?;
-    let sql = "UPDATE run SET status = ?2, wait = ?3, asked = ?4, due_at = ?5, started_at = coalesce(started_at, ?6) \
-               WHERE id = ?1";
-    moment.conn.prepare_cached(sql)?.execute(params![
-        id.as_str(),
-        status.name(),
-        to_json(wait)?,
-        to_json(&asked)?,
-        due,
-        moment.at.0
-    ])?;
-    if status != RunStatus::Running {
-        task_waits(moment, id)?;
-    }
-    Ok(Touched::Nothing)
+    Taken { wait: Some(wait), ..taken }.begin(moment)
 }
 
-fn task_waits(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<()> {
-    match get(moment.conn, run.as_str())? {
-        Some(run) if run.parent.is_none() => became(moment, &run.task, TaskStatus::Waiting).map(drop),
-        _ => Ok(()),
+fn task_waits(moment: &Moment<'_>, run: &Run) -> rusqlite::Result<Touched> {
+    match run.parent {
+        None => became(moment, &run.task, TaskStatus::Waiting),
+        Some(_) => Ok(Touched::Nothing),
     }
 }
 
 pub(super) fn resumed(event: &RunResumed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    runs(moment, &event.id)
+    let sql = "UPDATE step SET status = 'due' WHERE run = ? AND number = ? AND status = 'waiting'";
+    moment.conn.prepare_cached(sql)?.execute(params![event.id.as_str(), event.step])?;
+    stand(moment, &event.id)
 }
 
-/// A run is due again.
-fn runs(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
-    let sql =
-        "UPDATE run SET status = 'running', wait = NULL, asked = '[]', due_at = ? WHERE id = ? AND ended_at IS NULL";
-    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, run.as_str()])?;
-    goes_on(moment, run)
+/// What a run is at, by its steps: one that can be taken is taken now; it waits only where each of those that it may take
+/// waits or is over.
+fn stand(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
+    let Some(run) = get(moment.conn, run.as_str())?.filter(|run| !run.status.is_over()) else {
+        return Ok(Touched::Nothing);
+    };
+    let begun = begun(moment.conn, &run)?;
+    let over = begun
+        .iter()
+        .zip(run.steps.saturating_add(1)..)
+        .take_while(|(step, at)| step.number == *at && step.status.is_over());
+    let steps = run.steps.saturating_add(u32::try_from(over.count()).unwrap_or(u32::MAX));
+    let run = Run { steps, ..run };
+    let begun = begun.into_iter().filter(|step| step.number > steps).collect::<Vec<_>>();
+    let waits: Vec<&Step> = begun.iter().filter(|step| step.status == StepStatus::Waiting).collect();
+    let settled = begun.iter().filter(|step| step.status.is_over()).count() + waits.len();
+    // One that was refused too often goes on, to its end.
+    let can_go_on = settled < (run.reach() - steps) as usize || run.denials >= MOST_DENIALS;
+    let (status, wait) = if can_go_on { (RunStatus::Running, None) } else { waits_for(&waits) };
+    let due = if can_go_on { Some(moment.at) } else { waits.iter().filter_map(|step| step.until()).min() };
+    let asked: Vec<&ActorId> = waits.iter().flat_map(|step| asked_at(step)).collect();
+    let sql = "UPDATE run SET steps = ?2, status = ?3, wait = ?4, asked = ?5, due_at = ?6, \
+               started_at = coalesce(started_at, ?7) WHERE id = ?1";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        run.id,
+        steps,
+        status.name(),
+        wait.map(to_json).transpose()?,
+        to_json(&asked)?,
+        due.map(|due| due.0),
+        moment.at.0
+    ])?;
+    if status == RunStatus::Running { goes_on(moment, &run.id) } else { task_waits(moment, &run) }
+}
+
+/// Who is to answer what is asked at a step.
+fn asked_at(step: &Step) -> &[ActorId] {
+    match &step.wait {
+        Some(Wait::Question { to }) => to,
+        _ => &[],
+    }
 }
 
 pub(super) fn decided_step(event: &StepDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -217,8 +218,12 @@ pub(super) fn unknown_step(event: &StepUnknown, moment: &Moment<'_>) -> rusqlite
 }
 
 pub(super) fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepCompleted { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, labels, .. } = event;
+    let StepCompleted { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, labels, calls, .. } = event;
     mark(moment, id.as_str(), labels)?;
+    if let Some(calls) = calls {
+        let sql = "UPDATE run SET turn = ?2, turn_end = ?2 + ?3 WHERE id = ?1";
+        moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), step, calls])?;
+    }
     let taken =
         Taken::new(id, *step, *kind, name, target, StepStatus::Completed).taking(*tokens_in, *tokens_out, *cost_cents);
     taken.settle(moment, None)
@@ -254,15 +259,14 @@ pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Tou
     let sql = "UPDATE run SET status = 'held', wait = ?, due_at = ? WHERE id = ?";
     let until = event.until.map(|until| until.0);
     moment.conn.prepare_cached(sql)?.execute(params![to_json(&Wait::Budget)?, until, event.id.as_str()])?;
-    task_waits(moment, &event.id)?;
-    Ok(Touched::Nothing)
+    get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
 }
 
 pub(super) fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE run SET budget_cents = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![event.budget_cents, event.id.as_str()])?;
     match get(moment.conn, event.id.as_str())? {
-        Some(run) if run.wait == Some(Wait::Budget) => runs(moment, &event.id),
+        Some(run) if run.wait == Some(Wait::Budget) => stand(moment, &event.id),
         _ => Ok(Touched::Nothing),
     }
 }
@@ -300,7 +304,7 @@ pub(super) fn ended(
     ])?;
     let sql = "UPDATE step SET status = CASE status WHEN 'dispatched' THEN 'unknown' ELSE 'failed' END, \
                cost_cents = CASE status WHEN 'decided' THEN 0 ELSE cost_cents END, reason = 'the run has ended', \
-               ended_at = ?2 WHERE run = ?1 AND status IN ('waiting', 'decided', 'dispatched')";
+               ended_at = ?2 WHERE run = ?1 AND status IN ('waiting', 'due', 'decided', 'dispatched')";
     moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), moment.at.0])?;
     match run.parent {
         Some(parent) => part_ended(moment, &parent, (id, &run.agent), status),
@@ -316,6 +320,14 @@ pub(super) fn ended(
     }
 }
 
+/// What a part did not spend the others may: those that are held look again.
+fn go_on_beside(moment: &Moment<'_>, parent: &str) -> rusqlite::Result<()> {
+    for part in open_parts(moment.conn, parent)?.into_iter().filter(|part| part.wait == Some(Wait::Budget)) {
+        stand(moment, &Id::stored(&part.id))?;
+    }
+    Ok(())
+}
+
 /// A run that waits for this part goes on.
 fn part_ended(
     moment: &Moment<'_>,
@@ -324,19 +336,21 @@ fn part_ended(
     status: RunStatus,
 ) -> rusqlite::Result<Touched> {
     let Some(run) = get(moment.conn, parent)? else { return Ok(Touched::Nothing) };
+    go_on_beside(moment, parent)?;
     let Some(ended) = get(moment.conn, part.as_str())? else { return Ok(Touched::Nothing) };
     let (tokens_in, tokens_out, cost_cents) = (ended.tokens_in, ended.tokens_out, ended.cost_cents);
     let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-    if run.wait != Some(Wait::Run { run: part.clone() }) {
+    let waits = Some(Wait::Run { run: part.clone() });
+    let Some(step) = waits_of(moment.conn, &run)?.into_iter().find(|step| step.wait == waits) else {
         return Ok(Touched::Nothing);
-    }
+    };
     // What a part says, it says of all that it has read.
     mark(moment, parent, &ended.labels)?;
     let reason = format!("{part} is {status}");
     let well = status == RunStatus::Completed;
     let taken = Taken {
         run: &Id::stored(parent),
-        number: run.steps.saturating_add(1),
+        number: step.number,
         kind: StepKind::Delegate,
         name: agent.as_str(),
         target: part.as_str(),

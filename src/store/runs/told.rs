@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::events::{RunCompleted, RunFailed, RunHeld, RunWaiting};
+use super::{get, waits};
 use crate::store::event::{Moment, Teller};
 use crate::store::inbox;
 use crate::store::outbox::News;
@@ -16,6 +17,18 @@ pub(super) fn notify_of_question(event: &RunWaiting, moment: &Moment<'_>) -> rus
     let Wait::Question { to } = &event.wait else { return Ok(()) };
     let title = format!("{} asks you something", event.agent);
     to.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Question, event.id.as_str(), &title))
+}
+
+/// Nothing is asked at a step any more: who is asked nothing else by the run is told so.
+pub(super) fn notify_of_less(run: &Id, over: u32, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let Some(run) = get(moment.conn, run.as_str())? else { return Ok(()) };
+    let mut asked = Vec::new();
+    for step in waits(moment.conn, &run)?.into_iter().filter(|step| step.number != over) {
+        if let Some(Wait::Question { to }) = step.wait {
+            asked.extend(to);
+        }
+    }
+    inbox::resolve_but(moment, &run.id, &asked)
 }
 
 pub(super) fn notify_of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> {

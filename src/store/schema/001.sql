@@ -343,7 +343,9 @@ CREATE TABLE run (
   wait         TEXT,               -- JSON
   due_at       INTEGER,            -- when it goes on by itself
   budget_cents INTEGER,
-  steps        INTEGER NOT NULL,
+  steps        INTEGER NOT NULL,      -- all up to this one are over
+  turn         INTEGER NOT NULL,      -- the model's answer whose calls are made together
+  turn_end     INTEGER NOT NULL,      -- the step of the last of these calls
   calls        INTEGER NOT NULL,
   cost_cents   INTEGER NOT NULL,
   labels       TEXT NOT NULL,      -- JSON: of what it has read
