@@ -13,13 +13,14 @@ use super::command::{Commands, Run, group, own};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::operation::{change, query};
+use super::show::Format;
 use super::{Context, models, show};
 use crate::engine::runner;
 use crate::operations::Nothing;
 use crate::operations::actor::Me;
 use crate::operations::definition::Written;
 use crate::operations::run::{
-    self, Answer, Ask, Cancel, OneRun, Raise, Reply, Show, ShownRun, ShownStep, WholeRun, Wish,
+    self, Answer, Ask, Cancel, OneShown, Raise, Reply, Show, ShownRun, ShownStep, WholeRun, Wish,
 };
 use crate::operations::task::{
     self, Assign, Complete, Completion, Create, Outcome, ShownTask, Update, WholeTask, Work,
@@ -53,9 +54,10 @@ pub const COMMANDS: Commands = &[
     ),
     &group(
         "run",
-        "Show and cancel runs, and raise their budgets",
+        "Show, follow and cancel runs, and raise their budgets",
         &[
             &query::<Show>().command("show").help("Show one run, step by step").told(told),
+            &own::<Following>("follow"),
             &change::<Cancel>().command("cancel").help("Cancel a run, with its parts").fields(RUN),
             &change::<Raise>()
                 .command("budget")
@@ -144,21 +146,53 @@ impl Run for Answering {
     }
 }
 
-/// How long a run of a server is followed.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Follow a run step by step until it waits for somebody or has ended
+#[derive(clap::Args)]
+struct Following {
+    #[command(flatten)]
+    which: OneShown,
+}
+
+impl Run for Following {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        follow_from(context, self.which).await
+    }
+}
+
+/// How long a run is followed that takes no step: longer than a model may take to answer.
+const PATIENCE: Duration = Duration::from_secs(130);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Lets a run go on, or waits for the server that does, until it waits for somebody or has ended; then tells of it.
 async fn follow(context: &Context, id: String) -> Result<Exit, Failure> {
+    follow_from(context, OneShown { id, since: None }).await
+}
+
+/// Lets a run go on, or waits for the server that does, until it waits for somebody or has ended; tells of each step once it
+/// and all before it are over, and at last of how the run stands.
+async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Failure> {
     go_on(context).await?;
-    let until = Instant::now() + PATIENCE;
+    let first = which.since;
+    let mut until = Instant::now() + PATIENCE;
     loop {
-        let shown = query::<Show>().ask(context, &OneRun { id: id.clone() }).await?;
-        let run: WholeRun = serde_json::from_value(shown.value.clone())?;
+        let shown = query::<Show>().ask(context, &which).await?;
+        let run: WholeRun = serde_json::from_value(shown.value)?;
         let moves = matches!(run.run.status, RunStatus::Queued | RunStatus::Running) && run.run.waiting.is_none();
         if !moves || Instant::now() >= until {
-            context.show(&shown.value, || told(&run))?;
+            if context.format == Format::Human {
+                told(&run)?;
+            } else {
+                let whole = query::<Show>().ask(context, &OneShown { since: first, ..which }).await?;
+                context.show(&whole.value, || Ok(()))?;
+            }
             return Ok(exit(&run));
+        }
+        let over: Vec<&ShownStep> = run.trace.iter().filter(|step| step.seq <= run.run.steps).collect();
+        if let Some(last) = over.last() {
+            if context.format == Format::Human {
+                over.iter().try_for_each(|step| show::text(&line(step)))?;
+            }
+            which.since = Some(last.seq);
+            until = Instant::now() + PATIENCE;
         }
         sleep(PAUSE).await;
     }
@@ -169,13 +203,13 @@ pub async fn go_on(context: &Context) -> Result<(), Failure> {
     if context.server.is_some() || !context.state.exists() {
         return Ok(());
     }
-    let models = models::client(context.models())?;
-    if let Opened::Ours(company) = client::open(context).await? {
-        let settled = runner::settle(&company.gate, models).await;
-        company.close().await;
-        settled.map_err(Failure::new)?;
-    }
-    Ok(())
+    let Opened::Ours(company) = client::open(context).await? else { return Ok(()) };
+    let settled = match models::client(context.models()) {
+        Ok(models) => runner::settle(&company.gate, models).await.map_err(Failure::new),
+        Err(failure) => Err(failure),
+    };
+    company.close().await;
+    settled
 }
 
 const fn exit(run: &WholeRun) -> Exit {

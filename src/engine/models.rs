@@ -22,8 +22,11 @@ use wire::{Broke, Target, Wire};
 
 /// Whoever answers prompts.
 pub trait Chat: Send + Sync {
-    fn ask<'a>(&'a self, prompt: &'a Prompt) -> Asking<'a>;
+    /// Asks; what is said is heard piece by piece as it comes, and then once more as a whole.
+    fn ask<'a>(&'a self, prompt: &'a Prompt, hear: &'a Hear<'a>) -> Asking<'a>;
 }
+
+pub type Hear<'a> = dyn Fn(&str) + Send + Sync + 'a;
 
 pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Answer, Failed>> + Send + 'a>>;
 
@@ -82,7 +85,7 @@ impl Models {
     }
 
     /// Asks until there is an answer, an error that stays, or the provider was asked often enough.
-    async fn answer(&self, prompt: &Prompt) -> Result<Answer, Failed> {
+    async fn answer(&self, prompt: &Prompt, hear: &Hear<'_>) -> Result<Answer, Failed> {
         let Catalog { models, providers, limits, .. } = &*self.setup.catalog;
         let found = models.get(&prompt.model).and_then(|model| Some((model, providers.get(&model.provider)?)));
         let (model, provider): (&Model, &Provider) =
@@ -90,7 +93,7 @@ impl Models {
         let target = self.target(&model.provider, provider);
         let mut attempt = 1;
         loop {
-            let asking = self.wire.ask(&target, model, prompt, limits.answer_bytes);
+            let asking = self.wire.ask(&target, model, prompt, (limits.answer_bytes, hear));
             let (why, after) = match timeout(Duration::from_millis(limits.timeout_ms), asking).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(Broke::Refused(why))) => return Err(Failed::Refused(why)),
@@ -121,7 +124,7 @@ impl Models {
 }
 
 impl Chat for Models {
-    fn ask<'a>(&'a self, prompt: &'a Prompt) -> Asking<'a> {
-        Box::pin(self.answer(prompt))
+    fn ask<'a>(&'a self, prompt: &'a Prompt, hear: &'a Hear<'a>) -> Asking<'a> {
+        Box::pin(self.answer(prompt, hear))
     }
 }

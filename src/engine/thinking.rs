@@ -28,8 +28,10 @@ pub(super) async fn think(
     (run, step): (&str, u32),
     prompt: &Prompt,
 ) -> Result<(), Stop> {
+    let saying = gate.live().say(run, step);
+    let hear = |text: &str| saying.more(text);
     let heard = tokio::select! {
-        answer = models.ask(prompt) => answer.map_or_else(Heard::Failed, Heard::Answer),
+        answer = models.ask(prompt, &hear) => answer.map_or_else(Heard::Failed, Heard::Answer),
         () = is_over(gate, run, step) => return Ok(()),
     };
     let outcome = json!({ "id": run, "step": step, "heard": heard });

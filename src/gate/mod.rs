@@ -28,6 +28,7 @@ pub mod keys;
 mod lanes;
 mod likeness;
 pub mod limiter;
+pub mod live;
 pub mod lock;
 mod memo;
 mod note;

@@ -20,6 +20,7 @@ use super::guard::Guard;
 use super::keys::{self, make_key, signer};
 use super::lanes::{self, Lanes};
 use super::limiter::Limiter;
+use super::live::Live;
 use super::lock::{self, Holder, Lock, Tried};
 use super::operation::Entry;
 use super::perform::{Gate, OWN_STREAMS, STREAMS};
@@ -240,6 +241,7 @@ fn start(
         grown: growing,
         lanes: Lanes::default(),
         streams: Shares::new(STREAMS, OWN_STREAMS),
+        live: Live::default(),
     };
     Ok(Company { gate: Arc::new(gate), lock, writer })
 }

@@ -12,6 +12,7 @@ use super::admit;
 use super::change::{Changing, Refused, Told};
 use super::lanes::Lanes;
 use super::limiter::Limiter;
+use super::live::Live;
 use super::memo;
 use super::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
 use super::permit::Grant;
@@ -70,6 +71,7 @@ pub struct Gate {
     pub(super) grown: watch::Receiver<i64>,
     pub(super) lanes: Lanes,
     pub(super) streams: Shares,
+    pub(super) live: Live,
 }
 
 /// Streams that are open at once, and how many of them one actor may have.
@@ -88,6 +90,11 @@ impl Gate {
     /// The newest event number, as it grows.
     pub fn grown(&self) -> watch::Receiver<i64> {
         self.grown.clone()
+    }
+
+    /// What models say at this moment.
+    pub fn live(&self) -> &Live {
+        &self.live
     }
 
     /// Where what is sent outside may go.

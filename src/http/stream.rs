@@ -1,5 +1,7 @@
 //! `GET /api/events/stream`: the event list, asked again as the same caller whenever the log has grown. So a stream shows
-//! what the list would show, and ends when its token does.
+//! what the list would show, and ends when its token does. A run's stream is `run`'s.
+
+mod run;
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -43,10 +45,19 @@ struct Follower {
 pub(super) fn follow(face: &Face, presented: Presented, (filter, place): (Value, Place), begun: &Reply) -> Response {
     let since = serde_json::from_slice::<Value>(&begun.body).ok().and_then(|begun| begun.get("since")?.as_i64());
     let (to, from) = mpsc::channel(AHEAD);
+    if let Some(shown) = face.gate.entry("run.read").filter(|_| face.entry.spec.name == run::STREAM) {
+        let (gate, stop) = (Arc::clone(&face.gate), face.stop.clone());
+        tokio::spawn(run::Follower::new(gate, shown, (presented, filter), (stop, to), place).run());
+        return events(from);
+    }
     if let (Some(list), Some(since)) = (face.gate.entry("event.list"), since) {
         let (gate, stop) = (Arc::clone(&face.gate), face.stop.clone());
         tokio::spawn(Follower { gate, list, presented, filter, since, stop, to, _place: place }.run());
     }
+    events(from)
+}
+
+fn events(from: mpsc::Receiver<Event>) -> Response {
     Sse::new(Events(from)).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("keep-alive")).into_response()
 }
 

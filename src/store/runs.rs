@@ -285,10 +285,10 @@ fn read_step(row: &Row<'_>) -> rusqlite::Result<Step> {
     })
 }
 
-/// The steps of a run, in order.
-pub fn steps(conn: &Connection, run: &str) -> rusqlite::Result<Vec<Step>> {
-    conn.prepare_cached(&format!("SELECT {STEP} FROM step WHERE run = ? ORDER BY number"))?
-        .query_map([run], read_step)?
+/// The steps of a run after one, in order.
+pub fn steps_after(conn: &Connection, run: &str, since: u32) -> rusqlite::Result<Vec<Step>> {
+    conn.prepare_cached(&format!("SELECT {STEP} FROM step WHERE run = ? AND number > ? ORDER BY number"))?
+        .query_map(params![run, since], read_step)?
         .collect()
 }
 
@@ -299,11 +299,9 @@ pub fn step(conn: &Connection, run: &str, number: u32) -> rusqlite::Result<Optio
         .optional()
 }
 
-/// The steps of a run that are under way or over and come after those that are all over, in order.
+/// The steps of a run that are under way, or over before others that come before them.
 pub fn begun(conn: &Connection, run: &Run) -> rusqlite::Result<Vec<Step>> {
-    conn.prepare_cached(&format!("SELECT {STEP} FROM step WHERE run = ? AND number > ? ORDER BY number"))?
-        .query_map(params![run.id, run.steps], read_step)?
-        .collect()
+    steps_after(conn, &run.id, run.steps)
 }
 
 /// The steps at which a run waits.

@@ -259,7 +259,7 @@ impl Stage {
             "task.update" => {
                 json!({ "id": self.task(of, who, false).await.0, "collection": "url", "thing": "https://example.org/x" })
             }
-            "run.read" | "run.cancel" => json!({ "id": self.task(of, who, true).await.1 }),
+            "run.read" | "run.stream" | "run.cancel" => json!({ "id": self.task(of, who, true).await.1 }),
             "run.answer" => json!({ "id": self.task(of, who, true).await.1, "text": "x" }),
             "budget.raise" => json!({ "id": self.task(of, who, true).await.1, "budget_cents": 5 }),
             name if ["collection", "record", "schema", "search"].contains(&name.split('.').next().unwrap()) => {

@@ -263,7 +263,7 @@ impl Stage {
             "task.run" => vec![json!({ "id": self.tasks[3], "plan": { "steps": [{ "say": "x" }] } })],
             "task.assign" => vec![json!({ "id": self.tasks[3], "to": "mia" })],
             "task.complete" => vec![json!({ "id": self.tasks[0], "outcome": "done" })],
-            "run.read" => each(&self.runs),
+            "run.read" | "run.stream" => each(&self.runs),
             "run.answer" => vec![json!({ "id": self.runs[1], "text": "x" })],
             "budget.raise" => vec![json!({ "id": self.runs[2], "budget_cents": 50 })],
             "run.cancel" => each(&self.runs[2..]),

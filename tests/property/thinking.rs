@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use ok::engine::models::{Asking, Chat, Setup, Usual};
+use ok::engine::models::{Asking, Chat, Hear, Setup, Usual};
 use ok::engine::runner;
 use ok::policy::Bundle;
 use ok::types::chat::{Answer, Failed, Message, Prompt, Wanted};
@@ -101,7 +101,7 @@ fn wanted(call: Call, number: usize, at: usize) -> Wanted {
 }
 
 impl Chat for Script {
-    fn ask<'a>(&'a self, prompt: &'a Prompt) -> Asking<'a> {
+    fn ask<'a>(&'a self, prompt: &'a Prompt, _: &'a Hear<'a>) -> Asking<'a> {
         Box::pin(async move {
             match self.next(prompt) {
                 Some(answer) => answer,

@@ -1,6 +1,6 @@
 //! Models over real sockets, asked in each provider's own form.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ok::engine::models::{Chat as _, Models, Setup, Usual};
 use ok::types::chat::{Answer, Failed, Message, Offered, Prompt, Wanted};
@@ -35,7 +35,13 @@ fn prompt() -> Prompt {
 
 async fn ask(kind: ProviderKind, replies: Vec<Reply>) -> (Result<Answer, Failed>, Vec<Got>) {
     let fake = Fake::new(kind, replies);
-    let answer = models(&fake).ask(&prompt()).await;
+    let heard = Mutex::new(Vec::new());
+    let answer = models(&fake).ask(&prompt(), &|text| heard.lock().unwrap().push(text.to_owned())).await;
+    let heard = heard.into_inner().unwrap();
+    if let Ok(answer) = &answer {
+        let pieces = if answer.text.is_empty() { 0 } else { 2 };
+        assert_eq!((heard.concat(), heard.len()), (answer.text.clone(), pieces), "{kind}: it is heard as it comes");
+    }
     (answer, fake.got())
 }
 
@@ -128,7 +134,7 @@ async fn an_answer_that_takes_too_long_is_not_waited_for() {
     let fake = Fake::new(ProviderKind::Ollama, vec![Reply::Hang]);
     let config = fake.config().replace("timeout_seconds: 30", "timeout_seconds: 1");
     let models = Models::new(Setup::of_file(&config, &Usual::default(), &|_| None).unwrap(), Arc::new(SystemEntropy));
-    let answer = models.unwrap().ask(&prompt()).await;
+    let answer = models.unwrap().ask(&prompt(), &|_| {}).await;
     assert_eq!((answer, fake.got().len()), (Err(Failed::Unknown("no answer within 1 s".into())), 1));
 }
 
@@ -136,6 +142,6 @@ async fn an_answer_that_takes_too_long_is_not_waited_for() {
 async fn a_provider_that_is_not_there_is_said_to_be_away() {
     let mut fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Say("hm")]);
     fake.url = "http://127.0.0.1:1/".into();
-    let Err(Failed::Refused(why)) = models(&fake).ask(&prompt()).await else { panic!("nobody is there") };
+    let Err(Failed::Refused(why)) = models(&fake).ask(&prompt(), &|_| {}).await else { panic!("nobody is there") };
     assert_eq!(why, "it cannot be reached: Connection refused (os error 111) (asked 3 times)");
 }

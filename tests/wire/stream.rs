@@ -1,10 +1,15 @@
-//! `GET /api/events/stream`.
+//! `GET /api/events/stream` and `GET /api/runs/{id}/stream`.
 
+use ok::http::Front;
+use ok::types::models::ProviderKind;
 use reqwest::Response;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{FOREVER, Wire};
+use crate::api::thinking::{company_with, serve};
+use crate::api::together::ASK_FIRST;
+use crate::harness::fake::{Fake, Reply};
 use crate::harness::{Test, together};
 
 /// A stream of server-sent events.
@@ -22,7 +27,11 @@ struct Message {
 
 impl Wire {
     async fn follow(&self, query: &str, token: &str) -> Stream {
-        let url = format!("http://{}/api/events/stream{query}", self.address);
+        self.open(&format!("/events/stream{query}"), token).await
+    }
+
+    async fn open(&self, path: &str, token: &str) -> Stream {
+        let url = format!("http://{}/api{path}", self.address);
         let request = reqwest::Client::new().get(url).header("last-event-id", "1");
         let request = if token.is_empty() { request } else { request.bearer_auth(token) };
         let response = request.send().await.unwrap();
@@ -204,4 +213,61 @@ async fn one_actor_has_so_many_streams_and_others_have_theirs() {
     while wire.test.get("/events/stream?type=denied", &mia).await.status == 429 {
         tokio::task::yield_now().await;
     }
+}
+
+/// What a run's stream tells until a message of this name, but that steps began which are told to be over later.
+async fn until(stream: &mut Stream, last: &str) -> Vec<(i64, String, Value)> {
+    let mut told = Vec::new();
+    while told.last().is_none_or(|(_, event, _): &(i64, String, Value)| event != last) {
+        let Message { id, event, data } = stream.next().await.expect("the stream is over");
+        told.push((id, event, data));
+    }
+    told.retain(|(_, event, data)| event != "step.started" || data["seq"] == 4);
+    told
+}
+
+fn names(told: &[(i64, String, Value)]) -> Vec<String> {
+    let of = |data: &Value| data.get("seq").or(data.get("step")).filter(|step| step.is_u64()).cloned();
+    told.iter()
+        .map(|(id, event, data)| format!("{id} {event} {}", of(data).map_or(String::new(), |step| step.to_string())))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_followed_as_it_happens_and_from_any_step() {
+    let calls: &[(&str, &str)] = &[("task_create", r#"{"title":"one"}"#), ("run_ask", r#"{"text":"which?"}"#)];
+    let fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Call(calls), Reply::Hang]);
+    let (test, cast) = company_with(&fake.config(), &[ASK_FIRST]).await;
+    let wire = Wire::of(test, Front::default(), |_| {}).await;
+    let test = &wire.test;
+    let wish = json!({ "agent": "bot", "text": "make one" });
+    let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
+    let path = format!("/runs/{id}/stream");
+    let mut stream = wire.open(&path, &cast.mia).await;
+    let _server = serve(test);
+    let told = until(&mut stream, "input.required").await;
+    assert_eq!(names(&told), ["0 run.started ", "1 step.completed 1", "1 gate.pending 2", "1 input.required 3"]);
+    assert_eq!((&told[2].2["name"], &told[3].2["question"]), (&json!("task.create"), &json!("which?")));
+    // Answered, the later one is over, and whoever comes back now is told of both.
+    let answer = json!({ "text": "this", "question": 3 });
+    assert_eq!(test.post(&format!("/runs/{id}/answer"), &cast.mia, answer).await.status, 200);
+    assert_eq!(names(&until(&mut stream, "step.completed").await), ["1 step.completed 3"]);
+    let approval = told[2].2["waiting"]["approval"].as_str().unwrap();
+    let decided = test.post(&format!("/approvals/{approval}"), &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.status, 200, "{}", decided.text());
+    let told = until(&mut stream, "output.delta").await;
+    assert_eq!(names(&told), ["3 step.completed 2", "3 step.started 4", "3 output.delta 4"]);
+    fake.wait_for(2);
+    let mut later = wire.open(&format!("{path}?since=1"), &cast.lea).await;
+    let told = until(&mut later, "output.delta").await;
+    assert_eq!(names(&told[..3]), ["2 step.completed 2", "3 step.completed 3", "3 step.started 4"]);
+    assert!("wait".starts_with(told[3].2["text"].as_str().unwrap()), "what was said so far: {told:?}");
+    test.post(&format!("/runs/{id}/cancel"), &cast.mia, json!({})).await;
+    let told = names(&until(&mut later, "run.cancelled").await);
+    assert_eq!(told[told.len() - 2..], ["4 step.completed 4", "4 run.cancelled "].map(String::from));
+    assert_eq!(later.next().await, None, "one end, and then nothing");
+    let mut over = wire.open(&format!("{path}?since=4"), &cast.mia).await;
+    assert_eq!(names(&until(&mut over, "run.cancelled").await), ["4 run.cancelled "]);
+    let elsewhere = test.get(&path, &cast.max).await;
+    assert_eq!(elsewhere.status, 404);
 }

@@ -21,6 +21,7 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use serde_json::{Map, Value};
 
+use super::Hear;
 use super::setup::Key;
 use crate::types::chat::{Answer, Message, Offered, Prompt, Wanted};
 use crate::types::models::{Model, ProviderKind};
@@ -71,7 +72,13 @@ impl Wire {
         names.map(|names| names.len()).map_err(|error| target.broke(&error, false))
     }
 
-    pub async fn ask(&self, target: &Target<'_>, model: &Model, prompt: &Prompt, most: usize) -> Result<Answer, Broke> {
+    pub async fn ask(
+        &self,
+        target: &Target<'_>,
+        model: &Model,
+        prompt: &Prompt,
+        (most, hear): (usize, &Hear<'_>),
+    ) -> Result<Answer, Broke> {
         let whom = ServiceTarget {
             endpoint: target.endpoint(),
             auth: target.auth(),
@@ -102,7 +109,10 @@ impl Wire {
                 return Err(Broke::Unknown(format!("its answer has more than {most} bytes")));
             }
             match event {
-                Some(Ok(ChatStreamEvent::Chunk(chunk))) => said += chunk.content.len(),
+                Some(Ok(ChatStreamEvent::Chunk(chunk))) => {
+                    said += chunk.content.len();
+                    hear(&chunk.content);
+                }
                 Some(Ok(ChatStreamEvent::End(end))) => return answer(end, prompt, most),
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(target.broke(&error, heard.load(Ordering::Relaxed) > 0)),

@@ -92,7 +92,12 @@ impl Reader<'_> {
 
     /// The steps of a run, in order.
     pub fn steps(&self, run: &str) -> Result<Vec<Step>, Fault> {
-        Ok(runs::steps(self.conn()?, run)?)
+        self.steps_after(run, 0)
+    }
+
+    /// Those after one.
+    pub fn steps_after(&self, run: &str, since: u32) -> Result<Vec<Step>, Fault> {
+        Ok(runs::steps_after(self.conn()?, run, since)?)
     }
 
     /// One step of a run.
@@ -112,7 +117,7 @@ impl Reader<'_> {
 
     /// The steps of a run that are under way or over and come after those that are all over.
     pub fn begun_steps(&self, run: &Run) -> Result<Vec<Step>, Fault> {
-        Ok(runs::begun(self.conn()?, run)?)
+        self.steps_after(&run.id, run.steps)
     }
 
     /// The steps at which a run waits.

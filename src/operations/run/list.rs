@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownRun, WholeRun, shown, whole};
-use super::{OneRun, RUN, find};
+use super::{RUN, find};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::operations::task::kept_since;
@@ -80,6 +80,17 @@ impl Query for List {
     }
 }
 
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct OneShown {
+    /// The run.
+    #[arg(value_name = "RUN")]
+    pub id: String,
+    /// Leave out the steps up to this one.
+    #[schemars(range(min = 0))]
+    #[arg(long, value_name = "STEP")]
+    pub since: Option<u32>,
+}
+
 /// Show one run.
 pub enum Show {}
 
@@ -92,14 +103,44 @@ impl Query for Show {
         about: &[&RUN],
         events: &[],
     };
-    type Input = OneRun;
+    type Input = OneShown;
     type Output = WholeRun;
 
-    fn target(input: &OneRun, read: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(input: &OneShown, read: &Reader<'_>) -> Result<Target, Stop> {
         Ok(read.run_target(&find(&input.id, read)?))
     }
 
-    fn run(_: Permit<Self>, input: OneRun, read: &Reader<'_>) -> Result<WholeRun, Stop> {
-        whole(find(&input.id, read)?, read)
+    fn run(_: Permit<Self>, input: OneShown, read: &Reader<'_>) -> Result<WholeRun, Stop> {
+        whole(find(&input.id, read)?, input.since.unwrap_or(0), read)
+    }
+}
+
+/// How a run stands as its stream begins.
+#[derive(Serialize, JsonSchema)]
+pub struct Begun {
+    pub status: RunStatus,
+}
+
+/// Follow a run as it happens.
+pub enum Follow {}
+
+impl Query for Follow {
+    const SPEC: Spec = Spec {
+        name: "run.stream",
+        doc: "Follow one run as server-sent events, until it ends: its steps after `since`, and what models say as they say it.",
+        scope: Reach::READ,
+        route: get("/runs/{id}/stream").stream(),
+        about: &[&RUN],
+        events: &[],
+    };
+    type Input = OneShown;
+    type Output = Begun;
+
+    fn target(input: &OneShown, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.run_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: OneShown, read: &Reader<'_>) -> Result<Begun, Stop> {
+        Ok(Begun { status: shown(find(&input.id, read)?, read).status })
     }
 }

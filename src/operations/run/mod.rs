@@ -37,7 +37,7 @@ pub use budget::{Raise, Raised};
 pub(super) use cancel::cancel_with_parts;
 pub use cancel::{Cancel, Cancellation};
 pub use dispatch::{Due, DueRun};
-pub use list::{List, Show, Which};
+pub use list::{Follow, List, OneShown, Show, Which};
 pub use model::{Heard, Spoken};
 pub use next::{Next, OneCall};
 pub use resource::RUN;
@@ -51,6 +51,7 @@ pub const ALL: &[Entry] = &[
     Entry::query::<ask::Agents>(),
     Entry::query::<list::List>(),
     Entry::query::<list::Show>(),
+    Entry::query::<list::Follow>(),
     Entry::change::<answer::Answer>(),
     Entry::change::<cancel::Cancel>(),
     Entry::change::<budget::Raise>(),

@@ -131,14 +131,15 @@ pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
     }
 }
 
-pub(super) fn whole(run: Run, read: &Reader<'_>) -> Result<WholeRun, Stop> {
+/// A run with its steps after one.
+pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun, Stop> {
     // What a run was told is told to whatever reads its steps.
     run.labels.iter().for_each(|label| read.mark(*label));
     let text = |part: &str, field: &str| -> Result<Option<String>, Stop> {
         Ok(read.kept(&run.id, part)?.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };
     let (input, output) = (text("asked", "text")?, text("output", "text")?);
-    let trace = read.steps(&run.id)?.into_iter().map(|step| shown_step(&run.id, step, read));
+    let trace = read.steps_after(&run.id, since)?.into_iter().map(|step| shown_step(&run.id, step, read));
     let trace = trace.collect::<Result<Vec<_>, _>>()?;
     let asks = trace.iter().find(|step| step.kind == StepKind::Question && step.status == StepStatus::Waiting);
     let question = asks.and_then(|step| step.question.clone());

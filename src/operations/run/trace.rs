@@ -84,7 +84,7 @@ impl Query for List {
 }
 
 fn trace(run: Run, read: &Reader<'_>) -> Result<Trace, Stop> {
-    let whole = whole(run, read)?;
+    let whole = whole(run, 0, read)?;
     Ok(Trace {
         run: whole.run.id,
         agent: whole.run.agent,

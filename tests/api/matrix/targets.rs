@@ -67,8 +67,8 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         "webhook.read" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "webhook.test"
         | "webhook.deliveries" | "webhook.redeliver" => &[Own, Another, Absent],
         "agent.ask" => &[Own, Ops, Another, Absent],
-        "task.read" | "task.assign" | "task.update" | "task.complete" | "task.run" | "run.read" | "run.answer"
-        | "run.cancel" | "budget.raise" => &[Own, Another, Absent],
+        "task.read" | "task.assign" | "task.update" | "task.complete" | "task.run" | "run.read" | "run.stream"
+        | "run.answer" | "run.cancel" | "budget.raise" => &[Own, Another, Absent],
         "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import" => &[Own, Absent],
         "record.read" | "record.write" | "record.replace" | "record.change" | "record.delete" | "record.history"
         | "record.refs" | "record.rollback" | "record.flag" | "schema.read" | "schema.apply" | "schema.reject" => {
