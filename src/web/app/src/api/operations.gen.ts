@@ -98,6 +98,7 @@ export const OPERATIONS: Record<string, string> = {
   "run.cancel": "Cancel a run, with its parts. What it has done stays done.",
   "run.list": "List the runs that the caller may see, newest first.",
   "run.read": "Show one run, step by step: what it did, what that came to, and what it waits for.",
+  "run.stream": "Follow one run as server-sent events, until it ends: its steps after `since`, and what models say as they say it.",
   "schema.apply": "Change a collection as was proposed, with all its records, in one transaction. Refused where a policy in force would no longer fit.",
   "schema.list": "List the proposals to change collections that the caller may see, newest first.",
   "schema.propose": "Propose to create, change or retire a collection. Nothing changes by it.",

@@ -389,6 +389,13 @@ export type Begun2 = {
     status: RunStatus;
 };
 
+/**
+ * How a run stands as its stream begins.
+ */
+export type Begun3 = {
+    status: RunStatus;
+};
+
 export type BrieflyExplained = {
     operation: string;
     /**
@@ -2782,11 +2789,15 @@ export type OneRecord = {
     id: string;
 };
 
-export type OneRun = {
+export type OneShown = {
     /**
      * The run.
      */
     id: string;
+    /**
+     * Leave out the steps up to this one.
+     */
+    since?: number | null;
 };
 
 export type OneTask = {
@@ -4139,11 +4150,11 @@ export type ShownRun = {
     parent: string | null;
     status: RunStatus;
     /**
-     * What it waits for.
+     * What it waits for; of several calls that are made together the first that waits for somebody.
      */
     waiting: Wait | null;
     /**
-     * Steps taken.
+     * All steps up to this one are over.
      */
     steps: number;
     tokens: Tokens;
@@ -4191,6 +4202,10 @@ export type ShownStep = {
      * What it waits for, or waited for.
      */
     waiting: Wait | null;
+    /**
+     * What it asks of somebody; none where it is erased.
+     */
+    question: string | null;
     /**
      * Why it was denied, or failed.
      */
@@ -4375,7 +4390,7 @@ export type StepKind = 'say' | 'model' | 'tool' | 'question' | 'delegate' | 'wai
 /**
  * How a step stands.
  */
-export type StepStatus = 'waiting' | 'decided' | 'dispatched' | 'completed' | 'unknown' | 'denied' | 'failed';
+export type StepStatus = 'waiting' | 'due' | 'decided' | 'dispatched' | 'completed' | 'unknown' | 'denied' | 'failed';
 
 export type Switch = {
     /**
@@ -5027,11 +5042,11 @@ export type WholeRun = {
     parent: string | null;
     status: RunStatus;
     /**
-     * What it waits for.
+     * What it waits for; of several calls that are made together the first that waits for somebody.
      */
     waiting: Wait | null;
     /**
-     * Steps taken.
+     * All steps up to this one are over.
      */
     steps: number;
     tokens: Tokens;
@@ -5064,7 +5079,7 @@ export type WholeRun = {
      */
     output: string | null;
     /**
-     * What is asked of somebody, while it waits for the answer.
+     * What is asked of somebody, while it waits for the answer; of several questions the first.
      */
     question: string | null;
     trace: Array<ShownStep>;
@@ -13241,7 +13256,12 @@ export type RunReadData = {
          */
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Leave out the steps up to this one.
+         */
+        since?: number | null;
+    };
     url: '/api/runs/{id}';
 };
 
@@ -13589,6 +13609,83 @@ export type RunCancelResponses = {
 };
 
 export type RunCancelResponse = RunCancelResponses[keyof RunCancelResponses];
+
+export type RunStreamData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The run.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * Leave out the steps up to this one.
+         */
+        since?: number | null;
+    };
+    url: '/api/runs/{id}/stream';
+};
+
+export type RunStreamErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type RunStreamError = RunStreamErrors[keyof RunStreamErrors];
+
+export type RunStreamResponses = {
+    /**
+     * Done
+     */
+    200: string;
+};
+
+export type RunStreamResponse = RunStreamResponses[keyof RunStreamResponses];
 
 export type SchemaListData = {
     body?: never;

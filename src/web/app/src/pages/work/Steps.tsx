@@ -11,7 +11,7 @@ import { cents, decisions, did, isOver, saidIn, span } from './words';
 import css from './work.module.css';
 
 const ICONS: Record<ShownStep['kind'], IconName> = { say: 'chat', model: 'spark', tool: 'wrench', question: 'help', delegate: 'branch', wait: 'clock', fail: 'x' };
-const TONES: Record<ShownStep['status'], string> = { decided: 'accent', dispatched: 'accent', waiting: 'wait', completed: 'allow', denied: 'deny', failed: 'deny', unknown: 'wait' };
+const TONES: Record<ShownStep['status'], string> = { due: 'accent', decided: 'accent', dispatched: 'accent', waiting: 'wait', completed: 'allow', denied: 'deny', failed: 'deny', unknown: 'wait' };
 
 /** What a run has done, one step after the other. */
 export function Steps({ run }: { run: WholeRun }) {

@@ -2,7 +2,7 @@ import { Button, NumberInput, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
-import { approvalReadOptions, budgetRaise, runAnswer, type WholeRun } from '../../api';
+import { approvalReadOptions, budgetRaise, runAnswer, type ShownStep, type WholeRun } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct, useMay } from '../../parts/act';
 import { Icon } from '../../parts/icons';
@@ -12,23 +12,25 @@ import { When } from '../../parts/When';
 import { mod } from '../../shell/pages';
 import { useMe } from '../../shell/useMe';
 import { Decide } from '../approvals/Decide';
-import { asks, cents, isOver } from './words';
+import { cents, isOver } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 
-/** What a run waits for, and what ends the waiting. */
+/** What a run waits for, and what ends the waiting: calls that were made together each wait by themselves. */
 export function Waiting({ run }: { run: WholeRun }) {
-  const { waiting } = run;
   if (isOver(run.status)) return null;
-  if (run.status === 'held' && waiting?.kind !== 'budget') return <Stopped run={run} />;
-  if (!waiting) return null;
-  switch (waiting.kind) {
+  if (run.waiting?.kind === 'budget') return <Budget run={run} />;
+  if (run.status === 'held') return <Stopped run={run} />;
+  return run.trace.filter((step) => step.status === 'waiting').map((step) => <One key={step.seq} run={run} step={step} />);
+}
+
+function One({ run, step }: { run: WholeRun; step: ShownStep }) {
+  const { waiting } = step;
+  switch (waiting?.kind) {
     case 'approval':
       return <Approval id={waiting.approval} />;
     case 'question':
-      return <Question key={run.steps} run={run} to={waiting.to} />;
-    case 'budget':
-      return <Budget run={run} />;
+      return <Question run={run} step={step} to={waiting.to} />;
     case 'run':
       return (
         <Panel icon="branch" title="It waits for a part">
@@ -37,12 +39,14 @@ export function Waiting({ run }: { run: WholeRun }) {
           </Link>
         </Panel>
       );
-    default:
+    case 'time':
       return (
         <Panel icon="clock" title="It rests">
           and goes on <When at={waiting.until} />.
         </Panel>
       );
+    default:
+      return null;
   }
 }
 
@@ -94,12 +98,12 @@ function Approval({ id }: { id: string }) {
   );
 }
 
-function Question({ run, to }: { run: WholeRun; to: string[] }) {
+function Question({ run, step, to }: { run: WholeRun; step: ShownStep; to: string[] }) {
   const me = useMe();
   return (
-    <Panel icon="help" title={<bdi>{run.question ?? 'It has asked something that is erased'}</bdi>}>
-      {asks(run, me?.id) ? (
-        <Answer run={run} />
+    <Panel icon="help" title={<bdi>{step.question ?? 'It has asked something that is erased'}</bdi>}>
+      {me && to.includes(me.id) ? (
+        <Answer run={run} step={step.seq} />
       ) : (
         <p>
           <Actor id={run.agent} avatar={false} /> waits for the answer of{' '}
@@ -112,7 +116,7 @@ function Question({ run, to }: { run: WholeRun; to: string[] }) {
   );
 }
 
-function Answer({ run }: { run: WholeRun }) {
+function Answer({ run, step }: { run: WholeRun; step: number }) {
   const [text, setText] = useState('');
   const { act, busy } = useAct();
   const field = useRef<HTMLTextAreaElement>(null);
@@ -120,7 +124,7 @@ function Answer({ run }: { run: WholeRun }) {
   const submit = async (event?: FormEvent) => {
     event?.preventDefault();
     if (!text.trim()) return;
-    await act((headers) => runAnswer({ path: { id: run.id }, body: { text: text.trim(), question: run.steps + 1 }, headers, throwOnError: true }), 'Answered');
+    await act((headers) => runAnswer({ path: { id: run.id }, body: { text: text.trim(), question: step }, headers, throwOnError: true }), 'Answered');
   };
   return (
     <form onSubmit={(event) => void submit(event)} className={parts.form}>
