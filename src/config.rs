@@ -54,7 +54,7 @@ pub const DEV_ECHO_TOOLS: Setting = Setting {
     variable: "OK_DEV_ECHO_TOOLS",
     flag: Some("dev-echo-tools"),
     default: "off",
-    doc: "Let tools answer with what they were asked, for development",
+    doc: "Let tools answer agents at work with what they were asked, and do nothing, for development",
 };
 pub const SERVER: Setting = Setting {
     variable: "OK_SERVER",

@@ -1,6 +1,7 @@
 //! What the benches share: a company on a real disk, and a line that says under which conditions was measured.
 #![allow(dead_code, reason = "each bench uses some of it")]
 
+pub mod commits;
 pub mod load;
 
 use std::fmt::Write as _;
@@ -40,6 +41,7 @@ pub fn options(dir: &Path) -> Options {
         policies: Bundle::built_in(),
         compiled: Vec::new(),
         dev_auth: false,
+        dev_echo: false,
         loopback: false,
         secrets: None,
         ports: vec![443],

@@ -76,6 +76,7 @@ pub fn options(context: &Context) -> Options {
         policies: Bundle::built_in(),
         compiled: Vec::new(),
         dev_auth: context.dev_auth,
+        dev_echo: context.dev_echo,
         loopback: context.loopback || context.dev_auth,
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),

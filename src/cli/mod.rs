@@ -179,6 +179,8 @@ pub struct Context {
     delegation: Option<String>,
     format: Format,
     dev_auth: bool,
+    /// Tools of runs answer with what they were asked.
+    dev_echo: bool,
     /// Whether webhooks may be at loopback addresses all the same, as the demo's is.
     loopback: bool,
     /// The ports that webhooks may be at.
@@ -229,6 +231,7 @@ impl Global {
             state: state(self.state, self.tenant, self.tenants_dir)?,
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
+            dev_echo: self.dev_echo_tools || config::DEV_ECHO_TOOLS.is_on(),
             loopback: false,
             ports: ports()?,
             low_water: low_water()?,

@@ -143,6 +143,7 @@ mod tests {
             policies,
             compiled: Vec::new(),
             dev_auth: false,
+            dev_echo: false,
             loopback: false,
             secrets: None,
             ports: vec![443],

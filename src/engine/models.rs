@@ -75,7 +75,9 @@ impl Models {
     async fn offered(&self, id: &str, provider: &Provider) -> Result<usize, String> {
         match timeout(CHECKING, self.wire.offered(&self.target(id, provider))).await {
             Ok(Ok(count)) => Ok(count),
-            Ok(Err(Broke::Refused(why) | Broke::Busy { why, .. } | Broke::Unknown(why))) => Err(why),
+            Ok(Err(
+                Broke::Refused(why) | Broke::Busy { why, .. } | Broke::Unknown(why) | Broke::Useless { why, .. },
+            )) => Err(why),
             Err(_) => Err(format!("no answer within {} s", CHECKING.as_secs())),
         }
     }
@@ -98,6 +100,9 @@ impl Models {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(Broke::Refused(why))) => return Err(Failed::Refused(why)),
                 Ok(Err(Broke::Unknown(why))) => return Err(Failed::Unknown(why)),
+                Ok(Err(Broke::Useless { why, input_tokens, output_tokens })) => {
+                    return Err(Failed::Useless { why, input_tokens, output_tokens });
+                }
                 Ok(Err(Broke::Busy { why, after })) => (why, after),
                 Err(_) => {
                     return Err(Failed::Unknown(format!("no answer within {} s", limits.timeout_ms / 1_000)));

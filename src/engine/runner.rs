@@ -14,7 +14,7 @@ use super::call::{in_words, perform, read, together};
 use super::models::Chat;
 use super::thinking::think;
 use crate::gate::{Gate, Request};
-use crate::operations::run::{Due, DueRun, Next, OneCall, Settled, Spoken};
+use crate::operations::run::{Due, DueRun, Next, OneCall, Settled, Spoken, Wanted};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -166,7 +166,7 @@ async fn go_on(gate: &Arc<Gate>, models: &Arc<dyn Chat>, run: &str) -> Result<()
                 }
             }
             Next::Send { step, prompt } => {
-                if settle_step(gate, run, step, None).await? {
+                if settle_with(gate, json!({ "id": run, "step": step, "sends": true })).await? {
                     think(gate, models, (run, step), &prompt).await?;
                 }
             }
@@ -221,7 +221,14 @@ async fn call(
         Err(bad) => return unable(bad.to_string()),
     };
     match gate.perform(Request { caller, call, idem: None }).await {
-        Ok(reply) => Ok(Called::Done(reply.body)),
+        Ok(reply) => {
+            if operation == "model.call"
+                && let Some(wish) = read::<Spoken>(&reply.body)?.wants
+            {
+                ask_for(gate, wish).await?;
+            }
+            Ok(Called::Done(reply.body))
+        }
         Err(Stop::Refused(refusal)) => match refusal.code {
             Code::NeedsApproval => Ok(Called::Settled),
             Code::Denied | Code::NotApprover if refusal.decision.is_some() => Ok(Called::Settled),
@@ -235,14 +242,31 @@ async fn call(
     }
 }
 
+/// Asks people, as the agent whose run is held, to let it spend more. Where the policies do not let it ask, it stays held until
+/// somebody raises its budget unasked.
+async fn ask_for(gate: &Arc<Gate>, Wanted { agent, raised }: Wanted) -> Result<(), Stop> {
+    let Some(entry) = gate.entry("budget.raise") else { return Ok(()) };
+    let presented =
+        Presented { credential: Credential::Holder(agent), channel: Channel::Run, address: None, under: None };
+    let Ok(caller) = gate.admit(&presented, &entry.spec) else { return Ok(()) };
+    let Ok(call) = entry.prepare(json!(raised)) else { return Ok(()) };
+    match gate.perform(Request { caller, call, idem: None }).await {
+        Err(Stop::Failed(failed)) => Err(failed.into()),
+        Ok(_) | Err(Stop::Refused(_)) => Ok(()),
+    }
+}
+
 fn told(refusal: &Refusal) -> String {
     format!("{}: {}", refusal.code.name(), refusal.message)
 }
 
 /// Has a step recorded; whether it was. A run that is elsewhere by now needs nothing more.
 async fn settle_step(gate: &Arc<Gate>, run: &str, step: u32, failed: Option<String>) -> Result<bool, Stop> {
-    let settled = perform::<Settled>(gate, "run.settle", json!({ "id": run, "step": step, "failed": failed })).await;
-    match settled {
+    settle_with(gate, json!({ "id": run, "step": step, "failed": failed })).await
+}
+
+async fn settle_with(gate: &Arc<Gate>, outcome: Value) -> Result<bool, Stop> {
+    match perform::<Settled>(gate, "run.settle", outcome).await {
         Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(false),
         Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) => {
             sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;

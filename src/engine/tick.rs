@@ -86,6 +86,7 @@ mod tests {
             policies: Bundle::built_in(),
             compiled: Vec::new(),
             dev_auth: false,
+            dev_echo: false,
             loopback: false,
             secrets: None,
             ports: vec![443],

@@ -167,6 +167,7 @@ impl Writer {
         let target = perform::found(target, &self.world, caller, &entry.spec, now)?;
         let call = rule::Call { operation: entry.spec.name, target: &target, input: Some(input) };
         let ruling = rule::decide_watched(&self.world, caller, call, now)?;
+        let act = self.world.act(caller, &entry.spec, act, input);
         match &ruling {
             Ruling::Allow { .. } => {
                 let gate = note(&self.world, entry, caller, (&target, input), &[], &ruling);

@@ -116,6 +116,7 @@ impl<'a> Known<'a> {
             version: 1,
             instance: Arc::new(Instance { ulid: String::new(), sealing: [0; 32] }),
             dev_auth: false,
+            dev_echo: false,
             workshop: Arc::clone(&self.workshop),
             resources: self.resources.clone(),
             rates: Arc::default(),

@@ -11,6 +11,7 @@ pub mod change;
 mod deny;
 pub mod done;
 pub mod draft;
+mod echo;
 mod ends;
 mod entities;
 pub mod fact;

@@ -66,6 +66,8 @@ pub struct Options {
     pub compiled: Vec<Arc<Snapshot>>,
     /// Shown by `/health`.
     pub dev_auth: bool,
+    /// Tools of runs answer with what they were asked, and do nothing: for development.
+    pub dev_echo: bool,
     /// Whether webhooks may be at loopback addresses, over plain http: for development.
     pub loopback: bool,
     /// The key that secrets are made from; in a file beside the state unless given.
@@ -157,6 +159,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         version: 0,
         instance: Arc::new(instance),
         dev_auth: options.dev_auth,
+        dev_echo: options.dev_echo,
         workshop,
         resources: Resources::of(options.entries),
         rates: Arc::default(),

@@ -238,6 +238,7 @@ impl Gate {
         };
         let ruling = memo::remembered(world, &caller, spec.name, &target, decide)?;
         if let Ruling::Allow { because } = ruling {
+            let query = world.ask(&caller, spec, query, &input);
             let grant = Grant { caller: caller.clone(), now, because: because.clone() };
             let mut done = query.run(grant, &read)?;
             let events = std::mem::take(&mut done.events);

@@ -69,6 +69,7 @@ impl Draft<'_> {
         let Call::Change(act) = call.call else {
             return Ok(Redeemed::Stale(format!("{operation} changes nothing")));
         };
+        let act = read.world().act(&caller, &entry.spec, act, input);
         let gate = note(read.world(), entry, &caller, (&target, input), granted, &ruling);
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
         let mut nested = self.nested(&read, &entry.spec);

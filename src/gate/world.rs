@@ -61,9 +61,8 @@ impl Card {
 
     /// Its Cedar entity: closed, so a decision needs no search for ancestors.
     pub(super) fn entity(&self) -> Closed {
-        let Card { actor, teams } = self;
-        let above = teams.iter().map(actor_uid);
-        let id = actor_uid(&actor.id);
+        let above = self.teams.iter().map(actor_uid);
+        let (id, actor) = (actor_uid(&self.actor.id), &self.actor);
         match actor.kind {
             ActorKind::Team => {
                 let facts = actor.lead.iter().fold(Record::new(), |facts, lead| facts.entity("lead", &actor_uid(lead)));
@@ -92,6 +91,7 @@ pub struct World {
     pub(super) stamped: Arc<str>,
     pub(super) instance: Arc<Instance>,
     pub(super) dev_auth: bool,
+    pub(super) dev_echo: bool,
     pub(super) workshop: Arc<Workshop>,
     pub(super) resources: Resources,
     /// Calls by limit and actor.
@@ -127,8 +127,8 @@ impl World {
 
     /// Nobody is there yet.
     pub(super) fn empty(ground: Ground, head: Head) -> World {
-        let Ground { policy, version, instance, dev_auth, workshop, resources, .. } = ground;
-        let Ground { rates, vault, egress, models, writes, entities, .. } = ground;
+        let Ground { policy, version, instance, dev_auth, dev_echo, workshop, resources, rates, .. } = ground;
+        let Ground { vault, egress, models, writes, entities, .. } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             people: People::default(),
@@ -141,6 +141,7 @@ impl World {
             head: Arc::new(head),
             instance,
             dev_auth,
+            dev_echo,
             workshop,
             resources,
             rates,

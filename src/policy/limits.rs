@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::yaml::{self, YamlError};
 use crate::types::actor::{ActorKind, Role};
+use crate::types::delegation::MOST_CENTS;
+use crate::types::id::ActorId;
 use crate::types::impact::Budgets;
 
 /// The file's path in a bundle.
@@ -23,6 +25,16 @@ pub struct Limits {
     /// How many recorded decisions a change may let come out otherwise; its evals hold it to that.
     #[serde(default)]
     pub impact: Option<Budgets>,
+    /// What the agents of a team, and of those below it, may spend together.
+    #[serde(default)]
+    pub teams: BTreeMap<ActorId, TeamLimits>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeamLimits {
+    /// In a month, in cents: 0 to 1,000,000,000.
+    pub month_cents: i64,
 }
 
 /// One rate limit: each actor whom it concerns has it for themselves.
@@ -62,6 +74,15 @@ impl Limits {
     /// Reads the file; the error says where.
     pub fn parse(text: &str) -> Result<Limits, YamlError> {
         let limits: Limits = yaml::read(text)?;
+        let wrong = limits
+            .teams
+            .iter()
+            .find(|(team, limits)| !team.is_team() || !(0..=MOST_CENTS).contains(&limits.month_cents));
+        if let Some((team, _)) = wrong {
+            let line = yaml::line_of(text, &["teams", team.as_str()]);
+            let what = format!("teams.{team}: must be a team with a `month_cents` of 0 to {MOST_CENTS}");
+            return Err(YamlError::at(line, what));
+        }
         let problem = limits.rates.iter().find_map(|(name, rate)| Some((name, rate.problem()?)));
         problem.map_or(Ok(limits.clone()), |(name, (field, what))| {
             let line = yaml::line_of(text, &["rates", name, field]);

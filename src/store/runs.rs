@@ -4,6 +4,8 @@ pub mod events;
 mod fold;
 mod told;
 
+pub(in crate::store) use fold::look_again;
+
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -217,12 +219,14 @@ pub fn due(conn: &Connection, now: Time, skip: usize, limit: usize) -> rusqlite:
     .collect()
 }
 
-/// Runs whose waiting ends by itself by a time, those that end first first.
-pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Run>> {
+/// Runs whose waiting ends by itself by a time, those that end first first, after one of them.
+pub fn overdue(conn: &Connection, now: Time, after: Option<&Run>, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    let (due, id) = after.map_or((i64::MIN, ""), |run| (run.due_at.map_or(i64::MIN, |due| due.0), run.id.as_str()));
     conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM run WHERE due_at <= ? AND wait IS NOT NULL ORDER BY due_at, id LIMIT ?"
+        "SELECT {COLUMNS} FROM run WHERE due_at <= ?1 AND wait IS NOT NULL AND (due_at, id) > (?2, ?3) \
+         ORDER BY due_at, id LIMIT ?4"
     ))?
-    .query_map(params![now.0, limit as i64], read)?
+    .query_map(params![now.0, due, id, limit as i64], read)?
     .collect()
 }
 

@@ -73,6 +73,8 @@ pub enum Failed {
     Refused(String),
     /// It may have answered, and that may have a price.
     Unknown(String),
+    /// It answered, which has its price, and the answer is no use.
+    Useless { why: String, input_tokens: u32, output_tokens: u32 },
 }
 
 impl Prompt {
@@ -93,7 +95,7 @@ impl Prompt {
     }
 }
 
-/// A token has three bytes or more, nearly always.
+/// A token has three bytes or more, nearly always: an estimate, which `OK_LLM_CONFIG`'s limits do not hang on.
 const BYTES_OF_TOKEN: usize = 3;
 /// What a message takes besides its text.
 const OVERHEAD: usize = 16;

@@ -131,6 +131,9 @@ pub struct Catalog {
     pub problem: Option<String>,
 }
 
+/// Who answers where the answer of a model stands in a run's plan.
+pub const OF_PLANS: &str = "plan";
+
 /// What a model is the usual choice for where nothing is asked for.
 pub const DEFAULT: &str = "default";
 

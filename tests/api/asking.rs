@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::runs::{accounted_for, asked as ask_for, company, go_on, run, wary};
 use crate::harness::Test;
+use crate::harness::prove::proves;
 
 #[tokio::test]
 async fn what_is_asked_amiss_is_told_with_its_field() {
@@ -190,4 +191,29 @@ async fn a_kill_switch_of_a_tool_stops_it_in_runs() {
     test.post("/kill", &test.admin, json!({ "scope": "tool:task.create" })).await;
     let id = ask_for(&test, &cast.mia, json!([creates()])).await;
     assert_eq!(run(&test, &id).await["trace"][0]["reason"], "a kill switch stops this tool");
+}
+
+#[tokio::test]
+async fn a_tick_passes_over_those_that_are_held_however_many_there_are() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    test.add("aide", "agent", json!({ "team": "team:dev", "owner": "liv" })).await;
+    let plan = json!({ "steps": [{ "wait": { "seconds": 60 } }] });
+    let ask = async |agent: &str, token: &str| {
+        let asked = test.post("/ask", token, json!({ "agent": agent, "text": "rest", "plan": plan })).await;
+        assert_eq!(asked.status, 202, "{}", asked.text());
+        asked.json()["run"].as_str().unwrap().to_owned()
+    };
+    // More than one tick looks at, which takes long.
+    for _ in 0..if proves() { 1_001 } else { 3 } {
+        ask("bot", &cast.mia).await;
+    }
+    go_on(&test).await;
+    test.clock.advance(1);
+    let last = ask("aide", &cast.max).await;
+    go_on(&test).await;
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bot" })).await;
+    let later = "2026-11-20T10:00:00Z";
+    assert_eq!(test.post("/tick", &test.admin, json!({ "now": later })).await.status, 200);
+    assert_eq!(run(&test, &last).await["trace"][0]["status"], "completed");
 }

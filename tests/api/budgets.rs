@@ -1,5 +1,6 @@
 //! Budgets beside a run's own: what an agent may spend in a day, a company in a month, and how long a run may be at work.
 
+use ok::policy::Bundle;
 use ok::types::models::ProviderKind;
 use ok::types::time::{DAY, HOUR};
 use serde_json::{Value, json};
@@ -81,6 +82,74 @@ async fn a_company_that_has_spent_what_it_may_in_a_month_goes_on_once_that_is_ra
     test.clock.advance(11 * DAY);
     go_on(&test).await;
     assert_eq!(status(&test, &third).await, "completed", "it is December");
+    accounted_for(&test);
+}
+
+/// The requests that wait, as their approvers read them.
+async fn requests(test: &Test) -> Vec<(String, String)> {
+    let waiting = test.get("/approvals?status=pending", &test.admin).await.json();
+    let text = |shown: &Value, field: &str| shown[field].as_str().unwrap().to_owned();
+    waiting.as_array().unwrap().iter().map(|shown| (text(shown, "summary"), text(shown, "id"))).collect()
+}
+
+#[tokio::test]
+async fn an_agent_whose_run_is_held_asks_for_more_and_goes_on_once_its_lead_agrees() {
+    let (test, cast) = company().await;
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    // A part asks for what its whole may spend.
+    let thinks =
+        json!([{ "model": { "text": "so", "cost_cents": 6 } }, { "model": { "text": "so", "cost_cents": 6 } }]);
+    let plan = json!({ "steps": [{ "delegate": { "agent": "aide", "text": "think", "plan": { "steps": thinks } } }] });
+    let wish = json!({ "agent": "bot", "text": "think", "plan": plan, "budget_cents": 10 });
+    let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
+    go_on(&test).await;
+    let waiting = requests(&test).await;
+    assert_eq!(
+        waiting.iter().map(|(summary, _)| summary.as_str()).collect::<Vec<_>>(),
+        [format!("bot lets {id} spend 20 cents")]
+    );
+    let path = format!("/approvals/{}", waiting[0].1);
+    assert_eq!(test.post(&path, &cast.mia, json!({ "decision": "approve" })).await.status, 404, "no lead");
+    let decided = test.post(&path, &cast.lea, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    go_on(&test).await;
+    let done = run(&test, &id).await;
+    assert_eq!((&done["status"], &done["cost_cents"]), (&json!("completed"), &json!(12)), "{done}");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn the_agents_of_a_team_spend_no_more_in_a_month_than_its_limit() {
+    let mut policies = Bundle::built_in();
+    let limits = policies.files.get_mut("limits.yaml").unwrap();
+    limits.push_str("teams:\n  team:ops: {month_cents: 100}\n");
+    let test = Test::with_policies(policies).await;
+    test.cast().await;
+    test.add("team:deep", "team", json!({ "lead": "lea", "team": "team:ops" })).await;
+    test.add("diver", "agent", json!({ "team": "team:deep", "owner": "lea" })).await;
+    test.add("other", "agent", json!({ "team": "team:dev", "owner": "liv" })).await;
+    let first = spends(&test, "bot", &[60]).await;
+    let (second, third) = (spends(&test, "diver", &[41]).await, spends(&test, "other", &[500]).await);
+    assert_eq!(
+        [status(&test, &first).await, status(&test, &second).await, status(&test, &third).await],
+        ["completed", "held", "completed"]
+    );
+    assert_eq!(requests(&test).await, [], "the next month lets it go on");
+    test.clock.advance(11 * DAY);
+    go_on(&test).await;
+    assert_eq!(status(&test, &second).await, "completed", "it is December");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_use_costs_what_its_provider_says() {
+    let fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Limited("half of what"), Reply::Say("whole")]);
+    let (test, cast) = thinking::company(&fake).await;
+    let done = run(&test, &thinking::asked(&test, &cast, json!({})).await).await;
+    assert_eq!(done["trace"][0]["reason"], "it needs more than 1000 tokens for its answer");
+    let took = |step: &Value| (step["status"].clone(), step["tokens"].clone(), step["cost_cents"].clone());
+    assert_eq!(took(&done["trace"][0]), (json!("unknown"), json!({ "input": 12, "output": 7 }), json!(1)));
+    assert_eq!((&done["output"], &done["cost_cents"]), (&json!("whole"), &json!(2)));
     accounted_for(&test);
 }
 

@@ -290,9 +290,10 @@ async fn a_run_that_would_spend_too_much_is_held_until_a_person_raises_its_budge
         (&json!("held"), &json!({ "kind": "budget" }), &json!(6))
     );
     let path = format!("/runs/{id}/budget");
+    let refused = test.post(&path, &cast.bot, json!({ "budget_cents": 100 })).await.error();
     assert_eq!(
-        test.post(&path, &cast.bot, json!({ "budget_cents": 100 })).await.error(),
-        "403 denied policy denied budget.raise: a person raises a budget"
+        refused,
+        "202 needs_approval budget.raise needs approval (lead): a person decides whether a run may spend more"
     );
     assert_eq!(test.post(&path, &cast.lea, json!({ "budget_cents": 5 })).await.status, 422);
     assert_eq!(test.post(&path, &cast.lea, json!({ "budget_cents": 12 })).await.status, 200);

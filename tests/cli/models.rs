@@ -2,6 +2,7 @@
 
 use ok::engine::models::{Setup, Usual};
 use ok::types::models::ProviderKind;
+use serde_json::{Value, json};
 
 use super::{Place, assert_snapshot, session};
 use crate::harness::fake::{Fake, Reply};
@@ -108,6 +109,8 @@ fn the_example_of_the_guide_is_right() {
     let setup = Setup::of_file(example, &Usual::default(), &|_| None).unwrap();
     assert_eq!(setup.catalog.models["claude-sonnet-4-5"].price.input, 300);
     assert_eq!(setup.catalog.providers["gateway"].base_url, "https://llm.example.org/v1/");
+    let wrong = Setup::of_file("providers: {plan: {kind: ollama}}\nmodels: {}\n", &Usual::default(), &|_| None);
+    assert_eq!(wrong.err().unwrap(), "providers.plan: plans answer under this name; take another");
 }
 
 #[test]
@@ -123,4 +126,23 @@ fn an_agent_is_asked_from_the_command_line_without_a_server_and_without_a_plan()
         ran.stdout,
         "  1  model llama3.2 ollama\n  2  tool me.read clerk\n  3  model llama3.2 ollama: I am the clerk.\n\nI am the clerk.\n"
     );
+}
+
+#[test]
+fn tools_answer_with_what_they_were_asked_where_that_is_wanted_and_do_nothing() {
+    let place = Place::with_company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-agent clerk --team team:ops --owner ana");
+    let plan = r#"{"steps": [{"call": {"tool": "task.create", "with": {"title": "call"}}}, {"call": {"tool": "tick", "expect": "deny"}}]}"#;
+    std::fs::write(place.path().join("plan.json"), plan).unwrap();
+    let read =
+        |ran: super::Ran| serde_json::from_str::<Value>(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stderr));
+    let run = read(place.ana("--dev-echo-tools --format json ask --agent clerk 'Plan it' --plan plan.json"));
+    assert_eq!(
+        (&run["status"], &run["trace"][0]["output"]),
+        (&json!("completed"), &json!({ "title": "call" })),
+        "{run}"
+    );
+    let tasks = read(place.ana("--format json tasks"));
+    assert_eq!(tasks.as_array().unwrap().len(), 1, "that of the run alone: {tasks}");
 }

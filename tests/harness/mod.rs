@@ -141,6 +141,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         compiled: vec![compiled(&policies)],
         policies,
         dev_auth: false,
+        dev_echo: false,
         loopback: false,
         secrets: None,
         ports: vec![443],

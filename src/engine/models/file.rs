@@ -7,7 +7,7 @@ use serde::Deserialize;
 use url::{Host, Url};
 
 use super::setup::{Key, Setup, Usual, Variable};
-use crate::types::models::{Capability, Catalog, Limits, Model, Price, Provider, ProviderKind};
+use crate::types::models::{Capability, Catalog, Limits, Model, OF_PLANS, Price, Provider, ProviderKind};
 
 /// Which models agents work with.
 #[derive(Default, Deserialize)]
@@ -78,6 +78,9 @@ impl File {
         let mut problems = Vec::new();
         let (mut providers, mut keys) = (BTreeMap::new(), BTreeMap::new());
         for (id, file) in self.providers {
+            if id == OF_PLANS {
+                problems.push(format!("providers.{id}: plans answer under this name; take another"));
+            }
             match file.provider(&id, usual, variable) {
                 Ok((provider, key)) => {
                     providers.insert(id.clone(), provider);

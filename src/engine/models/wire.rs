@@ -47,6 +47,8 @@ pub(super) enum Broke {
     Busy { why: String, after: Option<Duration> },
     /// Something may have been done.
     Unknown(String),
+    /// It was done, and is no use.
+    Useless { why: String, input_tokens: u32, output_tokens: u32 },
 }
 
 pub(super) struct Wire(genai::Client);
@@ -137,27 +139,26 @@ fn answer(end: StreamEnd, prompt: &Prompt, most: usize) -> Result<Answer, Broke>
     let text = content.joined_texts().unwrap_or_default();
     let calls: Vec<Wanted> = content.into_tool_calls().into_iter().map(wanted).collect();
     let bytes = text.len() + calls.iter().map(|call| call.arguments.to_string().len()).sum::<usize>();
-    if bytes > most {
-        return Err(Broke::Unknown(format!("its answer has more than {most} bytes")));
-    }
-    if calls.is_empty() {
-        // Half an answer is none.
-        let why = match stopped {
-            StopReason::MaxTokens(_) => format!("it needs more than {} tokens for its answer", prompt.most_output),
-            StopReason::ContentFilter(_) => "its provider's filter stopped its answer".into(),
-            _ if text.trim().is_empty() => "its answer says nothing".into(),
-            _ => String::new(),
-        };
-        if !why.is_empty() {
-            return Err(Broke::Unknown(why));
-        }
-    }
+    // Half an answer is none.
+    let why = match stopped {
+        _ if bytes > most => Some(format!("its answer has more than {most} bytes")),
+        _ if !calls.is_empty() => None,
+        StopReason::MaxTokens(_) => Some(format!("it needs more than {} tokens for its answer", prompt.most_output)),
+        StopReason::ContentFilter(_) => Some("its provider's filter stopped its answer".into()),
+        _ => text.trim().is_empty().then(|| "its answer says nothing".into()),
+    };
     let usage = end.captured_usage.unwrap_or_default();
     let whole = |tokens: Option<i32>| tokens.and_then(|tokens| u32::try_from(tokens).ok());
+    let (read, written) = (whole(usage.prompt_tokens), whole(usage.completion_tokens));
+    if let Some(why) = why {
+        return Err(match read.zip(written) {
+            Some((input_tokens, output_tokens)) => Broke::Useless { why, input_tokens, output_tokens },
+            None => Broke::Unknown(why),
+        });
+    }
     // Who does not say what it took is taken to have taken as much as was thought.
-    let input_tokens = whole(usage.prompt_tokens).unwrap_or_else(|| prompt.tokens());
-    let output_tokens =
-        whole(usage.completion_tokens).unwrap_or_else(|| u32::try_from(bytes.div_ceil(3)).unwrap_or(u32::MAX));
+    let input_tokens = read.unwrap_or_else(|| prompt.tokens());
+    let output_tokens = written.unwrap_or_else(|| u32::try_from(bytes.div_ceil(3)).unwrap_or(u32::MAX));
     Ok(Answer { text, calls, input_tokens, output_tokens })
 }
 

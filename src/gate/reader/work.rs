@@ -57,9 +57,9 @@ impl Reader<'_> {
         Ok(runs::of_task_after(self.conn()?, task, from, limit)?)
     }
 
-    /// Runs whose waiting ends by itself by a time.
-    pub fn overdue_runs(&self, now: Time, limit: usize) -> Result<Vec<Run>, Fault> {
-        Ok(runs::overdue(self.conn()?, now, limit)?)
+    /// Runs whose waiting ends by itself by a time, after one of them.
+    pub fn overdue_runs(&self, now: Time, after: Option<&Run>, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::overdue(self.conn()?, now, after, limit)?)
     }
 
     pub fn runs_of_task(&self, task: &str) -> Result<Vec<Run>, Fault> {
@@ -156,6 +156,16 @@ impl Reader<'_> {
     pub fn spent_today(&self, agent: &ActorId) -> Result<i64, Fault> {
         let counts = done::get(self.conn()?, agent, MODEL_CALL)?.unwrap_or_default();
         Ok(counts.at(self.now()).day_cents.into())
+    }
+
+    /// What those in a team, and below it, have spent this month on asking models, with what is set aside.
+    pub fn spent_this_month_in(&self, team: &ActorId) -> Result<i64, Fault> {
+        let mut cents = 0;
+        for card in self.below(team) {
+            let counts = done::get(self.conn()?, &card.actor.id, MODEL_CALL)?.unwrap_or_default();
+            cents += i64::from(counts.at(self.now()).month_cents);
+        }
+        Ok(cents)
     }
 
     /// What all agents have spent this month on asking models, with what is set aside.

@@ -1,9 +1,12 @@
-//! What a run may spend on asking a model: what the run itself may, what its agent may within a day, what the company may within
-//! a month. What is set aside for calls under way counts as spent.
+//! What a run may spend on asking a model: what the run itself may, what its agent may within a day, what the agent's teams and the
+//! company may within a month. What is set aside for calls under way counts as spent.
 
+use super::budget::Raised;
+use super::model::Wanted;
 use crate::gate::Reader;
 use crate::operations::company::Settings;
 use crate::store::runs::Run;
+use crate::types::delegation::MOST_CENTS;
 use crate::types::history;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
@@ -16,12 +19,22 @@ pub(super) struct Budget {
     whose: String,
     /// When there is a new one; none where somebody has to raise it.
     pub until: Option<Time>,
+    /// Whose budget people are asked to raise: of a part that of the whole, which raises the part's too.
+    payer: Option<Run>,
 }
 
 impl Budget {
     /// Whether it does not allow a step of this cost.
     pub fn is_exceeded_by(&self, cost: u32) -> bool {
         self.spent.saturating_add(cost.into()) > self.cents
+    }
+
+    /// What is asked for where it does not: as much again, and enough for the next step.
+    pub fn wants(&self, cost: u32) -> Option<Wanted> {
+        let Run { id, agent, budget_cents, .. } = self.payer.clone()?;
+        let (has, missing) = (budget_cents?, self.spent.saturating_add(cost.into()).saturating_sub(self.cents));
+        let budget_cents = has.saturating_add(missing.max(has)).min(MOST_CENTS);
+        Some(Wanted { agent, raised: Raised { id, budget_cents } })
     }
 
     /// Why it does not.
@@ -37,18 +50,46 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
     let whole = |cents: u64| i64::try_from(cents).unwrap_or(i64::MAX);
     let mut budgets = Vec::new();
     if let Some(cents) = run.budget_cents {
-        budgets.push(Budget { cents, spent: run.cost_cents, whose: String::new(), until: None });
+        let payer = payer(run, read)?;
+        budgets.push(Budget { cents, spent: run.cost_cents, whose: String::new(), until: None, payer });
     }
     wholes(run, read, &mut budgets)?;
     if let Some(cents) = read.agent_limits(&run.agent)?.and_then(|limits| limits.day_cents) {
         let (spent, whose) = (read.spent_today(&run.agent)?, format!(" of {} today", run.agent));
-        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(tomorrow) });
+        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(tomorrow), payer: None });
     }
+    budgets.extend(teams(run, next_month, read)?);
     if let Some(cents) = Settings::stored(&read.company()?)?.budget_cents_month {
         let (spent, whose) = (read.spent_this_month()?, " of the company this month".to_owned());
-        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(next_month) });
+        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(next_month), payer: None });
     }
     Ok(budgets)
+}
+
+/// The budgets of the teams that a run's agent is in: what all agents in one, and below it, may spend in a month.
+fn teams(run: &Run, next_month: Time, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
+    let Some(card) = read.card(&run.agent) else { return Ok(Vec::new()) };
+    let mut budgets = Vec::new();
+    for (team, limits) in &read.serving().limits().teams {
+        if card.teams().contains(team) {
+            let spent = read.spent_this_month_in(team)?;
+            let (cents, whose) = (limits.month_cents, format!(" of {team} this month"));
+            budgets.push(Budget { cents, spent, whose, until: Some(next_month), payer: None });
+        }
+    }
+    Ok(budgets)
+}
+
+/// The run that the budget of a part comes from.
+fn payer(run: &Run, read: &Reader<'_>) -> Result<Option<Run>, Stop> {
+    let mut payer = run.clone();
+    while let Some(whole) = payer.parent.as_deref().map(|id| read.run(id)).transpose()?.flatten() {
+        if whole.budget_cents.is_none() {
+            break;
+        }
+        payer = whole;
+    }
+    Ok(Some(payer))
 }
 
 /// The budgets of what a run is a part of: other parts spend them too, at the same time.
@@ -57,12 +98,8 @@ fn wholes(run: &Run, read: &Reader<'_>, budgets: &mut Vec<Budget>) -> Result<(),
     while let Some(whole) = part.parent.as_deref().map(|id| read.run(id)).transpose()?.flatten() {
         if let Some(cents) = whole.budget_cents {
             let spent = spent_with_parts(&whole, read)?;
-            budgets.push(Budget {
-                cents,
-                spent,
-                whose: format!(" of {}, of which it is a part,", whole.id),
-                until: None,
-            });
+            let (whose, payer) = (format!(" of {}, of which it is a part,", whole.id), payer(&whole, read)?);
+            budgets.push(Budget { cents, spent, whose, until: None, payer });
         }
         part = whole;
     }

@@ -38,7 +38,7 @@ pub(super) use cancel::cancel_with_parts;
 pub use cancel::{Cancel, Cancellation};
 pub use dispatch::{Due, DueRun};
 pub use list::{Follow, List, OneShown, Show, Which};
-pub use model::{Heard, Spoken};
+pub use model::{Heard, Spoken, Wanted};
 pub use next::{Next, OneCall};
 pub use resource::RUN;
 pub use settle::Settled;

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::budget::Raised;
 use super::budgets;
 use super::question::own;
 use super::think::is_answer;
@@ -15,7 +16,7 @@ use crate::store::content::events::ContentKept;
 use crate::store::runs::Run;
 use crate::store::runs::events::{RunHeld, StepCompleted, StepDecided, StepDispatched, StepFailed, StepUnknown};
 use crate::types::chat::{Answer, Failed};
-use crate::types::id::Id;
+use crate::types::id::{ActorId, Id};
 use crate::types::models::whole_cents;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -44,6 +45,16 @@ pub struct Spoken {
     pub answered: bool,
     /// Whether it is to be asked now.
     pub dispatched: bool,
+    /// What is to be asked of people, so that the run, which is held, may go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wants: Option<Wanted>,
+}
+
+/// A higher budget, and whose agent it asks for it.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Wanted {
+    pub agent: ActorId,
+    pub raised: Raised,
 }
 
 /// Ask a model.
@@ -74,9 +85,9 @@ impl Change for Call {
         let cost = input.cost_cents;
         let budgets = budgets::of(&run, draft.read())?;
         if let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) {
-            let (reason, until) = (budget.told(cost), budget.until);
+            let (reason, until, wants) = (budget.told(cost), budget.until, budget.wants(cost));
             draft.record(RunHeld { id, agent, asker, reason, until })?;
-            return Ok(Spoken { answered: false, dispatched: false });
+            return Ok(Spoken { answered: false, dispatched: false, wants });
         }
         let Prompt { provider, model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents } = input;
         let under_way = UnderWay { step: own.step(), provider, model, tokens_in, tokens_out, cost_cents };
@@ -84,15 +95,15 @@ impl Change for Call {
             let step = under_way.step;
             draft.record(under_way.completed(&run, 0))?;
             keep(&id, step, text, None, draft)?;
-            return Ok(Spoken { answered: true, dispatched: false });
+            return Ok(Spoken { answered: true, dispatched: false, wants: None });
         }
         // An approver decides it; the server itself takes the step then, and asks.
         if draft.read().step(&run.id, under_way.step)?.is_some_and(|step| step.status == StepStatus::Waiting) {
             draft.record(under_way.decided(&run))?;
-            return Ok(Spoken { answered: true, dispatched: false });
+            return Ok(Spoken { answered: true, dispatched: false, wants: None });
         }
         draft.record(under_way.dispatched(&run))?;
-        Ok(Spoken { answered: true, dispatched: true })
+        Ok(Spoken { answered: true, dispatched: true, wants: None })
     }
 }
 
@@ -180,6 +191,13 @@ impl Change for Settle {
             Heard::Failed(Failed::Unknown(reason)) => {
                 let cost_cents = under_way.cost_cents;
                 draft.record(under_way.unknown(&run, reason))?;
+                cost_cents
+            }
+            Heard::Failed(Failed::Useless { why, input_tokens, output_tokens }) => {
+                let price = draft.read().models().models.get(&under_way.model).map(|model| model.price);
+                let cost_cents = price.map_or(under_way.cost_cents, |price| price.cents(input_tokens, output_tokens));
+                let (tokens_in, tokens_out) = (input_tokens, output_tokens);
+                draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.unknown(&run, why))?;
                 cost_cents
             }
         };

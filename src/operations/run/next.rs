@@ -17,6 +17,7 @@ use crate::store::runs::Run;
 use crate::types::actor::KillScope;
 use crate::types::chat::Prompt;
 use crate::types::id::ActorId;
+use crate::types::models::OF_PLANS;
 use crate::types::plan::{self, Expected, Plan};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
@@ -234,7 +235,7 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
         plan::Step::Model(said) => call(
             "model.call",
             json!({
-                "provider": "plan", "model": said.model, "text": said.text, "input_tokens": said.input_tokens,
+                "provider": OF_PLANS, "model": said.model, "text": said.text, "input_tokens": said.input_tokens,
                 "output_tokens": said.output_tokens, "cost_cents": said.cost_cents,
             }),
         ),

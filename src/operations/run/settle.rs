@@ -37,6 +37,9 @@ pub struct Outcome {
     pub step: u32,
     /// Why an operation could not be performed, where the gate had let it through.
     pub failed: Option<String>,
+    /// A model is about to be asked, as was decided before; its prompt is made.
+    #[serde(default)]
+    pub sends: bool,
 }
 
 /// Whether there was anything to record.
@@ -90,6 +93,9 @@ impl Change for Settle {
             }
             _ if run.facts().step() != input.step => return Err(elsewhere(&run, input.step).into()),
             (Move::Own(own), _) => Some(record(&run, input.step, own, draft)),
+            (Move::Think(Thought { decided: Some(call), .. }), None) if input.sends => {
+                Some(record(&run, input.step, Own::Dispatch(call), draft))
+            }
             (Move::Think(thought), why) => {
                 let own = thought_of(&run, thought, why, draft.read())?;
                 own.map(|own| record(&run, input.step, own, draft))
@@ -104,24 +110,30 @@ fn elsewhere(run: &Run, step: u32) -> Refusal {
     Refusal::conflict(format!("{} is not at step {step}", run.id))
 }
 
-/// What is to be recorded where a model is to be asked: nothing but that it is sent, or why it is not.
+/// What is to be recorded where a model is to be asked, and is not: why.
 fn thought_of(run: &Run, thought: Thought, failed: Option<String>, read: &Reader<'_>) -> Result<Option<Own>, Stop> {
     if let Err(Move::Own(own)) = asking(run, &thought, read)? {
         return Ok(Some(own));
     }
-    let Thought { model: operation, decided } = thought;
-    let unable = |reason| Own::Unable { kind: StepKind::Model, operation, reason };
-    Ok(failed.map(unable).or(decided.map(Own::Dispatch)))
+    Ok(failed.map(|reason| Own::Unable { kind: StepKind::Model, operation: thought.model, reason }))
 }
 
-/// Lets runs go on whose waiting ends by itself by a time; how many there were.
+/// Lets runs go on whose waiting ends by itself by a time; how many there were. Those that a kill switch holds are passed over,
+/// however many there are, and hide none behind them.
 pub fn end_waits(now: Time, most: usize, draft: &mut Draft<'_>) -> Result<usize, Stop> {
-    let mut ended = 0;
-    for run in draft.read().overdue_runs(now, most)? {
-        if let Move::Own(own) = next_by(&run, now, draft.read())? {
-            record(&run, run.facts().step(), own, draft)?;
-            ended += 1;
+    let (mut ended, mut last) = (0, None);
+    while ended < most {
+        let overdue = draft.read().overdue_runs(now, last.as_ref(), most)?;
+        for run in &overdue {
+            if let (true, Move::Own(own)) = (ended < most, next_by(run, now, draft.read())?) {
+                record(run, run.facts().step(), own, draft)?;
+                ended += 1;
+            }
         }
+        if overdue.len() < most {
+            break;
+        }
+        last = overdue.into_iter().next_back();
     }
     Ok(ended)
 }

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
-use crate::store::runs::events::RUN;
+use crate::store::runs::{self, events::RUN};
 use crate::store::to_json;
 
 const COMPANY: Table = Table { name: "company", key: "id" };
@@ -54,8 +54,6 @@ fn updated(event: &CompanyUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touc
     if budget()? == before {
         return Ok(Touched::Company);
     }
-    // What the budget of the month holds looks again.
-    let sql = "UPDATE run SET due_at = ? WHERE status = 'held' AND due_at IS NOT NULL AND ended_at IS NULL";
-    moment.conn.prepare_cached(sql)?.execute([moment.at.0])?;
+    runs::look_again(moment)?;
     Ok(Touched::Company)
 }

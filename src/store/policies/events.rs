@@ -6,6 +6,7 @@ use rusqlite::params;
 
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
+use crate::store::runs::{self, events::RUN};
 use crate::types::change::SourceKind;
 use crate::types::id::Id;
 
@@ -21,7 +22,7 @@ events! {
         change: Option<Id>,
         files: BTreeMap<String, String>,
     } about [change] => {
-        content: Content::SHOWN.hiding("files"), tables: &[POLICY, FILE], memory: Memory::Policy,
+        content: Content::SHOWN.hiding("files"), tables: &[POLICY, FILE, RUN], memory: Memory::Policy,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
     /// The company said where it keeps its policies.
@@ -45,6 +46,7 @@ fn applied(event: &PolicyApplied, moment: &Moment<'_>) -> rusqlite::Result<Touch
     for (path, text) in files {
         insert.execute(params![path, text])?;
     }
+    runs::look_again(moment)?;
     Ok(Touched::Policy)
 }
 

@@ -262,6 +262,13 @@ pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Tou
     get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
 }
 
+/// What the budget of a day or a month holds looks again: there may be another one.
+pub fn look_again(moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let sql = "UPDATE run SET due_at = ? WHERE status = 'held' AND due_at IS NOT NULL AND ended_at IS NULL";
+    moment.conn.prepare_cached(sql)?.execute([moment.at.0])?;
+    Ok(())
+}
+
 pub(super) fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE run SET budget_cents = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![event.budget_cents, event.id.as_str()])?;

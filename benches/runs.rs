@@ -1,0 +1,251 @@
+//! Agents at work, through the whole gate.
+//!
+//! Durable steps a second of runs of 20 small steps, each recorded before the next is begun, beside bare group commits of as many
+//! rows of the same size; the time from asking an agent to asking its model; runs that wait: what they take in memory, how
+//! long a server with them takes to start, and one of them to go on.
+//!
+//! `cargo bench --bench runs [-- <seconds per line> [<waiting runs>]]`
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a bench that cannot go on should stop"
+)]
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ok::engine::models::{Asking, Chat, Hear};
+use ok::engine::runner;
+use ok::gate::Gate;
+use ok::gate::open::{Company, Options, open};
+use ok::store::open::{Mode, connect};
+use ok::types::caller::Credential;
+use ok::types::chat::{Answer, Prompt};
+use ok::types::models::{Capability, Catalog, Model, Price, Provider, ProviderKind};
+use serde_json::{Value, json};
+use support::commits::{bare, load};
+use support::perform;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+const STEPS: usize = 20;
+/// Each has a part of the agents; so nobody's runs wait for others of theirs.
+const PEOPLE: [&str; 2] = ["ana", "lena"];
+const AGENTS: usize = 8;
+/// How often a model is asked for the time that it takes.
+const ASKED: usize = 50;
+
+fn main() {
+    let length = Duration::from_secs_f64(support::argument(5.0));
+    let waiting = std::env::args().skip(1).filter_map(|text| text.parse().ok()).nth(1).unwrap_or(10_000);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    println!("runs  steps/s  entries a step  bytes a step  bare rows: steps/s  ratio");
+    for runs in [1, 8, 64] {
+        let Steps { rate, entries, bytes } = runtime.block_on(steps(runs, length));
+        let row = (480, ((bytes / entries) as usize).saturating_sub(480));
+        let limit = runtime.block_on(bare(row, entries.round() as usize, runs, length));
+        println!("{runs:>4}  {rate:>7.0}  {entries:>14.1}  {bytes:>12.0}  {limit:>18.0}  {:>5.2}", rate / limit);
+    }
+    let mut took = runtime.block_on(first_bytes());
+    took.sort();
+    let at = |share: usize| took[(took.len() - 1) * share / 100].as_secs_f64() * 1e3;
+    println!("\nasked to asking the model: median {:.1} ms, 95 % {:.1} ms, worst {:.1} ms", at(50), at(95), at(100));
+    runtime.block_on(waits(waiting));
+    support::conditions();
+}
+
+/// A company with its agents and, beside it, what lets their runs go on.
+async fn company(options: &Options, models: Arc<dyn Chat>) -> (Company, DropGuard) {
+    let company = open(options).unwrap();
+    perform(&company.gate, Credential::Server, "company.init", json!({ "id": "ana" })).await;
+    let ana = || Credential::Holder("ana".parse().unwrap());
+    perform(&company.gate, ana(), "actor.add", json!({ "id": "lena", "kind": "person", "role": "admin" })).await;
+    for number in 0..AGENTS {
+        let agent = json!({ "id": agent(number), "kind": "agent", "owner": PEOPLE[number % PEOPLE.len()] });
+        perform(&company.gate, ana(), "actor.add", agent).await;
+    }
+    let server = serve(&company, models);
+    (company, server)
+}
+
+fn serve(company: &Company, models: Arc<dyn Chat>) -> DropGuard {
+    let stop = CancellationToken::new();
+    tokio::spawn(runner::run(company.gate.clone(), models, stop.clone()));
+    stop.drop_guard()
+}
+
+fn agent(number: usize) -> String {
+    format!("bot{}", number % AGENTS)
+}
+
+/// Asks one of the agents; its run.
+async fn ask(gate: &Arc<Gate>, number: usize, plan: Option<Value>) -> String {
+    let asker = Credential::Holder(PEOPLE[number % PEOPLE.len()].parse().unwrap());
+    let wish = json!({ "agent": agent(number), "text": "go", "plan": plan });
+    perform(gate, asker, "agent.ask", wish).await["run"].as_str().unwrap().to_owned()
+}
+
+/// Waits until a run has ended.
+async fn ended(gate: &Arc<Gate>, id: &str) {
+    loop {
+        let run = perform(gate, Credential::Server, "run.read", json!({ "id": id, "since": STEPS })).await;
+        if !run["ended_at"].is_null() {
+            assert_eq!(run["status"], "completed", "{run}");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Steps a second, and what one of them leaves in the log.
+struct Steps {
+    rate: f64,
+    entries: f64,
+    bytes: f64,
+}
+
+async fn steps(runs: usize, length: Duration) -> Steps {
+    let dir = support::folder();
+    let (company, server) = company(&support::options(dir.path()), Arc::new(Quick::default())).await;
+    let small = |number: usize| match number % 2 {
+        0 => json!({ "say": "so far, so good" }),
+        _ => json!({ "call": { "tool": "me.read" } }),
+    };
+    let plan = json!({ "steps": (0..STEPS).map(small).collect::<Vec<_>>() });
+    let file = connect(&dir.path().join("state.db"), Mode::Read).unwrap();
+    let count = |sql: &str| file.query_row(sql, [], |row| row.get::<_, Option<i64>>(0)).unwrap().unwrap_or(0) as f64;
+    let log = || {
+        let bytes = "SELECT sum(length(leaf) + coalesce(length(body), 0)) FROM log_entry";
+        (count("SELECT count(*) FROM log_entry"), count(bytes))
+    };
+    let before = log();
+    let (gate, number) = (company.gate.clone(), Mutex::new(0));
+    let rate = load(runs, length, move || {
+        let (gate, plan) = (gate.clone(), plan.clone());
+        let number = {
+            let mut number = number.lock().unwrap();
+            *number += 1;
+            *number
+        };
+        async move {
+            let id = ask(&gate, number, Some(plan)).await;
+            ended(&gate, &id).await;
+        }
+    })
+    .await;
+    let (after, steps) = (log(), count("SELECT count(*) FROM step"));
+    drop(server);
+    company.close().await;
+    Steps { rate: rate * STEPS as f64, entries: (after.0 - before.0) / steps, bytes: (after.1 - before.1) / steps }
+}
+
+/// A model that answers at once, and knows when it was asked.
+#[derive(Default)]
+struct Quick(Mutex<Option<Instant>>);
+
+impl Chat for Quick {
+    fn ask<'a>(&'a self, _: &'a Prompt, _: &'a Hear<'a>) -> Asking<'a> {
+        *self.0.lock().unwrap() = Some(Instant::now());
+        Box::pin(async { Ok(Answer { text: "so".into(), calls: Vec::new(), input_tokens: 1, output_tokens: 1 }) })
+    }
+}
+
+async fn first_bytes() -> Vec<Duration> {
+    let dir = support::folder();
+    let options = Options { models: Arc::new(catalog()), ..support::options(dir.path()) };
+    let quick = Arc::new(Quick::default());
+    let (company, server) = company(&options, quick.clone()).await;
+    let mut took = Vec::new();
+    for number in 0..ASKED {
+        let began = Instant::now();
+        let id = ask(&company.gate, number, None).await;
+        ended(&company.gate, &id).await;
+        took.push(quick.0.lock().unwrap().take().unwrap() - began);
+    }
+    drop(server);
+    company.close().await;
+    took
+}
+
+/// One model that costs nothing.
+fn catalog() -> Catalog {
+    let provider = Provider { kind: ProviderKind::Ollama, base_url: "http://127.0.0.1:1/".into(), available: true };
+    let model = Model {
+        provider: "here".into(),
+        name: "m".into(),
+        context: 100_000,
+        max_output: 1_000,
+        capabilities: vec![Capability::Tools],
+        price: Price { input: 0, output: 0 },
+        fallbacks: Vec::new(),
+    };
+    Catalog {
+        providers: [("here".into(), provider)].into(),
+        models: [("m".into(), model)].into(),
+        defaults: [("default".into(), "m".into())].into(),
+        ..Catalog::default()
+    }
+}
+
+async fn waits(count: usize) {
+    let dir = support::folder();
+    let options = support::options(dir.path());
+    let (company, server) = company(&options, Arc::new(Quick::default())).await;
+    let before = memory();
+    let rests = json!({ "steps": [{ "wait": { "seconds": 86_400 } }] });
+    let asks = json!({ "steps": [{ "ask": { "text": "which?" } }, { "say": "that one" }] });
+    for chunk in (0..count).collect::<Vec<_>>().chunks(64) {
+        let asked: Vec<_> = chunk
+            .iter()
+            .map(|number| {
+                let (gate, rests, number) = (company.gate.clone(), rests.clone(), *number);
+                tokio::spawn(async move { ask(&gate, number, Some(rests)).await })
+            })
+            .collect();
+        for one in asked {
+            one.await.unwrap();
+        }
+    }
+    let id = ask(&company.gate, 0, Some(asks)).await;
+    let file = connect(&dir.path().join("state.db"), Mode::Read).unwrap();
+    let all_wait = "SELECT count(*) FROM run WHERE wait IS NULL";
+    while file.query_row(all_wait, [], |row| row.get::<_, i64>(0)).unwrap() > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let (more, threads) = (memory().saturating_sub(before), threads());
+    drop(server);
+    company.close().await;
+    let began = Instant::now();
+    let company = open(&options).unwrap();
+    let _server = serve(&company, Arc::new(Quick::default()));
+    let started = began.elapsed();
+    let began = Instant::now();
+    let ana = Credential::Holder("ana".parse().unwrap());
+    perform(&company.gate, ana, "run.answer", json!({ "id": id, "text": "this" })).await;
+    ended(&company.gate, &id).await;
+    let answered = began.elapsed();
+    println!(
+        "{count} waiting runs: {:.1} MiB more, {threads} threads; start {:.0} ms; one answered and ended after {:.0} ms",
+        more as f64 / 1024.0,
+        started.as_secs_f64() * 1e3,
+        answered.as_secs_f64() * 1e3
+    );
+    company.close().await;
+}
+
+/// What this process holds in memory, in KiB.
+fn memory() -> u64 {
+    status("VmRSS:")
+}
+
+fn threads() -> u64 {
+    status("Threads:")
+}
+
+fn status(name: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
