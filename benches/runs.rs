@@ -9,6 +9,7 @@
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "a bench that cannot go on should stop"
 )]
 

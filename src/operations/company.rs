@@ -21,6 +21,7 @@ use crate::store::policies::events::PolicyApplied;
 use crate::store::tokens::events::TokenIssued;
 use crate::types::actor::{ActorKind, Role};
 use crate::types::decision::Recording;
+use crate::types::hours::Working;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::scope::{Reach, Scopes};
@@ -56,11 +57,11 @@ pub struct Settings {
     /// 1 to 100 characters.
     #[schemars(length(min = 1, max = 100))]
     pub name: String,
-    /// An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+    /// An IANA time zone, such as `Europe/Berlin`: that of `hours`.
     pub timezone: String,
     /// A language tag, such as `en` or `de-CH`. Nothing reads it yet.
     pub locale: String,
-    /// Working hours, in the company's time zone. Nothing reads them yet.
+    /// Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
     pub hours: Hours,
     /// For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
     pub retention_days: u32,
@@ -111,6 +112,12 @@ impl Settings {
         let mut settings: Settings = serde_json::from_value(company.settings.clone())?;
         settings.name.clone_from(&company.name);
         Ok(settings)
+    }
+
+    /// The hours in which it works.
+    pub(super) fn working(&self) -> Option<Working> {
+        let zone = jiff::tz::TimeZone::get(&self.timezone).ok()?;
+        Some(Working { zone, from: self.hours.from.parse().ok()?, to: self.hours.to.parse().ok()? })
     }
 
     pub(super) fn problems(&self) -> Vec<String> {
@@ -218,11 +225,11 @@ pub struct OtherSettings {
     /// 1 to 100 characters.
     #[schemars(length(min = 1, max = 100))]
     pub name: Option<String>,
-    /// An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+    /// An IANA time zone, such as `Europe/Berlin`: that of `hours`.
     pub timezone: Option<String>,
     /// A language tag, such as `en` or `de-CH`. Nothing reads it yet.
     pub locale: Option<String>,
-    /// Working hours, in the company's time zone. Nothing reads them yet.
+    /// Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
     pub hours: Option<Hours>,
     /// For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
     pub retention_days: Option<u32>,

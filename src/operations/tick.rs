@@ -11,6 +11,7 @@ use crate::store::changes::events::{CanaryAborted, CanaryMeasured};
 use crate::store::delegations::Delegation;
 use crate::store::delegations::events::DelegationExpired;
 use crate::store::runs::events::{RunCancelled, RunFailed, RunResumed, StepCompleted};
+use crate::store::tasks::events::TaskStalled;
 use crate::store::tokens::events::TokenExpired;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -43,6 +44,8 @@ pub struct Ticked {
     pub reminded: Vec<String>,
     /// Ids of the approvals that more people may decide now.
     pub escalated: Vec<String>,
+    /// Ids of the tasks that were not seen to in time.
+    pub stalled: Vec<String>,
     /// More is due; tick again.
     pub more: bool,
 }
@@ -54,7 +57,7 @@ impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
         doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and \
-              escalate; given a later time, end what runs wait for until then.",
+              escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[&COMPANY],
@@ -71,6 +74,7 @@ impl Change for Tick {
             RunResumed::KIND,
             RunCancelled::KIND,
             ApprovalStale::KIND,
+            TaskStalled::KIND,
         ],
     };
     const SAYS: &'static str = "advances the clock[ to {now}]";
@@ -92,7 +96,12 @@ impl Change for Tick {
         let notices = super::approval::due(draft.read(), now, MOST)?;
         // At the present time, the server itself lets runs go on.
         let runs = input.now.map(|now| super::run::end_waits(now, MOST, draft)).transpose()?.unwrap_or_default();
-        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len(), runs].contains(&MOST);
+        let late = draft.read().late_tasks(now, MOST)?;
+        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len(), runs, late.len()].contains(&MOST);
+        let stalled = late.iter().map(|task| task.id.clone()).collect();
+        for task in late {
+            draft.record(super::task::stalled(task, now))?;
+        }
         let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
         for token in tokens {
             draft.record(TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
@@ -115,6 +124,6 @@ impl Change for Tick {
         if let Some(event) = super::change::measured(draft.read()) {
             draft.record(event)?;
         }
-        Ok(Ticked { now, expired, reminded, escalated, more })
+        Ok(Ticked { now, expired, reminded, escalated, stalled, more })
     }
 }

@@ -5,10 +5,10 @@ pub mod events;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::list::{self, List};
-use super::{Position, parsed, parsed_or_null};
+use super::{Position, json_or_null, parsed, parsed_or_null};
 use crate::types::id::ActorId;
 use crate::types::time::Time;
-use crate::types::work::{Priority, TaskStatus};
+use crate::types::work::{Deadlines, Priority, TaskStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -21,6 +21,9 @@ pub struct Task {
     pub due_at: Option<Time>,
     /// The task that it is a part of.
     pub parent: Option<String>,
+    pub deadlines: Option<Deadlines>,
+    /// It was not seen to in time, and that was told.
+    pub stalled: bool,
     pub version: i64,
     pub created_at: Time,
     pub updated_at: Time,
@@ -38,8 +41,8 @@ pub struct TaskRef {
     pub at: Time,
 }
 
-const COLUMNS: &str =
-    "id, title, creator, owner, status, priority, due_at, parent, version, created_at, updated_at, closed_at";
+const COLUMNS: &str = "id, title, creator, owner, status, priority, due_at, parent, version, created_at, updated_at, closed_at, \
+                       deadlines, stalled";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Task> {
     Ok(Task {
@@ -55,6 +58,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Task> {
         created_at: Time(row.get(9)?),
         updated_at: Time(row.get(10)?),
         closed_at: row.get::<_, Option<i64>>(11)?.map(Time),
+        deadlines: json_or_null(row, 12)?,
+        stalled: row.get(13)?,
     })
 }
 
@@ -93,6 +98,16 @@ impl Sought {
 
 pub fn position(task: &Task) -> Position {
     Position { at: task.created_at.0, id: task.id.clone() }
+}
+
+/// What was not seen to by a time, and not told yet.
+pub fn late(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Task>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM task WHERE closed_at IS NULL AND stalled = 0 \
+         AND (due_at <= ?1 OR resolve_by <= ?1 OR (respond_by <= ?1 AND status = 'open')) ORDER BY id LIMIT ?2"
+    ))?
+    .query_map(rusqlite::params![now.0, limit as i64], read)?
+    .collect()
 }
 
 /// What somebody has not finished.

@@ -80,6 +80,17 @@ pub enum Failed {
 impl Prompt {
     /// How many tokens it has at most, roughly: providers count each in their own way, and tell only afterwards.
     pub fn tokens(&self) -> u32 {
+        let bytes = self.bytes();
+        u32::try_from(bytes.div_ceil(BYTES_OF_TOKEN)).unwrap_or(u32::MAX)
+    }
+
+    /// How many bytes are left out of as many tokens; how many are too many, below zero.
+    pub fn room(&self, tokens: u32) -> i64 {
+        let room = u64::from(tokens).saturating_mul(BYTES_OF_TOKEN as u64);
+        i64::try_from(room).unwrap_or(i64::MAX).saturating_sub(i64::try_from(self.bytes()).unwrap_or(i64::MAX))
+    }
+
+    fn bytes(&self) -> usize {
         let said = |message: &Message| match message {
             Message::Asked(text) => text.len(),
             Message::Said { text, calls } => {
@@ -88,14 +99,13 @@ impl Prompt {
             Message::Came { text, .. } => text.len(),
         };
         let offered = |tool: &Offered| tool.name.len() + tool.description.len() + tool.schema.to_string().len();
-        let bytes = self.system.len()
+        self.system.len()
             + self.messages.iter().map(|message| said(message) + OVERHEAD).sum::<usize>()
-            + self.tools.iter().map(|tool| offered(tool) + OVERHEAD).sum::<usize>();
-        u32::try_from(bytes.div_ceil(BYTES_OF_TOKEN)).unwrap_or(u32::MAX)
+            + self.tools.iter().map(|tool| offered(tool) + OVERHEAD).sum::<usize>()
     }
 }
 
-/// A token has three bytes or more, nearly always: an estimate, which `OK_LLM_CONFIG`'s limits do not hang on.
+/// A token has three bytes or more, nearly always: an estimate.
 const BYTES_OF_TOKEN: usize = 3;
 /// What a message takes besides its text.
 const OVERHEAD: usize = 16;

@@ -20,6 +20,7 @@ pub mod egress;
 pub mod entropy;
 pub mod field;
 pub mod history;
+pub mod hours;
 pub mod id;
 pub mod impact;
 pub mod inbox;

@@ -36,6 +36,31 @@ impl TaskStatus {
     }
 }
 
+/// How soon something is to be seen to, in hours of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sla {
+    /// Until it has an owner: 1 to 10000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub respond_h: Option<u32>,
+    /// Until it is closed: 1 to 10000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub resolve_h: Option<u32>,
+}
+
+/// What that comes to, by the company's hours when it was agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Deadlines {
+    #[serde(flatten)]
+    pub sla: Sla,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub respond_by: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolve_by: Option<Time>,
+}
+
 named! {
     /// How soon a task is wanted.
     Priority, "priority", {

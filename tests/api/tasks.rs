@@ -1,7 +1,7 @@
 //! Tasks through the router: who is given one, what is said of it, how it ends.
 
 use ok::gate::refold;
-use ok::types::time::DAY;
+use ok::types::time::{DAY, HOUR};
 use serde_json::{Value, json};
 
 use crate::harness::Test;
@@ -81,4 +81,34 @@ async fn what_has_ended_leaves_the_lists_after_as_long_as_the_company_says() {
     test.call("PATCH", "/company", &test.admin, Some(json!({ "retention_days": 7 }))).await;
     assert_eq!((listed("").await, listed("?archived=true").await), (1, 2));
     assert_eq!(listed("?owner=mia&archived=true").await, 0);
+}
+
+#[tokio::test]
+async fn a_task_that_is_not_seen_to_within_the_companys_hours_is_stalled_and_told_once() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let hours = json!({ "timezone": "America/New_York", "hours": { "from": "09:00", "to": "17:00" } });
+    assert_eq!(test.call("PATCH", "/company", &test.admin, Some(hours)).await.status, 200);
+    // It is four in the morning of a Friday there.
+    let new = json!({ "title": "call back", "sla": { "respond_h": 8, "resolve_h": 10 } });
+    let task = test.post("/tasks", &cast.mia, new).await.json();
+    let sla = json!({ "respond_h": 8, "resolve_h": 10, "respond_by": "2026-11-20T22:00:00Z", "resolve_by": "2026-11-23T16:00:00Z" });
+    assert_eq!((&task["sla"], &task["stalled"]), (&sla, &json!(false)));
+    let id = task["id"].as_str().unwrap();
+    let tick = async || test.post("/tick", &test.admin, json!({})).await.json()["stalled"].clone();
+    test.clock.advance(13 * HOUR - 1);
+    assert_eq!(tick().await, json!([]));
+    test.clock.advance(1);
+    assert_eq!((tick().await, tick().await), (json!([id]), json!([])), "once");
+    let inbox = test.get("/inbox", &cast.mia).await.json();
+    assert_eq!(inbox[0]["title"], "a task is stalled: call back: nobody has taken it in time");
+    // Whoever gets it now is told in their turn.
+    let path = format!("/tasks/{id}");
+    assert_eq!(test.post(&format!("{path}/assign"), &cast.mia, json!({ "to": "max" })).await.status, 200);
+    assert_eq!(test.get(&path, &cast.mia).await.json()["stalled"], false);
+    test.clock.advance(66 * HOUR);
+    assert_eq!(tick().await, json!([id]));
+    assert_eq!(test.event().await["event"]["reason"], "it was not closed in time");
+    let wrong = json!({ "title": "x", "sla": { "respond_h": 0 } });
+    assert_eq!(test.post("/tasks", &cast.mia, wrong).await.error(), "422 invalid sla.respond_h: must be 1 to 10000");
 }

@@ -14,7 +14,7 @@ use crate::store::{Position, actors, content, inbox};
 use crate::types::definition::{AgentDefinition, AgentSpec, RunLimits};
 use crate::types::history::month;
 use crate::types::id::ActorId;
-use crate::types::models::Catalog;
+use crate::types::models::{Catalog, Model};
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
 use crate::types::work::StepStatus;
@@ -22,6 +22,11 @@ use crate::types::work::StepStatus;
 impl Reader<'_> {
     pub fn task(&self, id: &str) -> Result<Option<Task>, Fault> {
         Ok(tasks::get(self.conn()?, id)?)
+    }
+
+    /// What was not seen to by a time, and not told yet.
+    pub fn late_tasks(&self, now: Time, limit: usize) -> Result<Vec<Task>, Fault> {
+        Ok(tasks::late(self.conn()?, now, limit)?)
     }
 
     /// What somebody has not finished.
@@ -178,13 +183,15 @@ impl Reader<'_> {
         Ok(runs::active_ms(self.conn()?, run)?)
     }
 
-    /// Whether an agent asks for a tool. One that was hired by a definition asks for what that names: operations, and groups
-    /// such as `task.*`.
-    pub fn asks_for(&self, agent: &ActorId, tool: &str) -> Result<bool, Fault> {
-        let asked = self.definition_of(agent)?.map(|definition| definition.spec.tools);
-        let names =
-            |asked: &String| asked == tool || asked.strip_suffix('*').is_some_and(|noun| tool.starts_with(noun));
-        Ok(asked.is_none_or(|tools| tools.iter().any(names)))
+    /// What an agent asks for.
+    pub fn tools_of(&self, agent: &ActorId) -> Result<ToolsOf, Fault> {
+        Ok(ToolsOf(self.definition_of(agent)?.map(|definition| definition.spec.tools)))
+    }
+
+    /// The models that an agent works with, those first that its definition prefers.
+    pub fn models_of(&self, agent: &ActorId) -> Result<Vec<(&str, &Model)>, Fault> {
+        let prefer = self.agent_spec(agent)?.and_then(|spec| spec.model).map(|model| model.prefer);
+        Ok(self.models().chosen(&prefer.unwrap_or_default()))
     }
 
     fn definition_of(&self, agent: &ActorId) -> Result<Option<AgentDefinition>, Fault> {
@@ -212,5 +219,17 @@ impl Reader<'_> {
     /// A thing with what is worked out from the directory.
     fn complete(&self, thing: Thing) -> Target {
         self.world.resources.complete(thing, self.world).into()
+    }
+}
+
+/// The tools that an agent asks for. One that was hired by a definition asks for what that names: operations, and groups such
+/// as `task.*`.
+pub struct ToolsOf(Option<Vec<String>>);
+
+impl ToolsOf {
+    pub fn asks_for(&self, tool: &str) -> bool {
+        let names =
+            |asked: &String| asked == tool || asked.strip_suffix('*').is_some_and(|noun| tool.starts_with(noun));
+        self.0.as_ref().is_none_or(|tools| tools.iter().any(names))
     }
 }

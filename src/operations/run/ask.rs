@@ -78,6 +78,7 @@ impl Change for Ask {
                 priority: Priority::Normal,
                 due_at: None,
                 parent: None,
+                deadlines: None,
             })?;
         }
         begin(creator, new, draft)

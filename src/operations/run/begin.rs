@@ -64,7 +64,7 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
     if !problems.is_empty() {
         return Err(Refusal::invalid(problems).into());
     }
-    if new.plan.is_none() && !has_model(draft.read(), &new.agent)? {
+    if new.plan.is_none() && draft.read().models_of(&new.agent)?.is_empty() {
         return Err(Refusal::invalid(vec![draft.read().models().nothing()]).into());
     }
     let id = draft.new_id(Kind::Run);
@@ -103,12 +103,6 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
         })?;
     }
     Ok(Begun { task, run: id.to_string(), status: RunStatus::Queued })
-}
-
-/// Whether there is a model that an agent can ask.
-fn has_model(read: &Reader<'_>, agent: &ActorId) -> Result<bool, Stop> {
-    let prefer = read.agent_spec(agent)?.and_then(|spec| spec.model).map(|model| model.prefer);
-    Ok(!read.models().chosen(&prefer.unwrap_or_default()).is_empty())
 }
 
 /// What is asked has the labels of what the run has read that asks; and what comes from an agent that runs elsewhere is not to

@@ -31,7 +31,7 @@ pub enum Next {
     /// Its agent performs operations, side by side.
     Calls { calls: Vec<OneCall>, agent: ActorId },
     /// Its agent asks a model, if the gate lets it.
-    Think { call: model::Prompt, prompt: Prompt, agent: ActorId, facts: RunFacts },
+    Think { call: Box<model::Prompt>, prompt: Box<Prompt>, agent: ActorId, facts: RunFacts },
     /// A model is asked, as was decided before: the step is dispatched, then it is asked.
     Send { step: u32, prompt: Prompt },
     /// Its step is recorded, or its end: the server does that itself. Whoever is at a step that is under way need not.
@@ -113,7 +113,10 @@ impl Query for Step {
             Move::Calls(todo) => Next::Calls { calls: calls(&run, todo, read)?, agent: run.agent },
             Move::Think(thought) => match asking(&run, &thought, read)? {
                 Ok((_, prompt)) if thought.decided.is_some() => Next::Send { step: facts.step(), prompt },
-                Ok((call, prompt)) => Next::Think { call, prompt, agent: run.agent, facts },
+                Ok((call, prompt)) => {
+                    let (call, prompt) = (Box::new(call), Box::new(prompt));
+                    Next::Think { call, prompt, agent: run.agent, facts }
+                }
                 Err(_) => Next::Settle { step: facts.step(), under_way: false },
             },
             Move::Own(own) => Next::Settle { step: facts.step(), under_way: matches!(own, Own::Lost(..)) },
@@ -206,7 +209,7 @@ fn took_too_long(run: &Run, read: &Reader<'_>) -> Result<bool, Stop> {
 
 /// A run that waits goes on by itself only when its time has come.
 fn waited(run: &Run, now: Time, read: &Reader<'_>) -> Result<Option<Own>, Stop> {
-    if !run.due_at.is_some_and(|due| due <= now) {
+    if run.due_at.is_none_or(|due| due > now) {
         return Ok(None);
     }
     if run.wait == Some(Wait::Budget) {
@@ -251,7 +254,7 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
 
 /// Why a run's agent cannot call a tool, whatever the policies say, if it cannot.
 pub(super) fn unable(run: &Run, tool: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
-    if tool != QUESTION && !read.asks_for(&run.agent, tool)? {
+    if tool != QUESTION && !read.tools_of(&run.agent)?.asks_for(tool) {
         return Ok(Some(format!("the definition of {} does not ask for {tool}", run.agent)));
     }
     let stopped = read.kill(&KillScope::Tool(tool.to_owned())).is_some();

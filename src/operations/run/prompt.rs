@@ -132,15 +132,16 @@ fn short(mut text: String, step: &Step) -> String {
 
 /// Leaves out what tools answered longest ago, as far as a model cannot read it all.
 fn fit(prompt: &mut Prompt, model: &Model) {
-    let most = model.context.saturating_sub(prompt.most_output);
-    while prompt.tokens() > most {
-        let oldest = prompt.messages.iter_mut().find_map(|message| match message {
-            Message::Came { text, .. } if text.len() > LEFT_OUT.len() => Some(text),
-            _ => None,
-        });
-        match oldest {
-            Some(text) => *text = LEFT_OUT.into(),
-            None => return,
+    let mut room = prompt.room(model.context.saturating_sub(prompt.most_output));
+    for message in &mut prompt.messages {
+        if room >= 0 {
+            return;
+        }
+        if let Message::Came { text, .. } = message
+            && text.len() > LEFT_OUT.len()
+        {
+            room += i64::try_from(text.len() - LEFT_OUT.len()).unwrap_or(i64::MAX);
+            *text = LEFT_OUT.into();
         }
     }
 }

@@ -113,8 +113,7 @@ fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<To
 /// The model that is to be asked, after what was tried in vain since the last answer: one that refuses, or may not be asked,
 /// makes way for the next.
 fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
-    let prefer = read.agent_spec(&run.agent)?.and_then(|spec| spec.model).map(|model| model.prefer);
-    let chosen = read.models().chosen(&prefer.unwrap_or_default());
+    let chosen = read.models_of(&run.agent)?;
     let (mut at, mut lost) = (0, 0);
     for step in tried {
         lost = if step.status == StepStatus::Unknown { lost + 1 } else { MOST_LOST };

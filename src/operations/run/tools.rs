@@ -40,11 +40,11 @@ pub(super) const QUESTION: &str = "run.ask";
 /// The tools that a model is offered for the caller, an agent in its run: what its definition asks for, no kill switch stops,
 /// and the policies could allow.
 pub(super) fn offered(agent: &ActorId, read: &Reader<'_>) -> Result<Vec<Offered>, Stop> {
-    let mut offered = Vec::new();
+    let (mut offered, asked) = (Vec::new(), read.tools_of(agent)?);
     for entry in operations::ALL.iter().filter(|entry| is_offered(entry)) {
         let name = entry.spec.name;
         let is_stopped = read.kill(&KillScope::Tool(name.to_owned())).is_some();
-        if is_stopped || !(name == QUESTION || read.asks_for(agent, name)?) || hint(entry, read).is_none() {
+        if is_stopped || !(name == QUESTION || asked.asks_for(name)) || hint(entry, read).is_none() {
             continue;
         }
         offered.push(Offered {

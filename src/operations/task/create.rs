@@ -8,7 +8,7 @@ use super::shown::{WholeTask, whole};
 use super::{find, owner};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::ACTOR;
-use crate::operations::company::COMPANY;
+use crate::operations::company::{COMPANY, Settings};
 use crate::store::content::events::ContentKept;
 use crate::store::tasks::Task;
 use crate::store::tasks::events::TaskCreated;
@@ -16,10 +16,13 @@ use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
-use crate::types::work::{LONGEST_TEXT, Priority, TaskStatus};
+use crate::types::work::{Deadlines, LONGEST_TEXT, Priority, Sla, TaskStatus};
 
 /// The most characters of a title.
 pub(in crate::operations) const LONGEST_TITLE: usize = 200;
+
+/// The most hours in which something is to be seen to.
+const MOST_HOURS: u32 = 10_000;
 
 /// What is to be done.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -46,6 +49,9 @@ pub struct NewTask {
     /// The task that it is a part of.
     #[arg(long, value_name = "TASK")]
     pub parent: Option<String>,
+    /// Within how many of the company's hours of work it is to be seen to.
+    #[arg(skip)]
+    pub sla: Option<Sla>,
 }
 
 const fn normal() -> Priority {
@@ -74,7 +80,7 @@ impl Change for Create {
     }
 
     fn run(permit: Permit<Self>, input: NewTask, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
-        let NewTask { title, goal, owner: wanted, priority, due_at, parent } = input;
+        let NewTask { title, goal, owner: wanted, priority, due_at, parent, sla } = input;
         let mut problems = Vec::new();
         if title.trim().is_empty() || title.chars().count() > LONGEST_TITLE {
             problems.push(format!("title: must have 1 to {LONGEST_TITLE} characters"));
@@ -85,11 +91,16 @@ impl Change for Create {
         if due_at.is_some_and(|due| due <= permit.now()) {
             problems.push("due_at: must be in the future".into());
         }
+        let hours = sla.iter().flat_map(|sla| [("respond_h", sla.respond_h), ("resolve_h", sla.resolve_h)]);
+        for (field, _) in hours.filter(|(_, hours)| hours.is_some_and(|hours| !(1..=MOST_HOURS).contains(&hours))) {
+            problems.push(format!("sla.{field}: must be 1 to {MOST_HOURS}"));
+        }
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
         wanted.iter().try_for_each(|id| owner("owner", id, draft.read()))?;
         let parent = parent.map(|id| above(&id, draft.read())).transpose()?;
+        let deadlines = sla.map(|sla| deadlines(sla, draft.read())).transpose()?;
         let (id, creator) = (draft.new_id(Kind::Task), permit.actor());
         let task = Task {
             id: id.to_string(),
@@ -100,12 +111,23 @@ impl Change for Create {
             priority,
             due_at,
             parent: parent.as_ref().map(Id::to_string),
+            deadlines,
+            stalled: false,
             version: 1,
             created_at: permit.now(),
             updated_at: permit.now(),
             closed_at: None,
         };
-        draft.record(TaskCreated { id: id.clone(), title, creator, owner: wanted, priority, due_at, parent })?;
+        draft.record(TaskCreated {
+            id: id.clone(),
+            title,
+            creator,
+            owner: wanted,
+            priority,
+            due_at,
+            parent,
+            deadlines,
+        })?;
         let told = (!goal.is_empty()).then(|| goal.clone());
         if !goal.is_empty() {
             let kept = Map::from_iter([("goal".to_owned(), Value::from(goal))]);
@@ -113,6 +135,14 @@ impl Change for Create {
         }
         Ok(WholeTask { goal: told, ..whole(task, draft.read())? })
     }
+}
+
+/// When the hours of work that it may take have gone by.
+fn deadlines(sla: Sla, read: &Reader<'_>) -> Result<Deadlines, Stop> {
+    let working = Settings::stored(&read.company()?)?.working();
+    let by =
+        |hours: Option<u32>| working.as_ref().zip(hours).and_then(|(working, hours)| working.after(read.now(), hours));
+    Ok(Deadlines { sla, respond_by: by(sla.respond_h), resolve_by: by(sla.resolve_h) })
 }
 
 /// A task of which another is to be a part. One that the caller may not see is not there.

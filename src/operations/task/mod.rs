@@ -15,8 +15,11 @@ use serde::{Deserialize, Serialize};
 use crate::gate::{Entry, Reader};
 use crate::store::actors::Status;
 use crate::store::tasks::Task;
-use crate::types::id::ActorId;
+use crate::store::tasks::events::TaskStalled;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
+use crate::types::time::Time;
+use crate::types::work::TaskStatus;
 
 pub use assign::{Assign, Assignment};
 pub use complete::{Complete, Completion, Outcome};
@@ -72,4 +75,16 @@ fn owner(field: &str, id: &ActorId, read: &Reader<'_>) -> Result<(), Stop> {
     }
     let active = read.card(id).is_some_and(|card| card.actor.status == Status::Active);
     if active { Ok(()) } else { Err(Refusal::field(field, format!("{id} has left")).into()) }
+}
+
+/// That a task was not seen to by a time.
+pub(super) fn stalled(task: Task, now: Time) -> TaskStalled {
+    let deadlines = task.deadlines;
+    let over = |by: Option<Time>| by.is_some_and(|by| by <= now);
+    let reason = match task.status {
+        TaskStatus::Open if over(deadlines.and_then(|deadlines| deadlines.respond_by)) => "nobody has taken it in time",
+        _ if over(task.due_at) => "it was due",
+        _ => "it was not closed in time",
+    };
+    TaskStalled { id: Id::stored(&task.id), owner: task.owner, creator: task.creator, reason: reason.to_owned() }
 }

@@ -9,7 +9,7 @@ use crate::store::tasks::{Task, TaskRef};
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
-use crate::types::work::{Priority, TaskStatus};
+use crate::types::work::{Deadlines, Priority, TaskStatus};
 
 /// Something to do.
 #[derive(Serialize, JsonSchema)]
@@ -23,6 +23,10 @@ pub struct ShownTask {
     pub created_by: ActorId,
     pub priority: Priority,
     pub due_at: Option<Time>,
+    /// Within how many hours of work it is to be seen to, and when these have gone by.
+    pub sla: Option<Deadlines>,
+    /// It was not seen to in time, and nobody else has got it since.
+    pub stalled: bool,
     /// The task that it is a part of.
     pub parent: Option<String>,
     pub version: i64,
@@ -73,6 +77,8 @@ pub(super) fn shown(task: Task) -> ShownTask {
         priority,
         due_at,
         parent,
+        deadlines,
+        stalled,
         version,
         created_at,
         updated_at,
@@ -86,6 +92,8 @@ pub(super) fn shown(task: Task) -> ShownTask {
         created_by: creator,
         priority,
         due_at,
+        sla: deadlines,
+        stalled,
         parent,
         version,
         created_at,

@@ -302,11 +302,16 @@ CREATE TABLE task (
   priority   TEXT NOT NULL,
   due_at     INTEGER,
   parent     TEXT,
+  deadlines  TEXT,                          -- JSON
+  respond_by INTEGER,
+  resolve_by INTEGER,
+  stalled    INTEGER NOT NULL DEFAULT 0,    -- it was told that it was not seen to in time
   version    INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   closed_at  INTEGER
 ) STRICT;
+CREATE INDEX task_to_be_told ON task (due_at, resolve_by, respond_by, status) WHERE closed_at IS NULL AND stalled = 0;
 CREATE INDEX task_by_age ON task (created_at DESC, id);
 CREATE INDEX task_by_owner ON task (owner, created_at DESC, id);
 CREATE INDEX task_by_creator ON task (creator, created_at DESC, id);

@@ -1,5 +1,7 @@
 //! What happens to tasks.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 
 use super::get;
@@ -7,10 +9,11 @@ use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::inbox;
 use crate::store::memory::{Memory, Touched};
 use crate::store::search::{self, Texts, Thing};
+use crate::store::to_json;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::time::Time;
-use crate::types::work::{Priority, TaskStatus};
+use crate::types::work::{Deadlines, Priority, TaskStatus};
 
 pub(in crate::store) const TASK: Table = Table { name: "task", key: "id" };
 const REF: Table = Table { name: "task_ref", key: "task || ' ' || place || ' ' || thing" };
@@ -20,6 +23,7 @@ events! {
     TaskCreated = "task_created" {
         id: Id, #[schemars(extend("x-names" = "text"))] title: String, creator: ActorId, owner: Option<ActorId>,
         priority: Priority, due_at: Option<Time>, parent: Option<Id>,
+        #[serde(default, skip_serializing_if = "Option::is_none")] deadlines: Option<Deadlines>,
     } about [id, creator, owner, parent] => {
         content: Content::SHOWN, tables: &[TASK, search::TABLE], memory: Memory::Nothing,
         fold: Some(created), notify: Notify::AndShow(notify_of_task), news: None,
@@ -39,6 +43,13 @@ events! {
         content: Content::SHOWN, tables: &[TASK, REF], memory: Memory::Nothing,
         fold: Some(referred), notify: Notify::Nobody, news: None,
     }
+    /// A task was not seen to in time.
+    TaskStalled = "task_stalled" {
+        id: Id, owner: Option<ActorId>, creator: ActorId, reason: String,
+    } about [id, owner, creator] => {
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        fold: Some(stalled), notify: Notify::AndShow(notify_of_stall), news: None,
+    }
     /// A task was done, or given up.
     TaskCompleted = "task_completed" {
         id: Id, owner: Option<ActorId>, creator: ActorId, outcome: TaskStatus,
@@ -50,10 +61,10 @@ events! {
 }
 
 fn created(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let TaskCreated { id, title, creator, owner, priority, due_at, parent } = event;
+    let TaskCreated { id, title, creator, owner, priority, due_at, parent, deadlines } = event;
     let status = if owner.is_some() { TaskStatus::Assigned } else { TaskStatus::Open };
-    let sql = "INSERT INTO task (id, title, creator, owner, status, priority, due_at, parent, version, created_at, \
-               updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)";
+    let sql = "INSERT INTO task (id, title, creator, owner, status, priority, due_at, parent, deadlines, respond_by, \
+               resolve_by, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)";
     moment.conn.prepare_cached(sql)?.execute(params![
         id.as_str(),
         title,
@@ -63,6 +74,9 @@ fn created(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched
         priority.name(),
         due_at.map(|at| at.0),
         parent.as_ref().map(Id::as_str),
+        deadlines.as_ref().map(to_json).transpose()?,
+        deadlines.and_then(|deadlines| deadlines.respond_by).map(|at| at.0),
+        deadlines.and_then(|deadlines| deadlines.resolve_by).map(|at| at.0),
         moment.at.0,
         moment.at.0
     ])?;
@@ -72,8 +86,8 @@ fn created(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched
 }
 
 fn assigned(event: &TaskAssigned, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE task SET owner = ?, status = iif(status = 'open', 'assigned', status), version = version + 1, \
-               updated_at = ? WHERE id = ?";
+    let sql = "UPDATE task SET owner = ?, status = iif(status = 'open', 'assigned', status), stalled = 0, \
+               version = version + 1, updated_at = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![event.owner.as_str(), moment.at.0, event.id.as_str()])?;
     Ok(Touched::Nothing)
 }
@@ -86,6 +100,19 @@ fn referred(event: &TaskRefAdded, moment: &Moment<'_>) -> rusqlite::Result<Touch
     let sql = "UPDATE task SET version = version + 1, updated_at = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, id.as_str()])?;
     Ok(Touched::Nothing)
+}
+
+fn stalled(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE task SET stalled = 1, version = version + 1, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+fn notify_of_stall(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let title = get(moment.conn, event.id.as_str())?.map(|task| task.title).unwrap_or_default();
+    let told = format!("a task is stalled: {title}: {}", event.reason);
+    let whom: BTreeSet<&ActorId> = event.owner.iter().chain([&event.creator]).collect();
+    whom.into_iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &told))
 }
 
 /// How a task stands from now on. What is closed stays so.

@@ -112,7 +112,7 @@ export const OPERATIONS: Record<string, string> = {
   "task.read": "Show one task: its goal and result, what it is about, and the runs in which agents work on it.",
   "task.run": "Let the agent that has a task work on it.",
   "task.update": "Add something that a task is about; the same thing again gets another note.",
-  "tick": "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate; given a later time, end what runs wait for until then.",
+  "tick": "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.",
   "token.issue": "Issue an API token. Its value is shown this once.",
   "token.list": "List the tokens that the caller may see, newest first.",
   "token.narrow": "Narrow the scopes of a token. They can never be widened.",

@@ -1200,7 +1200,7 @@ export const taskRun = <ThrowOnError extends boolean = false>(options: Options<T
 });
 
 /**
- * Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate; given a later time, end what runs wait for until then.
+ * Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.
  */
 export const tick = <ThrowOnError extends boolean = false>(options?: Options<TickData, ThrowOnError>) => (options?.client ?? client).post<TickResponses, TickErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -801,6 +801,22 @@ export type CreatedWebhook = {
 };
 
 /**
+ * What that comes to, by the company's hours when it was agreed.
+ */
+export type Deadlines = {
+    /**
+     * Until it has an owner: 1 to 10000.
+     */
+    respond_h?: number | null;
+    /**
+     * Until it is closed: 1 to 10000.
+     */
+    resolve_h?: number | null;
+    respond_by?: string | null;
+    resolve_by?: string | null;
+};
+
+/**
  * A decision.
  */
 export type Decision = {
@@ -2604,6 +2620,10 @@ export type NewTask = {
      * The task that it is a part of.
      */
     parent?: string | null;
+    /**
+     * Within how many of the company's hours of work it is to be seen to.
+     */
+    sla?: Sla | null;
 };
 
 /**
@@ -4238,6 +4258,14 @@ export type ShownTask = {
     priority: Priority;
     due_at: string | null;
     /**
+     * Within how many hours of work it is to be seen to, and when these have gone by.
+     */
+    sla: Deadlines | null;
+    /**
+     * It was not seen to in time, and nobody else has got it since.
+     */
+    stalled: boolean;
+    /**
      * The task that it is a part of.
      */
     parent: string | null;
@@ -4306,6 +4334,20 @@ export type Similar = {
     summary: string;
     decision: ApprovalStatus;
     at: string | null;
+};
+
+/**
+ * How soon something is to be seen to, in hours of work.
+ */
+export type Sla = {
+    /**
+     * Until it has an owner: 1 to 10000.
+     */
+    respond_h?: number | null;
+    /**
+     * Until it is closed: 1 to 10000.
+     */
+    resolve_h?: number | null;
 };
 
 /**
@@ -4513,6 +4555,10 @@ export type Ticked = {
      * Ids of the approvals that more people may decide now.
      */
     escalated: Array<string>;
+    /**
+     * Ids of the tasks that were not seen to in time.
+     */
+    stalled: Array<string>;
     /**
      * More is due; tick again.
      */
@@ -5099,6 +5145,14 @@ export type WholeTask = {
     created_by: ActorId;
     priority: Priority;
     due_at: string | null;
+    /**
+     * Within how many hours of work it is to be seen to, and when these have gone by.
+     */
+    sla: Deadlines | null;
+    /**
+     * It was not seen to in time, and nobody else has got it since.
+     */
+    stalled: boolean;
     /**
      * The task that it is a part of.
      */
@@ -14403,6 +14457,10 @@ export type TaskCreateData = {
          * The task that it is a part of.
          */
         parent?: string | null;
+        /**
+         * Within how many of the company's hours of work it is to be seen to.
+         */
+        sla?: Sla | null;
     };
     headers?: {
         /**

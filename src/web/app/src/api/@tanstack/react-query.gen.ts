@@ -2485,7 +2485,7 @@ export const taskRunMutation = (options?: Partial<Options<TaskRunData>>): UseMut
 };
 
 /**
- * Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate; given a later time, end what runs wait for until then.
+ * Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.
  */
 export const tickMutation = (options?: Partial<Options<TickData>>): UseMutationOptions<TickResponse, TickError, Options<TickData>> => {
     const mutationOptions: UseMutationOptions<TickResponse, TickError, Options<TickData>> = {
