@@ -616,7 +616,7 @@ export type CompanyAnswer = {
      */
     name: string;
     /**
-     * An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+     * An IANA time zone, such as `Europe/Berlin`: that of `hours`.
      */
     timezone: string;
     /**
@@ -624,7 +624,7 @@ export type CompanyAnswer = {
      */
     locale: string;
     /**
-     * Working hours, in the company's time zone. Nothing reads them yet.
+     * Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
      */
     hours: Hours;
     /**
@@ -2508,7 +2508,7 @@ export type NewSettings = {
      */
     name?: string;
     /**
-     * An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+     * An IANA time zone, such as `Europe/Berlin`: that of `hours`.
      */
     timezone?: string;
     /**
@@ -2516,7 +2516,7 @@ export type NewSettings = {
      */
     locale?: string;
     /**
-     * Working hours, in the company's time zone. Nothing reads them yet.
+     * Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
      */
     hours?: Hours;
     /**
@@ -2891,7 +2891,7 @@ export type OtherSettings = {
      */
     name?: string | null;
     /**
-     * An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+     * An IANA time zone, such as `Europe/Berlin`: that of `hours`.
      */
     timezone?: string | null;
     /**
@@ -2899,7 +2899,7 @@ export type OtherSettings = {
      */
     locale?: string | null;
     /**
-     * Working hours, in the company's time zone. Nothing reads them yet.
+     * Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
      */
     hours?: Hours | null;
     /**
@@ -10009,7 +10009,7 @@ export type CompanyUpdateData = {
          */
         name?: string | null;
         /**
-         * An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+         * An IANA time zone, such as `Europe/Berlin`: that of `hours`.
          */
         timezone?: string | null;
         /**
@@ -10017,7 +10017,7 @@ export type CompanyUpdateData = {
          */
         locale?: string | null;
         /**
-         * Working hours, in the company's time zone. Nothing reads them yet.
+         * Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
          */
         hours?: Hours | null;
         /**
@@ -10138,7 +10138,7 @@ export type CompanyReplaceData = {
          */
         name?: string;
         /**
-         * An IANA time zone, such as `Europe/Berlin`. Nothing reads it yet.
+         * An IANA time zone, such as `Europe/Berlin`: that of `hours`.
          */
         timezone?: string;
         /**
@@ -10146,7 +10146,7 @@ export type CompanyReplaceData = {
          */
         locale?: string;
         /**
-         * Working hours, in the company's time zone. Nothing reads them yet.
+         * Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
          */
         hours?: Hours;
         /**
@@ -13701,7 +13701,7 @@ export type RunStreamErrors = {
      */
     401: Error;
     /**
-     * `denied` by policy, or `token_scope`: out of the token's reach
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
      */
     403: Error;
     /**
