@@ -2,8 +2,7 @@
 //! an event touches them; a copy for readers costs a few pointers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;

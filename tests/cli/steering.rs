@@ -92,6 +92,7 @@ const LINES: &[&str] = &[
     "--as bob answer {run} 'answer{x}'",
     "--as bob run budget {run} 5",
     "--as bob run cancel {run} --reason 'no{x}'",
+    "--as bob run follow {run}",
     "--as bob runs",
     "--as bob task create 'title{x}' --goal 'goal{x}' --owner clerk",
     "--as bob task show {tsk}",

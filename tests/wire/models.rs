@@ -122,7 +122,7 @@ async fn an_answer_that_breaks_off_never_counts_and_one_without_end_is_ended() {
         assert_eq!(answer, Err(Failed::Unknown("its answer broke off".into())), "{kind}");
         assert_eq!(got.len(), 1, "it may have cost something, so it is not simply asked again");
         let (answer, _) = ask(*kind, vec![Reply::Limited("half of what")]).await;
-        let Err(Failed::Unknown(why)) = answer else { panic!("{kind}: {answer:?}") };
+        let Err(Failed::Useless { why, .. }) = answer else { panic!("{kind}: {answer:?}") };
         assert!(why.starts_with("it needs more than"), "{kind}: {why}");
         let (answer, _) = ask(*kind, vec![Reply::Endless]).await;
         assert_eq!(answer, Err(Failed::Unknown("its answer has more than 65536 bytes".into())), "{kind}");
