@@ -100,6 +100,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   task_created: (e) => <>created {task(e)}{quoted(e.title)}</>,
   task_assigned: (e) => <>assigned {task(e)} to {who(e.owner)}</>,
   task_ref_added: (e) => <>added to what {task(e)} is about</>,
+  task_stalled: (e) => <>tells that {task(e)} is stalled: {text(e.reason)}</>,
   task_completed: (e) => <>closed {task(e)} as {text(e.outcome)}</>,
   run_started: (e) => <>set {who(e.agent)} to {run(e, 'work')}</>,
   run_waiting: (e, by) => <>had {run(e)}{ofOther(e, by)} wait{e.name ? <> at {code(e.name)}</> : null}</>,
