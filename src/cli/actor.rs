@@ -114,7 +114,7 @@ struct NewAgent {
     /// A name to read [default: the id]
     #[arg(long)]
     name: Option<String>,
-    /// It runs elsewhere, and reaches itself alone
+    /// It runs elsewhere: its tokens reach only the gateway for outside agents
     #[arg(long)]
     outside: bool,
 }

@@ -22,6 +22,7 @@ pub enum Exit {
     Usage = 64,
     Busy = 75,
     Interrupted = 130,
+    Unread = 141,
 }
 
 impl Exit {
@@ -34,6 +35,7 @@ impl Exit {
         Exit::Usage,
         Exit::Busy,
         Exit::Interrupted,
+        Exit::Unread,
     ];
 
     /// For the reference.
@@ -46,6 +48,7 @@ impl Exit {
             Exit::Waits => "People must approve it first",
             Exit::Usage => "The command was not understood",
             Exit::Busy => "Another process has the state file; trying again may help",
+            Exit::Unread => "Its output was not read to the end, so how it would have ended is not told",
             Exit::Interrupted => "A second signal ended a server that was still stopping",
         }
     }
@@ -66,7 +69,7 @@ pub enum Failure {
     Refused(Box<Refused>),
     /// The arguments do not fit together.
     Usage(String),
-    /// Nobody reads what is printed any more; that is no error.
+    /// Nobody reads what is printed any more. Nothing is said, but it is no success: a script would take it for one.
     NobodyReads,
 }
 
@@ -87,7 +90,7 @@ impl Failure {
             Failure::Refused(refused) if refused.code == Code::NeedsApproval.name() => Exit::Waits,
             Failure::Refused(_) => Exit::Failed,
             Failure::Usage(_) => Exit::Usage,
-            Failure::NobodyReads => Exit::Done,
+            Failure::NobodyReads => Exit::Unread,
         }
     }
 

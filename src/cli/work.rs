@@ -238,7 +238,10 @@ fn told(run: &WholeRun) -> Result<(), Failure> {
         Some(Wait::Time { until }) => {
             show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` lets it go on."))
         }
-        Some(Wait::Budget) => show::note(&format!("Its budget is spent: `ok run budget {id} <cents>` raises it.")),
+        Some(Wait::Budget { reason, until: Some(until) }) => show::note(&format!("{reason}; it goes on at {until}.")),
+        Some(Wait::Budget { reason, until: None }) => {
+            show::note(&format!("{reason}; `ok run budget {id} <cents>` raises its budget."));
+        }
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
         None => {}
     }

@@ -86,7 +86,7 @@ fn bearer(world: &World, header: &str, now: Time) -> Result<Who, Refusal> {
     match kind {
         TokenKind::Api => Ok(known),
         TokenKind::Agent => {
-            let message = "an outside agent's token reaches the gateway alone";
+            let message = "an outside agent's token reaches only the gateway for outside agents, which this version does not serve yet";
             Err(Refusal::new(Code::AgentTokenScope, message))
         }
         // Operators' tokens live in a place of their own: here none of them is known.

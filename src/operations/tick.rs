@@ -16,16 +16,18 @@ use crate::store::tokens::events::TokenExpired;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
-use crate::types::time::Time;
+use crate::types::time::{DAY, Time};
 
 pub const ALL: &[Entry] = &[Entry::change::<Tick>()];
 
 /// How much one tick does; the next goes on.
 const MOST: usize = 1_000;
+/// How far ahead a tick may be: a mistyped year is not to end whatever there is.
+const FARTHEST: i64 = 366 * DAY;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct When {
-    /// The time to advance to; the present unless given.
+    /// The time to advance to, at most a year ahead; the present unless given.
     #[arg(
         long,
         value_name = "TIME",
@@ -89,6 +91,11 @@ impl Change for Tick {
         let now = input.now.unwrap_or_else(|| permit.now());
         if now < permit.now() {
             return Err(Refusal::field("now", format!("must not be before {}", permit.now())).into());
+        }
+        let latest = permit.now().plus_ms(FARTHEST);
+        if now > latest {
+            let message = format!("must not be after {latest}: what ends by then, such as tokens, ends for good");
+            return Err(Refusal::field("now", message).into());
         }
         let tokens = draft.read().overdue_tokens(now, MOST)?;
         let approvals = draft.read().overdue_approvals(now, MOST)?;

@@ -95,7 +95,7 @@ impl Step {
         match self.wait {
             Some(Wait::Time { until }) => Some(until),
             Some(Wait::Question { .. }) => Some(self.started_at.plus_ms(PATIENCE)),
-            Some(Wait::Approval { .. } | Wait::Run { .. } | Wait::Budget) | None => None,
+            Some(Wait::Approval { .. } | Wait::Run { .. } | Wait::Budget { .. }) | None => None,
         }
     }
 }

@@ -176,7 +176,21 @@ pub enum Wait {
     /// A time is to come.
     Time { until: Time },
     /// It may not spend more.
-    Budget,
+    Budget {
+        /// Whose budget is spent.
+        #[serde(default)]
+        reason: String,
+        /// When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Time>,
+    },
+}
+
+impl Wait {
+    /// Whether more for the run itself lets it go on.
+    pub fn is_for_own_budget(&self) -> bool {
+        matches!(self, Wait::Budget { until: None, .. })
+    }
 }
 
 /// What policies see of the run in which a call is made.

@@ -43,7 +43,15 @@ async fn an_agent_that_has_spent_what_it_may_in_a_day_goes_on_the_next() {
     let held = run(&test, &second).await;
     assert_eq!(
         (&held["status"], &held["waiting"], &held["steps"]),
-        (&json!("held"), &json!({ "kind": "budget" }), &json!(1))
+        (
+            &json!("held"),
+            &json!({
+                "kind": "budget",
+                "reason": "100 of 100 cents of clerk today are spent, and the next step takes 1",
+                "until": "2026-11-21T00:00:00Z",
+            }),
+            &json!(1)
+        )
     );
     let alert = test.get("/inbox", &test.admin).await.json()[0]["title"].clone();
     let why = "100 of 100 cents of clerk today are spent, and the next step takes 1";

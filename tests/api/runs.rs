@@ -287,7 +287,11 @@ async fn a_run_that_would_spend_too_much_is_held_until_a_person_raises_its_budge
     let held = run(&test, &id).await;
     assert_eq!(
         (&held["status"], &held["waiting"], &held["cost_cents"]),
-        (&json!("held"), &json!({ "kind": "budget" }), &json!(6))
+        (
+            &json!("held"),
+            &json!({ "kind": "budget", "reason": "6 of 10 cents are spent, and the next step takes 6" }),
+            &json!(6)
+        )
     );
     let path = format!("/runs/{id}/budget");
     let refused = test.post(&path, &cast.bot, json!({ "budget_cents": 100 })).await.error();

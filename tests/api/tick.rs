@@ -47,3 +47,13 @@ async fn an_answer_names_the_event_that_records_it() {
     assert_eq!((seq, test.event().await["event"]["type"].as_str()), (test.last_seq().await, Some("denied")));
     assert!(!denied.header("x-request-id").is_empty());
 }
+
+#[tokio::test]
+async fn a_mistyped_year_ends_nothing() {
+    let test = Test::new().await;
+    let far = test.post("/tick", &test.admin, json!({ "now": "2099-01-01T00:00:00Z" })).await;
+    let expected =
+        "422 invalid now: must not be after 2027-11-21T09:00:00Z: what ends by then, such as tokens, ends for good";
+    assert_eq!(far.error(), expected);
+    assert_eq!(test.get("/me", &test.admin).await.status, 200);
+}

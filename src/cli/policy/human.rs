@@ -88,7 +88,7 @@ fn summary(checked: &Checked<'_>) -> String {
     }
     said.push(if report.policies == 1 { "1 policy".into() } else { format!("{} policies", report.policies) });
     said.push(count(report.run.asked.len(), "test"));
-    let failed = report.tests().count();
+    let failed = report.run.invalid.len() + report.run.failed.len();
     said.extend((failed > 0).then(|| format!("{failed} failed")));
     said.extend(report.coverage.as_ref().map(|coverage| format!("coverage {} %", coverage.percent())));
     said.extend(report.mutation.as_ref().map(|mutation| {

@@ -212,7 +212,7 @@ fn waited(run: &Run, now: Time, read: &Reader<'_>) -> Result<Option<Own>, Stop> 
     if run.due_at.is_none_or(|due| due > now) {
         return Ok(None);
     }
-    if run.wait == Some(Wait::Budget) {
+    if matches!(run.wait, Some(Wait::Budget { .. })) {
         return Ok(Some(Own::Resume));
     }
     let over = read.waiting_steps(run)?.into_iter().find(|step| step.until().is_some_and(|until| until <= now));

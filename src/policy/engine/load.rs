@@ -238,12 +238,16 @@ impl Loading {
         let results = each(&parts, |set| validator.validate_with_level(set, ValidationMode::Strict, MAX_HOPS));
         // What cannot match because a name in it is wrong, or for two reasons, is told once.
         let mut told: BTreeSet<String> = BTreeSet::new();
+        // So is what is wrong with each of the actions or types that a policy applies to.
+        let mut places: BTreeSet<(String, (usize, usize), &str)> = BTreeSet::new();
         for error in results.iter().flat_map(ValidationResult::validation_errors) {
             let code = match error {
                 ValidationError::EntityDerefLevelViolation(_) => code::LEVEL,
                 _ => code::INVALID,
             };
-            if let Some(finding) = self.told(code, error.policy_id(), error) {
+            let finding = self.told(code, error.policy_id(), error);
+            let is_new = |finding: &Finding| places.insert((finding.file.clone(), finding.span, code));
+            if let Some(finding) = finding.filter(is_new) {
                 let text = bundle.files.get(&finding.file).map(String::as_str).unwrap_or_default();
                 self.findings.push(Finding { help: names.help(error, &finding, text), ..finding });
             }

@@ -258,7 +258,8 @@ pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Re
 pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE run SET status = 'held', wait = ?, due_at = ? WHERE id = ?";
     let until = event.until.map(|until| until.0);
-    moment.conn.prepare_cached(sql)?.execute(params![to_json(&Wait::Budget)?, until, event.id.as_str()])?;
+    let wait = Wait::Budget { reason: event.reason.clone(), until: event.until };
+    moment.conn.prepare_cached(sql)?.execute(params![to_json(&wait)?, until, event.id.as_str()])?;
     get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
 }
 
@@ -273,7 +274,7 @@ pub(super) fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::
     let sql = "UPDATE run SET budget_cents = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![event.budget_cents, event.id.as_str()])?;
     match get(moment.conn, event.id.as_str())? {
-        Some(run) if run.wait == Some(Wait::Budget) => stand(moment, &event.id),
+        Some(run) if run.wait.as_ref().is_some_and(Wait::is_for_own_budget) => stand(moment, &event.id),
         _ => Ok(Touched::Nothing),
     }
 }
@@ -329,7 +330,9 @@ pub(super) fn ended(
 
 /// What a part did not spend the others may: those that are held look again.
 fn go_on_beside(moment: &Moment<'_>, parent: &str) -> rusqlite::Result<()> {
-    for part in open_parts(moment.conn, parent)?.into_iter().filter(|part| part.wait == Some(Wait::Budget)) {
+    for part in
+        open_parts(moment.conn, parent)?.into_iter().filter(|part| matches!(part.wait, Some(Wait::Budget { .. })))
+    {
         stand(moment, &Id::stored(&part.id))?;
     }
     Ok(())

@@ -4653,6 +4653,14 @@ export type Wait = {
     until: string;
 } | {
     kind: 'budget';
+    /**
+     * Whose budget is spent.
+     */
+    reason: string;
+    /**
+     * When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
+     */
+    until?: string | null;
 };
 
 /**
@@ -4712,7 +4720,7 @@ export type WhatHappens = {
 
 export type When = {
     /**
-     * The time to advance to; the present unless given.
+     * The time to advance to, at most a year ahead; the present unless given.
      */
     now?: string | null;
 };
@@ -15048,7 +15056,7 @@ export type TaskRunResponse = TaskRunResponses[keyof TaskRunResponses];
 export type TickData = {
     body?: {
         /**
-         * The time to advance to; the present unless given.
+         * The time to advance to, at most a year ahead; the present unless given.
          */
         now?: string | null;
     };

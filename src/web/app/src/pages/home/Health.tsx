@@ -41,7 +41,7 @@ export function Health() {
           </Line>
         ) : (
           <Line icon="shield" tone="plain" title="The gate decides">
-            {policy.error ? sentence(policy.error) : '…'}
+            {isRefused(policy.error, 403) ? 'Each call is decided by policies. You may not read which ones are in force.' : policy.error ? sentence(policy.error) : '…'}
           </Line>
         )}
         <Head />

@@ -25,7 +25,7 @@ export function Webhooks() {
       flush
       title="Webhooks"
       aside={
-        <Do op="webhook.create" size="compact-sm" variant="default" onClick={() => setOpen(true)} leftSection={<Icon name="plus" size={13} />}>
+        <Do op="webhook.create" input={{ url: 'https://hooks.example.com/ok', events: ['agent.gate.pending'] }} size="compact-sm" variant="default" onClick={() => setOpen(true)} leftSection={<Icon name="plus" size={13} />}>
           Create
         </Do>
       }

@@ -19,7 +19,7 @@ import parts from '../../parts/parts.module.css';
 /** What a run waits for, and what ends the waiting: calls that were made together each wait by themselves. */
 export function Waiting({ run }: { run: WholeRun }) {
   if (isOver(run.status)) return null;
-  if (run.waiting?.kind === 'budget') return <Budget run={run} />;
+  if (run.waiting?.kind === 'budget') return run.waiting.until ? <Spent reason={run.waiting.reason ?? ''} until={run.waiting.until} /> : <Budget run={run} />;
   if (run.status === 'held') return <Stopped run={run} />;
   return run.trace.filter((step) => step.status === 'waiting').map((step) => <One key={step.seq} run={run} step={step} />);
 }
@@ -150,6 +150,18 @@ function Answer({ run, step }: { run: WholeRun; step: number }) {
         </span>
       </div>
     </form>
+  );
+}
+
+/** Held by a budget that others share: more for this run would not help. */
+function Spent({ reason, until }: { reason: string; until: string }) {
+  return (
+    <Panel icon="key" title="A budget holds it">
+      <p>{reason}.</p>
+      <p>
+        It goes on by itself: <When at={until} />.
+      </p>
+    </Panel>
   );
 }
 
