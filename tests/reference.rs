@@ -196,7 +196,9 @@ fn when(code: Code) -> &'static str {
         Code::Unauthorized => "no token, or one that is not valid",
         Code::Denied => "a policy refuses the actor; the message names the operation and the reason",
         Code::NotApprover => "the caller may not decide this approval",
-        Code::AgentTokenScope => "an outside agent's token reaches the gateway alone, whatever the policies say",
+        Code::AgentTokenScope => {
+            "an outside agent's token reaches only the gateway for outside agents (not served yet), whatever the policies say"
+        }
         Code::TokenScope => "the token's scopes do not reach the route",
         Code::NotFound => "it does not exist, or the caller may not see it; the two read the same",
         Code::Conflict => "it is in the wrong state, or at another version than the one that the change was made from",

@@ -178,7 +178,7 @@ pub enum Wait {
     /// It may not spend more.
     Budget {
         /// Whose budget is spent.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
         /// When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
         #[serde(default, skip_serializing_if = "Option::is_none")]

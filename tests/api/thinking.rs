@@ -169,7 +169,11 @@ async fn a_call_that_the_budget_does_not_allow_holds_the_run_before_it_is_made()
     let held = run(&test, &id).await;
     assert_eq!(
         (&held["status"], &held["waiting"], fake.got().len()),
-        (&json!("held"), &json!({ "kind": "budget" }), 0)
+        (
+            &json!("held"),
+            &json!({ "kind": "budget", "reason": "0 of 1 cents are spent, and the next step takes 15" }),
+            0
+        )
     );
     // No more is set aside than there is: it may answer with less.
     test.post(&format!("/runs/{id}/budget"), &cast.lea, json!({ "budget_cents": 20 })).await;

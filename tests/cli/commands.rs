@@ -275,13 +275,13 @@ fn settings_come_from_the_environment_and_flags_win() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_is_told_of_nothing_and_taken_for_no_success() {
     let place = Place::with_company();
     let mut command = place.command(&["completions", "bash"]);
     let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(141), b"".as_slice()));
 }
 
 #[test]

@@ -4656,7 +4656,7 @@ export type Wait = {
     /**
      * Whose budget is spent.
      */
-    reason: string;
+    reason?: string;
     /**
      * When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
      */
