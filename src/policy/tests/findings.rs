@@ -51,7 +51,8 @@ fn templates_are_refused() {
 #[test]
 fn strict_validation_and_its_warnings_are_findings() {
     assert_eq!(told(&forbid("when { principal.rank > 3 }")), ["4 policy_invalid"]);
-    assert_eq!(told(&forbid("when { principal.team.lead == resource }")), ["4 policy_invalid", "4 policy_invalid"]);
+    // Both attributes may be missing: what is wrong in one place is told once.
+    assert_eq!(told(&forbid("when { principal.team.lead == resource }")), ["4 policy_invalid"]);
     assert_eq!(told(&forbid("when { principal is Ok::Token }")), ["2 policy_never_matches"]);
 }
 
