@@ -90,14 +90,9 @@ fn withheld(of: &Collection, label: Label, ruling: &Ruling) -> WithheldFields {
 /// `team in ["team:ops"] or owner = "mia"`
 fn told(condition: &Condition, of: &Collection) -> String {
     let value = |column: &str, scalar: &Scalar| shown(column, scalar, of);
-    let each = |all: &[Condition], word: &str| {
-        // A value that compares is there.
-        let is_said = |one: &&Condition| match one {
-            Condition::Has(column) => !all.iter().any(|other| is_about(other, column)),
-            _ => true,
-        };
-        let parts = all.iter().filter(is_said).map(|one| match one {
-            Condition::All(_) | Condition::Any(_) => parted(told(one, of)),
+    let each = |all: &[&Condition], word: &str| {
+        let parts = all.iter().map(|one| match one {
+            Condition::All(_) | Condition::Any(_) if all.len() > 1 => parted(one, of),
             one => told(one, of),
         });
         parts.collect::<Vec<_>>().join(word)
@@ -105,8 +100,8 @@ fn told(condition: &Condition, of: &Collection) -> String {
     match condition {
         Condition::Always => "every record".into(),
         Condition::Never => "no record".into(),
-        Condition::All(all) => each(all, " and "),
-        Condition::Any(all) => each(all, " or "),
+        Condition::All(all) => each(&together(all), " and "),
+        Condition::Any(all) => each(&all.iter().collect::<Vec<_>>(), " or "),
         Condition::Not(inner) => match &**inner {
             Condition::Has(column) => format!("{column} is missing"),
             inner => format!("not ({})", told(inner, of)),
@@ -132,9 +127,22 @@ fn told(condition: &Condition, of: &Collection) -> String {
     }
 }
 
+/// Conditions that hold together, without those that follow from another: a value that compares is there.
+fn together(all: &[Condition]) -> Vec<&Condition> {
+    let is_said = |one: &&Condition| match one {
+        Condition::Has(column) => !all.iter().any(|other| is_about(other, column)),
+        _ => true,
+    };
+    all.iter().filter(is_said).collect()
+}
+
 /// In brackets, if it has parts.
-fn parted(text: String) -> String {
-    if text.contains(" and ") || text.contains(" or ") { format!("({text})") } else { text }
+fn parted(condition: &Condition, of: &Collection) -> String {
+    let text = told(condition, of);
+    match condition {
+        Condition::All(all) if together(all).len() < 2 => text,
+        _ => format!("({text})"),
+    }
 }
 
 /// Whether a condition holds only where a column has a value.

@@ -77,6 +77,13 @@ async fn a_policy_that_narrows_nothing_shows_all_and_one_that_is_no_condition_as
     let some = narrowed(&test, &test.admin, "mia", "collection.query").await;
     assert_eq!(some["condition"], r#"not (due is there and status = "paid")"#, "{some}");
     assert!(ids(&some).contains(&"kept".to_owned()), "{some}");
+    // One of two ways is not left out because the other looks at the same field.
+    let either = forbid(
+        "resource has due || (resource has status && resource.status == \"paid\") || (resource has due && resource.due < datetime(\"2026-01-01\"))",
+    );
+    assert_eq!(apply(&test, &either).await.status, 200);
+    let some = narrowed(&test, &test.admin, "mia", "collection.query").await;
+    assert_eq!(some["condition"], r#"not (due is there or status = "paid" or due < 2026-01-01)"#, "{some}");
     let by_tag = forbid("resource has tags && resource.tags == [\"rush\"]");
     assert_eq!(apply(&test, &by_tag).await.status, 200);
     let each = narrowed(&test, &test.admin, "mia", "collection.query").await;
