@@ -16,7 +16,7 @@ mod support;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ok::gate::open::{Company, open};
+use ok::gate::state::open::{Company, open};
 use ok::types::caller::Credential;
 use serde_json::{Value, json};
 use support::load;
@@ -27,31 +27,38 @@ const CONNECTIONS: usize = 8;
 const RECORDING: usize = 64;
 const BATCH: usize = 50;
 const TURNS: u32 = 10;
+/// Entities of a large question: its subject, its resource, and the folders that this is in.
+const ENTITIES: usize = 8;
 
 fn main() {
     let length = Duration::from_secs_f64(support::argument(3.0));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    println!("policies  single/s  bare/s  ratio  decisions/s of batches of {BATCH}  of single");
+    println!(
+        "policies  single/s  bare/s  ratio  decisions/s of batches of {BATCH}  of single  with {ENTITIES} entities each"
+    );
     for policies in [10, 10_000] {
         let served = Served::new(&runtime, policies);
         served.record(&runtime, "none");
-        let (one, many) = (served.request("evaluation", &question(1)), served.request("evaluations", &batch()));
+        let (one, many) = (served.request("evaluation", &question(1)), served.request("evaluations", &batch(1)));
         let answer = load::one(served.at, &one);
         assert_eq!(answer, "{\"decision\":true}");
         let bare = load::bare(&runtime, "/access/v1/evaluation", answer.len());
         // Turn about, so that none has the quieter part of the run.
-        let mut rates = [0.0; 3];
+        let large = served.request("evaluations", &batch(ENTITIES - 2));
+        let mut rates = [0.0; 4];
+        let asked = [(served.at, &one), (bare, &one), (served.at, &many), (served.at, &large)];
         for _ in 0..TURNS {
-            for (rate, (at, request)) in rates.iter_mut().zip([(served.at, &one), (bare, &one), (served.at, &many)]) {
+            for (rate, (at, request)) in rates.iter_mut().zip(asked) {
                 *rate += load::rate_of(at, request, CONNECTIONS, length / TURNS) / f64::from(TURNS);
             }
         }
-        let [single, bare, batches] = rates;
+        let [single, bare, batches, large] = rates;
         let decisions = batches * BATCH as f64;
         println!(
-            "{policies:>8}  {single:>8.0}  {bare:>6.0}  {:>5.2}  {decisions:>27.0}  {:>9.1}",
+            "{policies:>8}  {single:>8.0}  {bare:>6.0}  {:>5.2}  {decisions:>27.0}  {:>9.1}  {:>24.0}",
             single / bare,
-            decisions / single
+            decisions / single,
+            large * BATCH as f64
         );
         if policies == 10 {
             served.record(&runtime, "all");
@@ -116,16 +123,18 @@ fn subject() -> Value {
     json!({ "type": "Docs::User", "id": "ann", "properties": { "level": 3 } })
 }
 
-fn document(number: usize) -> Value {
-    let parents = json!([{ "type": "Docs::Folder", "id": (number % 10).to_string() }]);
+/// A document in so many folders.
+fn document(number: usize, folders: usize) -> Value {
+    let folder = |more: usize| json!({ "type": "Docs::Folder", "id": ((number + more) % 10).to_string() });
+    let parents: Vec<Value> = (0..folders).map(folder).collect();
     json!({ "type": "Docs::Doc", "id": number.to_string(), "properties": { "open": true, "parents": parents } })
 }
 
 fn question(number: usize) -> Value {
-    json!({ "subject": subject(), "action": { "name": "view" }, "resource": document(number) })
+    json!({ "subject": subject(), "action": { "name": "view" }, "resource": document(number, 1) })
 }
 
-fn batch() -> Value {
-    let documents: Vec<Value> = (0..BATCH).map(|number| json!({ "resource": document(number) })).collect();
+fn batch(folders: usize) -> Value {
+    let documents: Vec<Value> = (0..BATCH).map(|number| json!({ "resource": document(number, folders) })).collect();
     json!({ "subject": subject(), "action": { "name": "view" }, "evaluations": documents })
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ok::gate::Gate;
-use ok::gate::open::open;
+use ok::gate::state::open::open;
 use ok::store::open::{Mode, connect};
 use ok::types::caller::Credential;
 use rusqlite::Connection;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ok::gate::Gate;
-use ok::gate::open::open;
+use ok::gate::state::open::open;
 use ok::store::open::{Mode, connect};
 use ok::types::caller::Credential;
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ mod support;
 use std::path::Path;
 use std::time::Instant;
 
-use ok::gate::open::open;
+use ok::gate::state::open::open;
 use ok::log::verify::{Ask, verify_sqlite};
 use ok::store::open::{Mode, connect};
 use rusqlite::Connection;

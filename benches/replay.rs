@@ -19,8 +19,8 @@ mod support;
 use std::path::Path;
 use std::time::Instant;
 
-use ok::gate::open::{Company, open};
-use ok::gate::record::{Asked, By, Entry, GateNote};
+use ok::gate::state::open::{Company, open};
+use ok::gate::write::record::{Asked, By, Entry, GateNote};
 use ok::log::record::Decision;
 use ok::policy::Bundle;
 use ok::store::actors::events::TrustChanged;
@@ -146,7 +146,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         input: None,
         granted: Vec::new(),
         under: None,
-        glass: None,
+        break_glass: None,
         run: None,
     });
     entry.actor = id(&actor);

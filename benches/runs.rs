@@ -18,10 +18,10 @@ mod support;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ok::engine::models::{Asking, Chat, Hear};
-use ok::engine::runner;
+use ok::background::models::{Asking, Chat, Hear};
+use ok::background::runner;
 use ok::gate::Gate;
-use ok::gate::open::{Company, Options, open};
+use ok::gate::state::open::{Company, Options, open};
 use ok::store::open::{Mode, connect};
 use ok::types::caller::Credential;
 use ok::types::chat::{Answer, Prompt};

@@ -54,7 +54,7 @@ pub const DEV_ECHO_TOOLS: Setting = Setting {
     variable: "OK_DEV_ECHO_TOOLS",
     flag: Some("dev-echo-tools"),
     default: "off",
-    doc: "Let tools answer agents at work with what they were asked, and do nothing, for development",
+    doc: "Offer agents at work the tools `echo.read`, `echo.idempotent`, `echo.reconcilable` and `echo.once`, which answer what they are asked and do nothing, for development",
 };
 pub const SERVER: Setting = Setting {
     variable: "OK_SERVER",

@@ -13,7 +13,7 @@ pub mod gate;
 
 pub mod operations;
 
-pub mod engine;
+pub mod background;
 
 pub mod demo;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cedar_policy::{ActionConstraint, Effect, PolicySet, Schema};
-use ok::gate::operation::Effect as Does;
+use ok::gate::declare::operation::Effect as Does;
 use ok::policy::Bundle;
 use ok::store::event::EventKind;
 
@@ -54,11 +54,13 @@ fn below(room: &str) -> &'static [&'static str] {
         "log" | "store" | "policy" => &["types"],
         "gate" => &["types", "log", "store", "policy"],
         "operations" => &["types", "log", "store", "policy", "gate"],
-        "engine" => &["types", "log", "store", "policy", "gate", "operations"],
-        "demo" => &["types", "log", "store", "policy", "gate", "operations", "engine"],
+        "background" => &["types", "log", "store", "policy", "gate", "operations"],
+        "demo" => &["types", "log", "store", "policy", "gate", "operations", "background"],
         // Nothing else knows the faces, and they do not know each other; the command line also starts the server.
-        "http" | "mcp" => &["types", "log", "store", "policy", "gate", "operations", "engine"],
-        "cli" => &["types", "log", "store", "policy", "gate", "operations", "engine", "demo", "http", "mcp", "config"],
+        "http" | "mcp" => &["types", "log", "store", "policy", "gate", "operations", "background"],
+        "cli" => {
+            &["types", "log", "store", "policy", "gate", "operations", "background", "demo", "http", "mcp", "config"]
+        }
         "config" => &["types"],
         "lib" | "main" => &["cli"],
         other => panic!("say in tests/house.rs what the room {other} may use"),
@@ -122,7 +124,7 @@ fn what_comes_from_outside_is_read_by_one_reader() {
     let own = [
         "src/cli/call.rs",
         "src/cli/socket.rs",
-        "src/engine/call.rs",
+        "src/background/call.rs",
         "src/http/stream.rs",
         "src/http/stream/run.rs",
         "src/http/version.rs",
@@ -130,7 +132,7 @@ fn what_comes_from_outside_is_read_by_one_reader() {
     for (name, text) in files("src", "rs") {
         let room = name.strip_prefix("src/").unwrap().split(['/', '.']).next().unwrap();
         // The others read what stands in the log and the tables.
-        let outside = ["types", "policy", "operations", "engine", "http", "cli"].contains(&room);
+        let outside = ["types", "policy", "operations", "background", "http", "cli"].contains(&room);
         if outside && name != "src/types/json.rs" && !own.contains(&name.as_str()) {
             let reads = ["serde_json::from_slice", "serde_json::from_str", "serde_json::from_reader"];
             assert!(!reads.iter().any(|read| code(&text).contains(read)), "{name}: read JSON by types::json::read");
@@ -193,7 +195,7 @@ fn what_changes_a_record_with_a_version_says_which_one_it_was_made_from() {
 
 #[test]
 fn each_operation_is_an_action_and_each_action_an_operation() {
-    let (schema, _) = Schema::from_cedarschema_str(&ok::gate::schema::schema(&ok::operations::ALL)).unwrap();
+    let (schema, _) = Schema::from_cedarschema_str(&ok::gate::declare::schema::schema(&ok::operations::ALL)).unwrap();
     let names: BTreeSet<String> = ok::operations::ALL.iter().map(|entry| entry.spec.name.to_owned()).collect();
     let groups: BTreeSet<String> =
         schema.action_groups().map(|uid| AsRef::<str>::as_ref(uid.id()).to_owned()).collect();

@@ -6,10 +6,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use ok::gate::Entry;
-use ok::gate::operation::{Answer, Effect, Spec};
+use ok::gate::declare::operation::{Answer, Effect, Spec};
 use ok::store::event::EventKind;
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
+
+use crate::harness::contract::problems;
 
 /// Every generated file, with what makes it. Others belong here too: `cli.md`, `config.md`.
 /// A file, and what makes it.
@@ -46,11 +48,11 @@ pub fn says(name: &str, made: &str) {
 }
 
 fn openapi() -> String {
-    format!("{:#}\n", ok::gate::openapi::document(&ok::operations::ALL))
+    format!("{:#}\n", ok::gate::declare::openapi::document(&ok::operations::ALL))
 }
 
 fn schema() -> String {
-    let product = ok::gate::schema::schema(&ok::operations::ALL);
+    let product = ok::gate::declare::schema::schema(&ok::operations::ALL);
     ok::policy::kinds::schema_for(&product, &ok::policy::Bundle::built_in())
 }
 
@@ -129,7 +131,7 @@ fn operations() -> String {
         "\n## What policies see of the input\n\n`context.input` of a question holds what the operation was given, in these types. What may be left out is marked `?`; \
          in reads all is, because a row of a list is asked about without an input (a record with its collection and its id). What can be erased is kept neither with a recorded question nor with a call that waits, but in an event of its own \
          (`arguments_kept`), so a recorded decision cannot be asked again by policies that look at it. What was carried out stands in its event: a name in the \
-         directory, a reason, a note. A text of more than 4,096 bytes is denied where a policy looks at the input.\n\n\
+         directory, a reason, a note. A text that may be longer than 1,024 characters is seen by its length alone, `{ length: Long }`.\n\n\
          | Operation | `context.input` | Erasable | Not seen by policies |\n|---|---|---|---|\n",
     );
     for entry in ok::operations::ALL.iter() {
@@ -220,10 +222,38 @@ fn when(code: Code) -> &'static str {
     }
 }
 
+#[test]
+fn every_example_of_the_document_fits_what_it_is_of() {
+    let document = ok::gate::declare::openapi::document(&ok::operations::ALL);
+    let (mut bodies, mut parameters) = (0, 0);
+    for operation in
+        document["paths"].as_object().unwrap().values().flat_map(|methods| methods.as_object().unwrap().values())
+    {
+        let name = &operation["operationId"];
+        let body = &operation["requestBody"]["content"]["application/json"];
+        if body.is_object() {
+            let wrong = problems(&body["example"], &body["schema"], "");
+            assert!(wrong.is_empty(), "{name}: {wrong:?}");
+            bodies += 1;
+        }
+        for parameter in operation["parameters"].as_array().unwrap() {
+            let Some(example) = parameter.get("example") else {
+                // What has to be named is shown.
+                assert!(parameter["required"] == false, "{name}: no example of {}", parameter["name"]);
+                continue;
+            };
+            let wrong = problems(example, &parameter["schema"], "");
+            assert!(wrong.is_empty(), "{name}, {}: {wrong:?}", parameter["name"]);
+            parameters += 1;
+        }
+    }
+    assert!(bodies > 50 && parameters > 40, "{bodies} bodies, {parameters} parameters");
+}
+
 /// What waits for people answers 202 as an error does; that must not hide what an operation answers when it is done.
 #[test]
 fn the_document_tells_what_each_operation_answers_when_it_is_done() {
-    let document = ok::gate::openapi::document(&ok::operations::ALL);
+    let document = ok::gate::declare::openapi::document(&ok::operations::ALL);
     let error = serde_json::json!({ "$ref": "#/components/schemas/Error" });
     let mut seen = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {

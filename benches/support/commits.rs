@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use ok::gate::writer::gather;
+use ok::gate::write::writer::gather;
 use ok::store::open::{Mode, connect};
 use rusqlite::Connection;
 use tokio::sync::oneshot;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::routing::{MethodRouter, any};
-use ok::gate::open::Company;
+use ok::gate::state::open::Company;
 use ok::http::Limits;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -63,6 +63,28 @@ pub fn rate_of(at: SocketAddr, request: &str, connections: usize, length: Durati
         let mut done = 0u64;
         while start.elapsed() < length {
             assert!(line.ask(request), "{}", line.answer());
+            done += 1;
+        }
+        done
+    };
+    let done: u64 = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..connections).map(|_| scope.spawn(client)).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).sum()
+    });
+    done as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Answers a second over so many connections, whatever they say; each connection sends the requests in turn.
+pub fn answers(at: SocketAddr, requests: &[&str], connections: usize, length: Duration) -> f64 {
+    let start = Instant::now();
+    let client = || {
+        let mut line = Line::open(at);
+        let mut done = 0u64;
+        for request in requests.iter().cycle() {
+            if start.elapsed() >= length {
+                break;
+            }
+            line.ask(request);
             done += 1;
         }
         done

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use ok::gate::open::{Company, Options, open};
-use ok::gate::record::{Asked, By, Entry as LogEntry, GateNote};
+use ok::gate::state::open::{Company, Options, open};
+use ok::gate::write::record::{Asked, By, Entry as LogEntry, GateNote};
 use ok::gate::{Entry, Gate, Request};
 use ok::log::append::Tail;
 use ok::log::checkpoint::Signer;
@@ -41,7 +41,7 @@ pub fn options(dir: &Path) -> Options {
         policies: Bundle::built_in(),
         compiled: Vec::new(),
         dev_auth: false,
-        dev_echo: false,
+        tools: Arc::default(),
         loopback: false,
         secrets: None,
         ports: vec![443],
@@ -138,7 +138,7 @@ impl Log {
             input: None,
             granted: Vec::new(),
             under: None,
-            glass: None,
+            break_glass: None,
             run: None,
         });
         let entry = LogEntry {

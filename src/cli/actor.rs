@@ -15,7 +15,7 @@ use crate::operations::joining::NewActor;
 use crate::operations::offboard::{Left, Offboard};
 use crate::operations::standing::Update;
 use crate::store::actors::Actor;
-use crate::types::actor::{ActorKind, Role};
+use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::definition::MAX_BYTES;
 use crate::types::id::ActorId;
 
@@ -111,6 +111,9 @@ struct NewAgent {
     /// What it can do, in a word each
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     skills: Vec<String>,
+    /// How far it is trusted; more than to observe is for those who may set its trust [default: observe]
+    #[arg(long, value_name = "TIER")]
+    trust: Option<Trust>,
     /// A name to read [default: the id]
     #[arg(long)]
     name: Option<String>,
@@ -121,21 +124,31 @@ struct NewAgent {
 
 impl From<NewHuman> for NewActor {
     fn from(NewHuman { id, role, name, team, skills }: NewHuman) -> NewActor {
-        NewActor { id, kind: ActorKind::Person, name, role: Some(role), team, lead: None, owner: None, skills }
+        NewActor {
+            id,
+            kind: ActorKind::Person,
+            name,
+            role: Some(role),
+            team,
+            lead: None,
+            owner: None,
+            skills,
+            trust: None,
+        }
     }
 }
 
 impl From<NewTeam> for NewActor {
     fn from(NewTeam { id, lead, name, parent }: NewTeam) -> NewActor {
         let (kind, skills) = (ActorKind::Team, Vec::new());
-        NewActor { id, kind, name, role: None, team: parent, lead, owner: None, skills }
+        NewActor { id, kind, name, role: None, team: parent, lead, owner: None, skills, trust: None }
     }
 }
 
 impl From<NewAgent> for NewActor {
-    fn from(NewAgent { id, team, owner, skills, name, outside }: NewAgent) -> NewActor {
+    fn from(NewAgent { id, team, owner, skills, trust, name, outside }: NewAgent) -> NewActor {
         let kind = if outside { ActorKind::OutsideAgent } else { ActorKind::Agent };
-        NewActor { id, kind, name, role: None, team, lead: None, owner, skills }
+        NewActor { id, kind, name, role: None, team, lead: None, owner, skills, trust }
     }
 }
 

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, client, file, show};
-use crate::gate::refold::{self, Difference};
-use crate::gate::rekey::{self, CannotRekey};
+use crate::gate::state::refold::{self, Difference};
+use crate::gate::state::rekey::{self, CannotRekey};
 use crate::log::export::{self, ExportError};
 use crate::log::verify::note::{Note, VerifierKey};
 use crate::log::verify::proof::{check_consistency, check_proof, is_inclusion};
@@ -315,7 +315,9 @@ impl From<CannotRekey> for Failure {
     fn from(error: CannotRekey) -> Failure {
         match error {
             CannotRekey::NotWhole(_) => Failure::Told(Exit::Findings, error.to_string()),
-            CannotRekey::Open(_) | CannotRekey::KeyIsThere(_) => Failure::new(error.to_string()),
+            CannotRekey::Open(_) | CannotRekey::KeyIsThere(_) | CannotRekey::OtherKey(..) => {
+                Failure::new(error.to_string())
+            }
         }
     }
 }

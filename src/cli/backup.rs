@@ -13,8 +13,8 @@ use zeroize::Zeroizing;
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, file, show};
-use crate::gate::lock::beside;
-use crate::gate::open::CannotOpen;
+use crate::gate::state::lock::beside;
+use crate::gate::state::open::CannotOpen;
 use crate::store::backup;
 
 pub const COMMANDS: Commands = &[&own::<Backup>("backup")];

@@ -10,12 +10,13 @@ use super::command::{Commands, Run, group, own};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::operation::{change, query};
-use super::{Context, show};
+use super::{Context, knowledge, show};
 use crate::operations::brain::{
     self, Aggregate, Applied, Apply, Ask, Backlink, Catalog, Delete, Figure, Flag, Flags, History, Hit, Import,
     Imported, NewProposal, NewRecord, NewRecords, Proposals, Propose, Query, Refs, Reject, Rollback, Search, SearchHit,
     ShowProposal, ShowRecord, ShownCollection, ShownFlag, ShownProposal, ShownRecord, ShownVersion, Upsert, Wanted,
 };
+use crate::operations::knowledge::{self as knowledge_of, Accept, Recall, Retract};
 use crate::policy::yaml;
 use crate::types::brain::Operation;
 use crate::types::definition::MAX_BYTES;
@@ -61,6 +62,40 @@ pub const COMMANDS: Commands = &[
                 .command("flags")
                 .help("List what is the matter with records, newest first")
                 .table("no flags", columns!(ShownFlag; id, collection, record, kind, note, by, created_at)),
+            &query::<Recall>()
+                .command("recall")
+                .help("Recall what is known about topics")
+                .example("ok brain recall invoices acme")
+                .told(knowledge::told),
+            &query::<knowledge_of::List>()
+                .command("knowledge")
+                .help("List knowledge, newest first")
+                .table("no knowledge", knowledge::ROW),
+            &query::<knowledge_of::Show>()
+                .command("show-knowledge")
+                .help("Show one entry of knowledge")
+                .fields(knowledge::ENTRY),
+            &change::<knowledge_of::Propose>()
+                .command("propose-knowledge")
+                .help("Propose what others may rest on")
+                .example("ok brain propose-knowledge \"Acme pays within 30 days\" --topic acme --topic invoices")
+                .fields(knowledge::ENTRY),
+            &query::<knowledge_of::Quarantine>()
+                .command("quarantine")
+                .help("List the knowledge that is held apart, with the reasons")
+                .table("nothing is held apart", knowledge::HELD),
+            &change::<Accept>()
+                .command("accept")
+                .help("Accept knowledge: it is recalled from now on")
+                .fields(knowledge::ENTRY),
+            &change::<knowledge_of::Reject>()
+                .command("reject-knowledge")
+                .help("Reject knowledge, or take back one's own proposal")
+                .fields(knowledge::ENTRY),
+            &change::<Retract>()
+                .command("retract-knowledge")
+                .help("Retract accepted knowledge: it is recalled no longer")
+                .fields(knowledge::ENTRY),
         ],
     ),
     &query::<Search>()
@@ -253,29 +288,14 @@ impl Run for Importing {
         for (number, chunk) in records.chunks(AT_ONCE).enumerate() {
             let new = NewRecords { collection: self.collection.clone(), records: chunk.to_vec() };
             let answer = change::<Import>().ask(context, &new).await;
-            let written: Imported = answer.map_err(|failure| beyond(number * AT_ONCE, failure))?.read()?;
+            let before = format!("{} records are written", number * AT_ONCE);
+            let written: Imported = answer.map_err(|failure| failure.after(number, &before))?.read()?;
             (all.created, all.changed) = (all.created + written.created, all.changed + written.changed);
             if records.len() > AT_ONCE {
                 show::note(&format!("{} of {}", (number * AT_ONCE + chunk.len()), records.len()));
             }
         }
         context.show(&serde_json::to_value(&all)?, || show::one(columns!(Imported; collection, created, changed), &all))
-    }
-}
-
-/// What is wrong with records that come after others: those are written by then.
-fn beyond(before: usize, failure: Failure) -> Failure {
-    if before == 0 {
-        return failure;
-    }
-    let told = |message: &str| format!("{before} records are written; of those after them, counted from 0: {message}");
-    match failure {
-        Failure::Told(exit, message) => Failure::Told(exit, told(&message)),
-        Failure::Refused(mut refused) => {
-            refused.message = told(&refused.message);
-            Failure::Refused(refused)
-        }
-        other => other,
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gate::operation;
+use crate::gate::declare::operation;
 use crate::gate::{Gate, Request};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;

@@ -21,7 +21,7 @@ use super::policy::{human, machine};
 use super::show::{self, Format};
 use super::{Context, ci::company::Company};
 use crate::config;
-use crate::gate::fixture;
+use crate::gate::explain::fixture;
 use crate::operations;
 use crate::policy::Folder;
 use crate::policy::check::Options;

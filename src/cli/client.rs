@@ -14,8 +14,8 @@ use super::exit::Failure;
 use super::remote::Remote;
 use super::socket::Link;
 use crate::config;
-use crate::gate::lock::Holder;
-use crate::gate::open::{self, CannotOpen, Company, Options};
+use crate::gate::state::lock::Holder;
+use crate::gate::state::open::{self, CannotOpen, Company, Options};
 use crate::operations;
 use crate::policy::Bundle;
 use crate::store::open::name;
@@ -76,7 +76,7 @@ pub fn options(context: &Context) -> Options {
         policies: Bundle::built_in(),
         compiled: Vec::new(),
         dev_auth: context.dev_auth,
-        dev_echo: context.dev_echo,
+        tools: Arc::new(context.tools()),
         loopback: context.loopback || context.dev_auth,
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),
@@ -110,7 +110,11 @@ fn way_in(context: &Context) -> String {
 }
 
 fn silent(holder: &Holder) -> Failure {
-    Failure::busy(format!("the state file is in use by process {}, which does not answer", holder.pid))
+    let what = match holder.socket {
+        Some(_) => "which does not answer",
+        None => "a command that has not ended yet; try again",
+    };
+    Failure::busy(format!("the state file is in use by process {}, {what}", holder.pid))
 }
 
 /// One or more calls in a row. Close it, or the last checkpoint is not published.
@@ -135,6 +139,19 @@ impl Session {
         if let Session::Here(Opened::Ours(company)) = self {
             company.close().await;
         }
+    }
+
+    /// Waits, and leaves the state file to others meanwhile.
+    pub async fn pause(&mut self, context: &Context, length: Duration) -> Result<(), Failure> {
+        let is_ours = matches!(self, Session::Here(Opened::Ours(_)));
+        if is_ours {
+            std::mem::replace(self, Session::Nowhere).close().await;
+        }
+        tokio::time::sleep(length).await;
+        if is_ours {
+            *self = Session::open(context).await?;
+        }
+        Ok(())
     }
 
     /// Performs an operation as the acting actor.

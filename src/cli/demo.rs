@@ -16,7 +16,7 @@ use super::exit::{Exit, Failure};
 use super::policy::export;
 use super::{Context, client, models, serve, show};
 use crate::demo::{self, Receiver, SignIn, Told};
-use crate::gate::open::Company;
+use crate::gate::state::open::Company;
 
 pub const COMMANDS: Commands = &[&own::<Demo>("demo")];
 
@@ -50,7 +50,7 @@ struct Serve {
     /// The folder of the demo [default: demo]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The address to listen on
+    /// The address to listen on; OK_BIND is for `ok serve` alone
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     bind: String,
     /// Development: as OK_DEV_AUTH=1

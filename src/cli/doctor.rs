@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, models, show};
-use crate::engine::models::Checked;
+use crate::background::models::Checked;
 
 pub const COMMANDS: Commands = &[&own::<Doctor>("doctor")];
 

@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::operation::query;
 use super::{Context, client, file, show};
-use crate::gate::keys::lacks_its_key;
+use crate::gate::state::keys::lacks_its_key;
 use crate::log::read;
 use crate::operations::event::{List, Scan, Which, collect};
+use crate::store::open::is_sealed;
+use crate::types::json as input;
 use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::types::refusal::{Code, Stop};
 
@@ -64,7 +66,7 @@ struct Page {
 }
 
 async fn one_page(context: &Context, which: &Which) -> Result<Value, Failure> {
-    if context.server.is_none() && lacks_its_key(&context.state) {
+    if context.server.is_none() && (lacks_its_key(&context.state) || is_sealed(&context.state)) {
         return unfiltered(context, which);
     }
     match query::<List>().attempt(context, which).await? {
@@ -112,10 +114,17 @@ fn lines(events: &[Value]) -> String {
     show::aligned(events.iter().map(row))
 }
 
+/// A field's value; what is JSON in a text, such as a message that is to be sent, as what it says.
+fn told(value: &Value) -> String {
+    let inner = value.as_str().filter(|text| text.starts_with(['{', '[']));
+    let inner = inner.and_then(|text| input::read::<Value>(text.as_bytes()).ok());
+    show::cell(Some(inner.as_ref().unwrap_or(value)))
+}
+
 /// The event's own fields, as `name=value`; what is absent or empty is left out.
 fn details(event: &Value) -> String {
     let fields = event.as_object().into_iter().flatten().filter(|(name, _)| ![TYPE, TIMES].contains(&name.as_str()));
-    let said = fields.map(|(name, value)| (name, show::cell(Some(value)))).filter(|(_, value)| value != show::NOTHING);
+    let said = fields.map(|(name, value)| (name, told(value))).filter(|(_, value)| value != show::NOTHING);
     said.map(
         |(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") },
     )

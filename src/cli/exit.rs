@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::call::Refused;
-use crate::gate::open::CannotOpen;
+use crate::gate::state::open::CannotOpen;
 use crate::log::verify::Unreadable;
 use crate::store::open::OpenError;
 use crate::types::refusal::{Code, Fault};
@@ -84,6 +84,22 @@ impl Failure {
 }
 
 impl Failure {
+    /// What is wrong with what comes after others: those are done by then.
+    pub fn after(self, before: usize, done: &str) -> Failure {
+        if before == 0 {
+            return self;
+        }
+        let told = |message: &str| format!("{done}; of those after them, counted from 0: {message}");
+        match self {
+            Failure::Told(exit, message) => Failure::Told(exit, told(&message)),
+            Failure::Refused(mut refused) => {
+                refused.message = told(&refused.message);
+                Failure::Refused(refused)
+            }
+            other => other,
+        }
+    }
+
     pub fn exit(&self) -> Exit {
         match self {
             Failure::Told(exit, _) => *exit,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Transaction};
 
 use super::Context;
 use super::exit::Failure;
-use crate::gate::open::{SCHEMAS, make_way};
+use crate::gate::state::open::{SCHEMAS, make_way};
 use crate::log::append::{self, Head};
 use crate::store::open::{self, Mode, OpenError};
 

@@ -29,6 +29,7 @@ mod help;
 mod inbox;
 mod init;
 mod kill;
+mod knowledge;
 mod log;
 mod models;
 mod operation;
@@ -47,6 +48,7 @@ mod tick;
 mod token;
 mod work;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,9 +58,10 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 use zeroize::Zeroizing;
 
+use crate::background::models::Setup;
 use crate::config;
-use crate::engine::models::Setup;
-use crate::gate::keys;
+use crate::gate::state::keys;
+use crate::operations::run::ECHOES;
 use command::{Command, Commands, Needs};
 use exit::{Exit, Failure};
 use show::Format;
@@ -179,7 +182,7 @@ pub struct Context {
     delegation: Option<String>,
     format: Format,
     dev_auth: bool,
-    /// Tools of runs answer with what they were asked.
+    /// Agents are offered tools that echo.
     dev_echo: bool,
     /// Whether webhooks may be at loopback addresses all the same, as the demo's is.
     loopback: bool,
@@ -196,6 +199,12 @@ pub struct Context {
 }
 
 impl Context {
+    /// The tools from elsewhere that agents may be offered.
+    fn tools(&self) -> BTreeSet<String> {
+        let echoes = self.dev_echo.then_some(ECHOES);
+        echoes.into_iter().flatten().map(str::to_owned).collect()
+    }
+
     fn models(&self) -> &Setup {
         self.models.get_or_init(models::setup)
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::exit::Failure;
+use crate::background::models::{Models, Setup, Usual};
 use crate::config;
-use crate::engine::models::{Models, Setup, Usual};
 use crate::types::entropy::SystemEntropy;
 use crate::types::models::ProviderKind;
 

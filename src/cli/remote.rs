@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::call::{Answer, Ask, Refused};
 use super::exit::Failure;
 use crate::config;
-use crate::gate::operation::{Method as Verb, Route};
+use crate::gate::declare::operation::{Method as Verb, Route};
 use crate::operations;
 use crate::types::json;
 use crate::types::refusal::Code;

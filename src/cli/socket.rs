@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use super::call::{self, Answer, Ask};
 use crate::config;
 use crate::gate::Gate;
-use crate::gate::lock::beside;
+use crate::gate::state::lock::beside;
 use crate::types::entropy::Entropy;
 use crate::types::json;
 use crate::types::refusal::{Code, Refusal};

@@ -15,7 +15,7 @@ use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::show::Format;
 use super::{Context, models, show};
-use crate::engine::runner;
+use crate::background::runner;
 use crate::operations::Nothing;
 use crate::operations::actor::Me;
 use crate::operations::definition::Written;
@@ -176,7 +176,12 @@ async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Fai
     loop {
         let shown = query::<Show>().ask(context, &which).await?;
         let run: WholeRun = serde_json::from_value(shown.value)?;
-        let moves = matches!(run.run.status, RunStatus::Queued | RunStatus::Running) && run.run.waiting.is_none();
+        let moves = match run.run.waiting {
+            None => matches!(run.run.status, RunStatus::Queued | RunStatus::Running),
+            // These end by themselves where a server has the company.
+            Some(Wait::Run { .. } | Wait::Time { .. }) => context.server.is_some(),
+            Some(_) => false,
+        };
         if !moves || Instant::now() >= until {
             if context.format == Format::Human {
                 told(&run)?;
@@ -229,23 +234,40 @@ fn told(run: &WholeRun) -> Result<(), Failure> {
     let ShownRun { id, status, cost_cents, error, .. } = &run.run;
     let why = error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
     show::note(&format!("{id} is {status}{why} ({} steps, {cost_cents} cents)", run.run.steps));
+    asks(run);
+    for approval in run.trace.iter().filter_map(|step| match &step.waiting {
+        Some(Wait::Approval { approval }) => Some(approval),
+        _ => None,
+    }) {
+        show::note(&format!("It waits for {approval}: `ok approve {approval}`."));
+    }
     match &run.run.waiting {
-        Some(Wait::Question { .. }) => {
-            let question = run.question.as_deref().unwrap_or("something");
-            show::note(&format!("It asks: {question}\nAnswer with `ok answer {id} \"…\"`."));
-        }
-        Some(Wait::Approval { approval }) => show::note(&format!("It waits for {approval}: `ok approve {approval}`.")),
         Some(Wait::Time { until }) => {
             show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` lets it go on."))
         }
-        Some(Wait::Budget { reason, until: Some(until) }) => show::note(&format!("{reason}; it goes on at {until}.")),
-        Some(Wait::Budget { reason, until: None }) => {
-            show::note(&format!("{reason}; `ok run budget {id} <cents>` raises its budget."));
+        Some(Wait::Budget { reason, until: Some(until), .. }) => {
+            show::note(&format!("{reason}; it goes on at {until}."));
+        }
+        Some(Wait::Budget { reason, until: None, payer }) => {
+            let payer = payer.as_ref().map_or(id.as_str(), |payer| payer.as_str());
+            show::note(&format!("{reason}; `ok run budget {payer} <cents>` raises that budget."));
         }
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
-        None => {}
+        None if *status == RunStatus::Held => show::note("A kill switch holds it: `ok kill --list`."),
+        Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
     }
     Ok(())
+}
+
+/// What a run asks, of whomever.
+fn asks(run: &WholeRun) {
+    let is_asked = |step: &&ShownStep| matches!(step.waiting, Some(Wait::Question { .. } | Wait::Outcome { .. }));
+    let asked: Vec<&ShownStep> = run.trace.iter().filter(is_asked).collect();
+    for step in &asked {
+        let question = step.question.as_deref().or(run.question.as_deref()).unwrap_or("something");
+        let which = if asked.len() > 1 { format!(" --question {}", step.seq) } else { String::new() };
+        show::note(&format!("It asks: {question}\nAnswer with `ok answer {} \"…\"{which}`.", run.run.id));
+    }
 }
 
 fn line(step: &ShownStep) -> String {

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::engine::models::Chat;
-use crate::gate::open::{CannotOpen, Options, open};
+use crate::background::models::Chat;
+use crate::gate::state::open::{CannotOpen, Options, open};
 use crate::gate::{Gate, Request};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;

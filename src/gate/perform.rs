@@ -8,24 +8,24 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::admit;
-use super::change::{Changing, Refused, Told};
-use super::lanes::Lanes;
-use super::limiter::Limiter;
-use super::live::Live;
-use super::memo;
-use super::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
-use super::permit::Grant;
-use super::queue::Queue;
-use super::rate;
-use super::reader::{Reader, Readers};
-use super::resource;
-use super::route::Lane;
-use super::rule;
-use super::shares::{Place, Shares};
-use super::target::Target;
-use super::world::World;
-use super::writer::Work;
+use crate::gate::admit::admission;
+use crate::gate::admit::lanes::Lanes;
+use crate::gate::admit::limiter::Limiter;
+use crate::gate::admit::rate;
+use crate::gate::admit::shares::{Place, Shares};
+use crate::gate::decide::cache;
+use crate::gate::decide::question;
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
+use crate::gate::declare::resource;
+use crate::gate::declare::route::Lane;
+use crate::gate::declare::target::Target;
+use crate::gate::reader::live::Live;
+use crate::gate::reader::{Reader, Readers};
+use crate::gate::write::change::{Changing, Refused, Told};
+use crate::gate::write::permit::Grant;
+use crate::gate::write::queue::Queue;
+use crate::gate::write::writer::Work;
 use crate::policy::Ruling;
 use crate::store::runs;
 use crate::types::caller::{Caller, Presented};
@@ -62,21 +62,21 @@ pub struct Reply {
 }
 
 pub struct Gate {
-    pub(super) entries: &'static [Entry],
-    pub(super) world: Arc<ArcSwap<World>>,
-    pub(super) readers: Readers,
-    pub(super) queue: Queue,
-    pub(super) limiter: Limiter,
-    pub(super) clock: Arc<Monotone>,
-    pub(super) grown: watch::Receiver<i64>,
-    pub(super) lanes: Lanes,
-    pub(super) streams: Shares,
-    pub(super) live: Live,
+    pub(in crate::gate) entries: &'static [Entry],
+    pub(in crate::gate) world: Arc<ArcSwap<World>>,
+    pub(in crate::gate) readers: Readers,
+    pub(in crate::gate) queue: Queue,
+    pub(in crate::gate) limiter: Limiter,
+    pub(in crate::gate) clock: Arc<Monotone>,
+    pub(in crate::gate) grown: watch::Receiver<i64>,
+    pub(in crate::gate) lanes: Lanes,
+    pub(in crate::gate) streams: Shares,
+    pub(in crate::gate) live: Live,
 }
 
 /// Streams that are open at once, and how many of them one actor may have.
-pub(super) const STREAMS: u32 = 1_000;
-pub(super) const OWN_STREAMS: u32 = 50;
+pub(in crate::gate) const STREAMS: u32 = 1_000;
+pub(in crate::gate) const OWN_STREAMS: u32 = 50;
 
 impl Gate {
     pub fn entries(&self) -> &'static [Entry] {
@@ -131,7 +131,7 @@ impl Gate {
 
     /// Who is calling, and whether the credential reaches the operation at all.
     pub fn admit(&self, presented: &Presented, spec: &Spec) -> Result<Caller, Refusal> {
-        admit::admit(&self.world.load(), &self.limiter, presented, spec, self.clock.now())
+        admission::admit(&self.world.load(), &self.limiter, presented, spec, self.clock.now())
     }
 
     /// Whether the policies could let a caller do this at all, whatever it would be about: asked before somebody is listened
@@ -140,7 +140,7 @@ impl Gate {
         let target = Target::Company;
         let ruling = {
             let (world, now) = (self.world.load(), self.clock.now());
-            let Err(ruling) = rule::Asker::new(&world, caller, &target, now).could(entry.spec.name) else {
+            let Err(ruling) = question::Asker::new(&world, caller, &target, now).could(entry.spec.name) else {
                 return Ok(());
             };
             rate::count(&world, caller, &entry.spec, now)?;
@@ -202,8 +202,8 @@ impl Gate {
             let now = gate.clock.now();
             let read = Reader::pooled(&gate.readers, &world, &caller, now);
             let target = found(act.target(&read), &world, &caller, &entry.spec, now)?;
-            let call = rule::Call { operation: entry.spec.name, target: &target, input: Some(&value) };
-            let ruling = rule::decide_seen(&world, &caller, call, now)?;
+            let call = question::Call { operation: entry.spec.name, target: &target, input: Some(&value) };
+            let ruling = question::decide_seen(&world, &caller, call, now)?;
             if !matches!(ruling, Ruling::Deny { .. }) {
                 act.prepare(&read)?;
             }
@@ -230,15 +230,14 @@ impl Gate {
         let now = self.clock.now();
         let read = Reader::pooled(&self.readers, world, &caller, now);
         let target = found(query.target(&read), world, &caller, spec, now)?;
-        let call = rule::Call { operation: spec.name, target: &target, input: Some(&input) };
+        let call = question::Call { operation: spec.name, target: &target, input: Some(&input) };
         let decide = || match spec.route.is_served() {
             // What the server asks itself is no traffic that a candidate is tried on.
-            false => rule::decide_seen(world, &caller, call, now),
-            true => rule::decide_watched(world, &caller, call, now),
+            false => question::decide_seen(world, &caller, call, now),
+            true => question::decide_watched(world, &caller, call, now),
         };
-        let ruling = memo::remembered(world, &caller, spec.name, &target, decide)?;
+        let ruling = cache::remembered(world, &caller, spec.name, &target, decide)?;
         if let Ruling::Allow { because } = ruling {
-            let query = world.ask(&caller, spec, query, &input);
             let grant = Grant { caller: caller.clone(), now, because: because.clone() };
             let mut done = query.run(grant, &read)?;
             let events = std::mem::take(&mut done.events);
@@ -266,7 +265,7 @@ enum Asked {
 
 /// What a call is about, as it was found. What was not found is asked about all the same, as somebody who may not see it is
 /// refused: neither the answer nor what it takes tells the two apart.
-pub(super) fn found(
+pub(in crate::gate) fn found(
     target: Result<Target, Stop>,
     world: &World,
     caller: &Caller,
@@ -277,18 +276,22 @@ pub(super) fn found(
         && refusal.code == Code::NotFound
     {
         let absent = resource::absent(spec.about);
-        let _ =
-            rule::decide_seen(world, caller, rule::Call { operation: spec.name, target: &absent, input: None }, now);
+        let _ = question::decide_seen(
+            world,
+            caller,
+            question::Call { operation: spec.name, target: &absent, input: None },
+            now,
+        );
     }
     target
 }
 
 /// «policy denied <operation>: <reason>»
-pub(super) fn denial(spec: &Spec, ruling: &Ruling) -> Refusal {
+pub(in crate::gate) fn denial(spec: &Spec, ruling: &Ruling) -> Refusal {
     Refusal::new(spec.route.denied, format!("policy denied {}: {}", spec.name, ruling.reason()))
 }
 
-pub(super) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
+pub(in crate::gate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
     Reply {
         status: spec.route.status,
         body: done.body,

@@ -7,14 +7,18 @@ mod break_glass;
 mod delegations;
 mod directory;
 mod entities;
+mod knowledge;
+pub mod live;
 mod log;
 mod page;
 mod policies;
 mod sight;
+pub mod veil;
 mod webhooks;
 mod work;
 
 pub use delegations::delegation_thing;
+pub use entities::EntitiesThen;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,13 +32,13 @@ use serde_json::Value;
 
 use page::{PATIENCE, Place, Rows};
 
-use super::done;
-use super::past::{self, AsOf};
-use super::resource::{Directory, Resource};
-use super::rule;
-use super::target::Target;
-use super::workshop::Workshop;
-use super::world::{Card, World};
+use crate::gate::decide::question;
+use crate::gate::decide::usage;
+use crate::gate::decide::world::{Card, World};
+use crate::gate::declare::resource::{Directory, Resource};
+use crate::gate::declare::target::Target;
+use crate::gate::past::moment::{self, AsOf};
+use crate::gate::write::build_cache::BuildCache;
 use crate::policy::brain::Collections;
 use crate::policy::{Ruling, Snapshot};
 use crate::store::company::Company;
@@ -53,13 +57,34 @@ use crate::types::page::{Page, PageQuery, Sealer};
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
 
-pub(super) type Readers = Pool<SqliteConnectionManager>;
+pub(in crate::gate) type Readers = Pool<SqliteConnectionManager>;
 
 enum Source<'a> {
     /// The writer's own connection, in its transaction.
     Held(&'a Connection),
     /// Taken from the pool when first needed: most decisions read memory alone.
-    Pool(&'a Readers, OnceCell<Box<PooledConnection<SqliteConnectionManager>>>),
+    Pool(&'a Readers, OnceCell<Moment>),
+}
+
+/// A connection in a transaction: all that is read by it, it reads at one moment.
+struct Moment(Box<PooledConnection<SqliteConnectionManager>>);
+
+impl Moment {
+    fn begin(pool: &Readers) -> Result<Moment, Fault> {
+        let conn = Box::new(pool.get()?);
+        if !conn.is_autocommit() {
+            conn.execute_batch("ROLLBACK")?;
+        }
+        conn.execute_batch("BEGIN")?;
+        Ok(Moment(conn))
+    }
+}
+
+impl Drop for Moment {
+    fn drop(&mut self) {
+        // What reads only has nothing to lose; `begin` looks whether it has ended.
+        let _ = self.0.execute_batch("COMMIT");
+    }
 }
 
 pub struct Reader<'a> {
@@ -78,22 +103,22 @@ impl<'a> Reader<'a> {
         Reader { source, world, caller, now, sights: RefCell::default(), labels: RefCell::default() }
     }
 
-    pub(super) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
+    pub(in crate::gate) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
         Reader::new(Source::Held(conn), world, caller, now)
     }
 
-    pub(super) fn pooled(pool: &'a Readers, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
+    pub(in crate::gate) fn pooled(pool: &'a Readers, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
         Reader::new(Source::Pool(pool, OnceCell::new()), world, caller, now)
     }
 
-    pub(super) fn conn(&self) -> Result<&Connection, Fault> {
+    pub(in crate::gate) fn conn(&self) -> Result<&Connection, Fault> {
         match &self.source {
             Source::Held(conn) => Ok(conn),
             Source::Pool(pool, taken) => {
                 if taken.get().is_none() {
-                    let _ = taken.set(Box::new(pool.get()?));
+                    let _ = taken.set(Moment::begin(pool)?);
                 }
-                taken.get().map(|conn| &***conn).ok_or_else(|| Fault::Broken("no reader".into()))
+                taken.get().map(|moment| &**moment.0).ok_or_else(|| Fault::Broken("no reader".into()))
             }
         }
     }
@@ -117,7 +142,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The labels of what the answer hangs on.
-    pub(super) fn labels(&self) -> BTreeSet<Label> {
+    pub(in crate::gate) fn labels(&self) -> BTreeSet<Label> {
         self.labels.borrow().clone()
     }
 
@@ -135,25 +160,25 @@ impl<'a> Reader<'a> {
         Reader { now, ..self.acting_as(self.caller) }
     }
 
-    pub(super) fn world(&self) -> &'a World {
+    pub(in crate::gate) fn world(&self) -> &'a World {
         self.world
     }
 
     /// What was made before a change's turn.
-    pub fn workshop(&self) -> &'a Workshop {
-        &self.world.workshop
+    pub fn build_cache(&self) -> &'a BuildCache {
+        &self.world.build_cache
     }
 
     /// The company as it was after the event `seq`. Takes time for the directory's events until then.
     pub fn as_of(&self, seq: i64) -> Result<AsOf, Stop> {
         let at = self.event(seq)?.map(|logged| logged.at);
         let at = at.ok_or_else(|| Refusal::field("at", format!("there is no event {seq}")))?;
-        Ok(AsOf { world: past::at(self.conn()?, self.world, seq)?, at })
+        Ok(AsOf { world: moment::at(self.conn()?, self.world, seq)?, at, seq })
     }
 
     /// The last event that had happened by a time; 0 before the first.
     pub fn newest_by(&self, time: Time) -> Result<i64, Fault> {
-        past::newest_by(self.conn()?, time)
+        moment::newest_by(self.conn()?, time)
     }
 
     /// The same caller, in the company as it was. Only the directory, the kill switches and the policies are of that time.
@@ -163,12 +188,12 @@ impl<'a> Reader<'a> {
 
     /// What an actor has done before, where policies look at it.
     pub fn done_by(&self, actor: &ActorId) -> History {
-        done::said(self.world, actor, self.now)
+        usage::said(self.world, actor, self.now)
     }
 
     /// The gate's answer with approvals.
-    pub(super) fn ruling_with(&self, caller: &Caller, call: rule::Call<'_>, granted: &[String]) -> Ruling {
-        rule::Asker::of(self.world, caller, call, self.now).ask(call.operation, granted)
+    pub(in crate::gate) fn ruling_with(&self, caller: &Caller, call: question::Call<'_>, granted: &[String]) -> Ruling {
+        question::Asker::of(self.world, caller, call, self.now).ask(call.operation, granted)
     }
 
     /// What a target is one of.
@@ -183,7 +208,7 @@ impl<'a> Reader<'a> {
 
     /// The gate's answer for any caller, without doing or recording anything.
     pub fn ruling(&self, caller: &Caller, operation: &str, target: &Target) -> Ruling {
-        rule::decide(self.world, caller, rule::Call { operation, target, input: None }, self.now)
+        question::decide(self.world, caller, question::Call { operation, target, input: None }, self.now)
     }
 
     /// The active people who may do something about this, but for one, by id. It asks about everybody: not for what is asked
@@ -200,7 +225,7 @@ impl<'a> Reader<'a> {
 
     /// The same for a call with this input.
     pub fn ruling_on(&self, caller: &Caller, operation: &str, target: &Target, input: &Value) -> Ruling {
-        rule::decide(self.world, caller, rule::Call { operation, target, input: Some(input) }, self.now)
+        question::decide(self.world, caller, question::Call { operation, target, input: Some(input) }, self.now)
     }
 
     /// One page of a list: rows are read in chunks until enough of them are visible.

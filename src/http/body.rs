@@ -9,8 +9,8 @@ use tokio::time::timeout;
 
 use super::dispatch::Face;
 use super::limits::Limits;
-use crate::gate::queue::PATIENCE;
-use crate::gate::shares::{Place, Shares};
+use crate::gate::admit::shares::{Place, Shares};
+use crate::gate::write::queue::PATIENCE;
 use crate::types::caller::Caller;
 use crate::types::refusal::{Code, Refusal, Stop};
 

@@ -13,7 +13,7 @@ use axum::response::Response;
 
 use super::dispatch::Face;
 use super::version;
-use crate::gate::operation::Answer;
+use crate::gate::declare::operation::Answer;
 use crate::gate::perform::Reply;
 use crate::types::refusal::{Code, Refusal};
 

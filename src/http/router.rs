@@ -16,7 +16,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use super::dispatch::{Face, dispatch};
 use super::limits::Limits;
 use super::{body, hosts, reply, web};
-use crate::gate::operation::Method as Verb;
+use crate::gate::declare::operation::Method as Verb;
 use crate::gate::{Entry, Gate};
 use crate::types::entropy::{Entropy, SystemEntropy};
 use crate::types::refusal::{Code, Refusal};

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::dispatch::Face;
-use crate::gate::operation::Effect;
+use crate::gate::declare::operation::Effect;
 use crate::types::refusal::Refusal;
 
 #[derive(Deserialize)]

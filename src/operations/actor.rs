@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Nothing;
+use super::hire::ruling_of_trust;
 use super::joining::{Known, NewActor, joined, joining};
 use super::kill::stopping;
-use crate::gate::world::Card;
+use crate::gate::decide::world::Card;
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, post};
 use crate::operations::company::COMPANY;
 use crate::store::actors::events::{ActorAdded, TrustChanged};
@@ -229,7 +230,16 @@ impl Change for Add {
         if draft.is_taken(&input.id) {
             return Err(Refusal::conflict(format!("id: {} is taken", input.id)).into());
         }
-        let actor = input.actor(&permit.actor(), draft.read());
+        let trust = input.trust;
+        let mut actor = input.actor(&permit.actor(), draft.read());
+        if let Some(tier) = trust.filter(|tier| *tier > actor.trust) {
+            let ruling = ruling_of_trust(&actor, tier, &Known::of(draft.read()));
+            if !ruling.is_allowed() {
+                let why = format!("trust: you may not trust {} so far: {}", actor.id, ruling.reason());
+                return Err(Refusal::invalid(vec![why]).into());
+            }
+            actor.trust = tier;
+        }
         draft.record(joined(&actor))?;
         Ok(actor)
     }

@@ -375,7 +375,7 @@ impl Change for Init {
         }
         let (kind, role) = (ActorKind::Person, Some(Role::Admin));
         let (name, team, lead, owner, skills) = (None, None, None, None, Vec::new());
-        let admin = NewActor { id: input.id.clone(), kind, name, role, team, lead, owner, skills };
+        let admin = NewActor { id: input.id.clone(), kind, name, role, team, lead, owner, skills, trust: None };
         let admin = admin.actor(&input.id, read);
         draft.record(joined(&admin))?;
         let known = Known { read, more: [(input.id.clone(), admin)].into() };

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::gate::world::Card;
+use crate::gate::decide::world::Card;
 use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::store::Position;

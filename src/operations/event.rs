@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::gate::{
-    Directory, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get, veil,
-};
+use crate::gate::reader::veil;
+use crate::gate::{Directory, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
 use crate::log::read::{Filter, Logged, Order};
 use crate::log::record::Decision;
 use crate::operations::audit::may_read_all;

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Nothing;
-use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get, openapi};
+use crate::gate::declare::openapi;
+use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::types::refusal::Stop;
 use crate::types::scope::{Reach, Scope};

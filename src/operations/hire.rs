@@ -10,6 +10,7 @@ use super::joining::{Known, NewActor, joined, joining};
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::TEAM;
 use crate::operations::company::COMPANY;
+use crate::policy::Ruling;
 use crate::store::actors::Actor;
 use crate::store::actors::events::{ActorAdded, ActorHired};
 use crate::store::event::Event;
@@ -103,6 +104,7 @@ impl Candidate {
             lead: None,
             owner: Some(definition.spec.owner.clone().unwrap_or_else(|| by.clone())),
             skills: definition.spec.skills.clone(),
+            trust: None,
         };
         problems.0.extend(new.problems(known).iter().map(|problem| in_definition(problem)));
         if !problems.0.is_empty() {
@@ -127,11 +129,16 @@ impl Candidate {
 
 /// Whether the caller may set how far this agent is trusted, once it is there. A company that begins has nobody to say so.
 fn may_trust(agent: &Actor, tier: Trust, known: &Known<'_>) -> bool {
-    let company = known.read.supposing(known.more.values().chain([agent]));
     let somebody = !matches!(known.read.caller().who, Who::Server);
+    somebody && ruling_of_trust(agent, tier, known).is_allowed()
+}
+
+/// What the gate says to the caller who would set how far this agent is trusted, once it is there.
+pub(super) fn ruling_of_trust(agent: &Actor, tier: Trust, known: &Known<'_>) -> Ruling {
+    let company = known.read.supposing(known.more.values().chain([agent]));
     let input = json!({ "id": agent.id, "tier": tier, "reason": "hired" });
     let read = known.read.in_past(&company);
-    somebody && read.ruling_on(read.caller(), "actor.trust", &Target::Actor(agent.id.clone()), &input).is_allowed()
+    read.ruling_on(read.caller(), "actor.trust", &Target::Actor(agent.id.clone()), &input)
 }
 
 impl Hired {

@@ -61,6 +61,9 @@ pub struct NewActor {
     /// What it can do, in a word each.
     #[serde(default)]
     pub skills: Vec<String>,
+    /// Of an agent: how far it is trusted; `observe` unless given. More is for those who may set its trust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
 }
 
 impl NewActor {
@@ -90,6 +93,7 @@ impl NewActor {
         check(is(&self.owner, ActorKind::Person), "owner: there is no such person");
         check(self.lead.is_none() || team, "lead: only a team has a lead");
         check(self.owner.is_none() || self.kind.is_agent(), "owner: only an agent has an owner");
+        check(self.trust.is_none() || self.kind.is_agent(), "trust: only an agent is trusted so far and no further");
         let skill = |skill: &String| (1..=64).contains(&skill.chars().count());
         check(
             self.skills.len() <= 50 && self.skills.iter().all(skill),

@@ -20,6 +20,7 @@ pub mod hire;
 pub mod inbox;
 pub mod joining;
 pub mod kill;
+pub mod knowledge;
 pub mod offboard;
 pub mod policy;
 pub mod run;
@@ -51,6 +52,7 @@ const NOUNS: &[&[Entry]] = &[
     hire::ALL,
     inbox::ALL,
     kill::ALL,
+    knowledge::ALL,
     offboard::ALL,
     policy::ALL,
     run::ALL,

@@ -10,6 +10,7 @@ use crate::store::approvals::events::{ApprovalEscalated, ApprovalExpired, Approv
 use crate::store::changes::events::{CanaryAborted, CanaryMeasured};
 use crate::store::delegations::Delegation;
 use crate::store::delegations::events::DelegationExpired;
+use crate::store::knowledge::events::KnowledgeExpired;
 use crate::store::runs::events::{RunCancelled, RunFailed, RunResumed, StepCompleted};
 use crate::store::tasks::events::TaskStalled;
 use crate::store::tokens::events::TokenExpired;
@@ -40,7 +41,7 @@ pub struct When {
 #[derive(Serialize, JsonSchema)]
 pub struct Ticked {
     pub now: Time,
-    /// Ids of the tokens, approvals and delegations that ended.
+    /// Ids of the tokens, approvals, delegations and entries of knowledge that ended.
     pub expired: Vec<String>,
     /// Ids of the approvals of which whoever may decide was reminded.
     pub reminded: Vec<String>,
@@ -58,7 +59,7 @@ pub enum Tick {}
 impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
-        doc: "Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and \
+        doc: "Advance the clock once: end the tokens, approvals, delegations and knowledge whose time is over, remind and \
               escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
@@ -77,6 +78,7 @@ impl Change for Tick {
             RunCancelled::KIND,
             ApprovalStale::KIND,
             TaskStalled::KIND,
+            KnowledgeExpired::KIND,
         ],
     };
     const SAYS: &'static str = "advances the clock[ to {now}]";
@@ -104,7 +106,9 @@ impl Change for Tick {
         // At the present time, the server itself lets runs go on.
         let runs = input.now.map(|now| super::run::end_waits(now, MOST, draft)).transpose()?.unwrap_or_default();
         let late = draft.read().late_tasks(now, MOST)?;
-        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len(), runs, late.len()].contains(&MOST);
+        let known = draft.read().overdue_knowledge(now, MOST)?;
+        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len(), runs, late.len(), known.len()]
+            .contains(&MOST);
         let stalled = late.iter().map(|task| task.id.clone()).collect();
         for task in late {
             draft.record(super::task::stalled(task, now))?;
@@ -113,6 +117,10 @@ impl Change for Tick {
         for token in tokens {
             draft.record(TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
             expired.push(token.id);
+        }
+        for entry in known {
+            draft.record(super::knowledge::expired(&entry))?;
+            expired.push(entry.id);
         }
         for id in approvals {
             draft.record(ApprovalExpired { id: Id::stored(&id) })?;

@@ -12,6 +12,10 @@ pub use super::codes::Severity;
 /// The file that a finding in the schema names.
 pub const SCHEMA_FILE: &str = "schema.cedarschema";
 
+/// What some editors put before a text.
+pub(super) const MARK: char = '\u{feff}';
+pub(super) const MARKED: &str = "the file begins with a byte order mark: save it as UTF-8 without one";
+
 /// One thing wrong with a bundle. A bundle with an error does not load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {

@@ -42,6 +42,9 @@ fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlEr
     if text.len() > MAX_BYTES {
         return Err(YamlError::at(1, format!("the file holds more than {MAX_BYTES} bytes")));
     }
+    if is_empty(text) {
+        return Err(YamlError::at(1, "the file holds nothing: write what belongs into it, or remove it"));
+    }
     measure(work, text)?;
     let told = |error: serde_yaml::Error| {
         let message = error.to_string();
@@ -52,6 +55,12 @@ fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlEr
     let mut left = MAX_VALUES;
     Count { left: &mut left, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)?;
     T::deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)
+}
+
+/// Whether there is nothing but comments and the marks around a document.
+fn is_empty(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    text.lines().map(str::trim).all(|line| matches!(line, "" | "---" | "...") || line.starts_with('#'))
 }
 
 /// One look at the signs, before the parser sees any: it takes its time before it finds what `Count` would refuse.

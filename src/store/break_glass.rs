@@ -14,7 +14,7 @@ use crate::types::time::Time;
 
 /// One grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Glass {
+pub struct BreakGlass {
     pub id: Id,
     pub holder: ActorId,
     /// Who issued the token that it was opened with, where that is not the holder.
@@ -38,7 +38,7 @@ pub struct GlassReview {
     pub at: Time,
 }
 
-impl Glass {
+impl BreakGlass {
     /// Whether it still lets its holder go on.
     pub fn is_active(&self, now: Time) -> bool {
         now < self.expires_at && self.review.is_none()
@@ -48,14 +48,14 @@ impl Glass {
 const COLUMNS: &str =
     "id, holder, operations, reason, created_at, expires_at, uses, reviewer, verdict, note, reviewed_at, issuer";
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Glass> {
+fn read(row: &Row<'_>) -> rusqlite::Result<BreakGlass> {
     let review = match row.get::<_, Option<i64>>(10)? {
         None => None,
         Some(at) => {
             Some(GlassReview { by: parsed(row, 7)?, verdict: parsed(row, 8)?, note: row.get(9)?, at: Time(at) })
         }
     };
-    Ok(Glass {
+    Ok(BreakGlass {
         id: Id::stored(&row.get::<_, String>(0)?),
         holder: parsed(row, 1)?,
         issuer: parsed_or_null(row, 11)?,
@@ -68,20 +68,22 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Glass> {
     })
 }
 
-pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Glass>> {
-    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM glass WHERE id = ?"))?.query_row([id], read).optional()
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<BreakGlass>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM break_glass WHERE id = ?"))?.query_row([id], read).optional()
 }
 
 /// Grants that nobody has reviewed yet, oldest first.
-pub fn unreviewed(conn: &Connection) -> rusqlite::Result<Vec<Glass>> {
-    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM glass WHERE reviewed_at IS NULL ORDER BY created_at, id"))?
-        .query_map([], read)?
-        .collect()
+pub fn unreviewed(conn: &Connection) -> rusqlite::Result<Vec<BreakGlass>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM break_glass WHERE reviewed_at IS NULL ORDER BY created_at, id"
+    ))?
+    .query_map([], read)?
+    .collect()
 }
 
 /// How they are listed.
-pub const LIST: List<Glass> = List {
-    table: "glass",
+pub const LIST: List<BreakGlass> = List {
+    table: "break_glass",
     columns: COLUMNS,
     there: "TRUE",
     own: &["holder = ?4"],
@@ -90,6 +92,6 @@ pub const LIST: List<Glass> = List {
     position,
 };
 
-pub fn position(glass: &Glass) -> Position {
-    Position { at: glass.created_at.0, id: glass.id.to_string() }
+pub fn position(break_glass: &BreakGlass) -> Position {
+    Position { at: break_glass.created_at.0, id: break_glass.id.to_string() }
 }

@@ -139,6 +139,15 @@ pub fn reservation(conn: &Connection, id: &str) -> rusqlite::Result<Option<Reser
         .optional()
 }
 
+/// What is set aside for a run and not settled: reservation, delegation, cents.
+pub fn reserved_for(conn: &Connection, run: &str) -> rusqlite::Result<Vec<(String, String, i64)>> {
+    conn.prepare_cached(
+        "SELECT id, delegation, cents FROM delegation_reservation WHERE run = ? AND settled_cents IS NULL ORDER BY id",
+    )?
+    .query_map([run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+    .collect()
+}
+
 /// How many reservations of a delegation are not settled.
 pub fn count_open(conn: &Connection, id: &str) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT count(*) FROM delegation_reservation WHERE delegation = ? AND settled_cents IS NULL")?

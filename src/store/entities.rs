@@ -50,8 +50,10 @@ pub fn of_kind(conn: &Connection, kind: &str, after: &str, limit: usize) -> rusq
 
 /// All, or those of a type, newest first.
 pub fn after(conn: &Connection, kind: Option<&str>, from: &Position, limit: usize) -> rusqlite::Result<Vec<Entity>> {
+    // Each way has an index of its own.
+    let of_kind = if kind.is_some() { "kind = ?1" } else { "?1 IS NULL" };
     let sql = format!(
-        "SELECT {COLUMNS} FROM entity WHERE (?1 IS NULL OR kind = ?1) AND (kept_at < ?2 OR (kept_at = ?2 AND id > ?3)) \
+        "SELECT {COLUMNS} FROM entity WHERE {of_kind} AND (kept_at < ?2 OR (kept_at = ?2 AND id > ?3)) \
          ORDER BY kept_at DESC, id LIMIT ?4"
     );
     conn.prepare_cached(&sql)?.query_map(params![kind, from.at, from.id, limit as i64], read)?.collect()

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::actors::{self, Actor};
-use super::break_glass::{self, Glass};
+use super::break_glass::{self, BreakGlass};
 use super::delegations;
 use super::event::{Moment, Table};
 use super::kills::{self, Kill};
@@ -70,7 +70,7 @@ impl Entry for Terms {
     }
 }
 
-impl Entry for Glass {
+impl Entry for BreakGlass {
     const PART: Part = Part::BreakGlass;
     fn id(&self) -> String {
         self.id.to_string()

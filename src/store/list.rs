@@ -77,7 +77,7 @@ pub fn whole<T>(_: &Connection, row: T) -> rusqlite::Result<T> {
 mod tests {
     use super::*;
     use crate::store::{
-        SCHEMA, actors, approvals, brain, break_glass, changes, delegations, runs, tasks, tokens, webhooks,
+        SCHEMA, actors, approvals, brain, break_glass, changes, delegations, knowledge, runs, tasks, tokens, webhooks,
     };
 
     /// How SQLite would find the rows.
@@ -103,6 +103,8 @@ mod tests {
             plans(&break_glass::LIST),
             plans(&changes::LIST),
             plans(&delegations::LIST),
+            plans(&knowledge::LIST),
+            plans(&knowledge::QUARANTINE),
             plans(&runs::LIST),
             plans(&tasks::LIST),
             plans(&tokens::LIST),

@@ -20,6 +20,7 @@ pub mod history;
 pub mod idem;
 pub mod inbox;
 pub mod kills;
+pub mod knowledge;
 pub mod list;
 pub mod memory;
 pub mod open;
@@ -56,6 +57,7 @@ pub const EVENTS: &[&[event::EventKind]] = &[
     tasks::events::ALL,
     runs::events::ALL,
     brain::events::ALL,
+    knowledge::events::ALL,
 ];
 
 /// The tables' migrations, oldest first.

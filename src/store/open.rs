@@ -4,6 +4,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::unistd::{AccessFlags, access};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 
@@ -25,6 +26,10 @@ pub enum OpenError {
     Newer(PathBuf, i64, usize),
     #[error("{0} cannot be written: {1}")]
     ReadOnly(PathBuf, String),
+    #[error(
+        "{0} cannot be read: what was written last stands in {0}-wal, which takes a folder that may be written to; copy both there"
+    )]
+    Unsettled(PathBuf),
     #[error("{0} is damaged: {1}; keep it as it is and restore a backup beside it")]
     Damaged(PathBuf, String),
     #[error(
@@ -60,13 +65,38 @@ pub fn connect(path: &Path, mode: Mode) -> Result<Connection, OpenError> {
     if mode == Mode::Read && !path.exists() {
         return Err(OpenError::Missing(path.into()));
     }
-    let named = |error| name(path, error);
-    let conn = Connection::open_with_flags(path, flags).map_err(named)?;
-    configure(&conn, mode).map_err(|error| match error {
-        Configured::Sqlite(error) => name(path, error),
-        Configured::Refused(refused) => refused,
-    })?;
-    Ok(conn)
+    let opened = |place: &Path, flags| {
+        let conn = Connection::open_with_flags(place, flags).map_err(|error| name(path, error))?;
+        configure(&conn, mode).map_err(|error| match error {
+            Configured::Sqlite(error) => name(path, error),
+            Configured::Refused(refused) => refused,
+        })?;
+        Ok(conn)
+    };
+    match opened(path, flags) {
+        Err(OpenError::ReadOnly(..)) if mode == Mode::Read && is_sealed(path) => {
+            opened(&as_it_lies(path)?, flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        other => other,
+    }
+}
+
+/// Whether a file lies where this process may write nothing: a medium that is only read, or another's folder.
+pub fn is_sealed(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.exists() && access(folder, AccessFlags::W_OK).is_err()
+}
+
+/// What SQLite opens without the files beside it that it shares with writers: all has to be in the file.
+fn as_it_lies(path: &Path) -> Result<PathBuf, OpenError> {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    if std::fs::metadata(wal).is_ok_and(|wal| wal.len() > 0) {
+        return Err(OpenError::Unsettled(path.to_owned()));
+    }
+    let whole = std::fs::canonicalize(path).map_err(|error| OpenError::ReadOnly(path.to_owned(), error.to_string()))?;
+    let url = url::Url::from_file_path(whole).map_err(|()| OpenError::Missing(path.to_owned()))?;
+    Ok(format!("{url}?immutable=1").into())
 }
 
 /// An empty database for the while: a file that nobody else can open and that goes with its connection.
@@ -120,7 +150,12 @@ fn configure(conn: &Connection, mode: Mode) -> Result<(), Configured> {
         assert_pragma(conn, pragma, value, expected)?;
     }
     match mode {
-        Mode::Read => assert_pragma(conn, "query_only", "ON", "1"),
+        Mode::Read => {
+            assert_pragma(conn, "query_only", "ON", "1")?;
+            // The first look at the file: what keeps it from being read is told here.
+            conn.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+            Ok(())
+        }
         Mode::Write => assert_pragma(conn, "journal_mode", "WAL", "wal"),
     }
 }

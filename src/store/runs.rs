@@ -87,13 +87,13 @@ impl Run {
 }
 
 /// How long a run waits for an answer.
-const PATIENCE: i64 = 7 * DAY;
+pub const PATIENCE: i64 = 7 * DAY;
 
 impl Step {
     /// When its waiting ends by itself.
     pub fn until(&self) -> Option<Time> {
         match self.wait {
-            Some(Wait::Time { until }) => Some(until),
+            Some(Wait::Time { until } | Wait::Outcome { until, .. }) => Some(until),
             Some(Wait::Question { .. }) => Some(self.started_at.plus_ms(PATIENCE)),
             Some(Wait::Approval { .. } | Wait::Run { .. } | Wait::Budget { .. }) | None => None,
         }
@@ -319,16 +319,18 @@ pub fn waits_for<'a>(waits: &[&'a Step]) -> (RunStatus, Option<&'a Wait>) {
     if let Some(wait) = found(|wait| matches!(wait, Wait::Approval { .. })) {
         return (RunStatus::WaitingApproval, Some(wait));
     }
-    if let Some(wait) = found(|wait| matches!(wait, Wait::Question { .. })) {
+    if let Some(wait) = found(|wait| !wait.asks().is_empty()) {
         return (RunStatus::WaitingInput, Some(wait));
     }
     (RunStatus::Running, found(|_| true))
 }
 
-/// How long a run has been at work: what it waited for is not counted.
-pub fn active_ms(conn: &Connection, run: &str) -> rusqlite::Result<i64> {
-    let sql = "SELECT coalesce(sum(ended_at - started_at), 0) FROM step WHERE run = ? AND wait IS NULL";
-    conn.prepare_cached(sql)?.query_row([run], |row| row.get(0))
+/// How long a run has been at work: what it waited for is not counted. A call outside of which nobody knows for how long it was
+/// under way, because the server or the run was stopped meanwhile, counts as `most` at the most.
+pub fn active_ms(conn: &Connection, run: &str, most: i64) -> rusqlite::Result<i64> {
+    let sql = "SELECT coalesce(sum(CASE WHEN status = 'unknown' OR kind = 'tool' THEN min(ended_at - started_at, ?2) \
+               ELSE ended_at - started_at END), 0) FROM step WHERE run = ?1 AND wait IS NULL";
+    conn.prepare_cached(sql)?.query_row(params![run, most], |row| row.get(0))
 }
 
 /// Whether any run goes on by itself, now or later.

@@ -57,10 +57,10 @@ pub fn with_hash(conn: &Connection, id: &str) -> rusqlite::Result<Option<(TokenH
 }
 
 /// Every token that has not ended, for the directory in memory.
-pub fn all_live(conn: &Connection) -> rusqlite::Result<Vec<(TokenHash, Token)>> {
+pub fn all_live(conn: &Connection, mut each: impl FnMut(TokenHash, Token)) -> rusqlite::Result<()> {
     conn.prepare(&format!("SELECT {COLUMNS}, hash FROM token WHERE ended IS NULL"))?
         .query_map([], |row| Ok((TokenHash(row.get(8)?), read(row)?)))?
-        .collect()
+        .try_for_each(|row| row.map(|(hash, token)| each(hash, token)))
 }
 
 /// How they are listed.

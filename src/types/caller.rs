@@ -63,7 +63,7 @@ pub struct Caller {
     /// The delegation that the caller acts under.
     pub under: Option<Id>,
     /// The break-glass grant that lets this call go on without the approvals that it needs.
-    pub glass: Option<Id>,
+    pub break_glass: Option<Id>,
     /// The run that the call is a step of, as it stands.
     pub run: Option<Arc<RunFacts>>,
 }
@@ -85,7 +85,7 @@ pub enum Who {
 
 impl Caller {
     pub fn new(who: Who, channel: Channel) -> Caller {
-        Caller { who, channel, issuer: None, under: None, glass: None, run: None }
+        Caller { who, channel, issuer: None, under: None, break_glass: None, run: None }
     }
 
     /// The id that goes into the log.

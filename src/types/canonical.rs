@@ -4,6 +4,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::json;
+
 /// The canonical bytes of a value.
 pub fn to_vec<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut value = serde_json::to_value(value)?;
@@ -12,6 +14,26 @@ pub fn to_vec<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     }
     value.sort_all_objects();
     serde_json::to_vec(&value)
+}
+
+/// A value as its canonical bytes read: what is kept beside the log is then what is read from it.
+pub fn of(value: &Value) -> Result<Value, serde_json::Error> {
+    json::read(&to_vec(value)?)
+}
+
+/// Whether the canonical form keeps all numbers: of whole ones those of at most 2^53 - 1 in size (RFC 8785 §3.2.2.3).
+pub fn is_exact(value: &Value) -> bool {
+    const MOST: u64 = (1 << 53) - 1;
+    match value {
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => number.unsigned_abs() <= MOST,
+            (None, Some(_)) => false,
+            (None, None) => true,
+        },
+        Value::Array(items) => items.iter().all(is_exact),
+        Value::Object(fields) => fields.values().all(is_exact),
+    }
 }
 
 /// Whether numbers read the same in every language, and keys sort the same in bytes and in UTF-16.

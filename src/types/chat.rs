@@ -55,18 +55,16 @@ pub struct Wanted {
 }
 
 /// What a model answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    #[schemars(extend("x-erasable" = true))]
     pub text: String,
-    #[schemars(extend("x-erasable" = true))]
     pub calls: Vec<Wanted>,
     pub input_tokens: u32,
     pub output_tokens: u32,
 }
 
 /// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failed {
     /// The provider did nothing.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::actor::named;
+use super::canonical;
 use super::decimal::{decimal, shown_decimal};
 use super::definition::Problems;
 use super::id::ActorId;
@@ -181,8 +182,8 @@ impl Field {
             FieldKind::Text => bounded(text()?, text()?.chars().count() <= LONGEST_TEXT, "1000 characters")?,
             FieldKind::LongText => bounded(text()?, text()?.len() <= LONGEST_LONG, "64 KiB")?,
             FieldKind::Integer => {
-                let number = value.as_i64().filter(|number| number.abs() <= MOST_INTEGER);
-                Value::from(number.ok_or("must be a whole number of at most 2^53")?)
+                let number = value.as_i64().filter(|number| (-MOST_INTEGER..=MOST_INTEGER).contains(number));
+                Value::from(number.ok_or("must be a whole number of at most 9007199254740991 (2^53 - 1) in size")?)
             }
             FieldKind::Decimal => Value::from(shown_decimal(decimal(value)?, 1)),
             FieldKind::Money => Value::from(shown_decimal(decimal(value)?, 2)),
@@ -209,8 +210,13 @@ impl Field {
                 actor(value).filter(ActorId::is_team).ok_or("must be a team's id, such as team:ops")?.as_str(),
             ),
             FieldKind::Json => {
-                let fits = value.to_string().len() <= LONGEST_LONG;
-                if fits { value.clone() } else { return Err("must be at most 64 KiB".into()) }
+                if value.to_string().len() > LONGEST_LONG {
+                    return Err("must be at most 64 KiB".into());
+                }
+                if !canonical::is_exact(value) {
+                    return Err(format!("must hold no whole number beyond {MOST_INTEGER}: give it as a text"));
+                }
+                canonical::of(value).map_err(|error| error.to_string())?
             }
             FieldKind::Link => {
                 let address = text()?;

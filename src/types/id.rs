@@ -88,7 +88,7 @@ pub enum Kind {
     Change,
     Delegation,
     Reservation,
-    Glass,
+    BreakGlass,
     Webhook,
     Message,
     Task,
@@ -97,6 +97,7 @@ pub enum Kind {
     Flag,
     Proposal,
     Entity,
+    Knowledge,
 }
 
 impl Kind {
@@ -107,7 +108,7 @@ impl Kind {
             Kind::Change => "chg_",
             Kind::Delegation => "dlg_",
             Kind::Reservation => "rsv_",
-            Kind::Glass => "bgl_",
+            Kind::BreakGlass => "bgl_",
             Kind::Webhook => "whk_",
             Kind::Message => "msg_",
             Kind::Task => "tsk_",
@@ -116,6 +117,7 @@ impl Kind {
             Kind::Flag => "flg_",
             Kind::Proposal => "scp_",
             Kind::Entity => "ent_",
+            Kind::Knowledge => "kno_",
         }
     }
 }
@@ -144,7 +146,7 @@ impl Id {
 
 /// The kinds of ids of which a beginning is enough on the command line.
 const SHORTENED: [Kind; 7] =
-    [Kind::Token, Kind::Approval, Kind::Change, Kind::Delegation, Kind::Glass, Kind::Task, Kind::Run];
+    [Kind::Token, Kind::Approval, Kind::Change, Kind::Delegation, Kind::BreakGlass, Kind::Task, Kind::Run];
 /// The least characters of such a beginning: up to here, an id tells its millisecond.
 pub const SHORT: usize = 14;
 const ULID: usize = 26;

@@ -22,6 +22,8 @@ named! {
         Question = "question",
         /// A run that the reader asked for failed.
         Failure = "failure",
+        /// Knowledge waits for the reader to accept or reject it.
+        Knowledge = "knowledge",
         /// Somebody wrote the reader's name: `@ana`.
         Mention = "mention",
         /// A kill switch stops the reader or an agent of theirs, somebody goes on without approval, or a webhook was disabled.

@@ -25,6 +25,7 @@ pub mod id;
 pub mod impact;
 pub mod inbox;
 pub mod json;
+pub mod knowledge;
 pub mod known;
 pub mod mention;
 pub mod models;

@@ -113,6 +113,13 @@ pub struct Limits {
     pub answer_bytes: usize,
 }
 
+impl Limits {
+    /// How long asking one model takes at the most, but for the pauses.
+    pub fn longest_ms(&self) -> i64 {
+        i64::try_from(self.timeout_ms.saturating_mul(self.attempts.into())).unwrap_or(i64::MAX)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits { timeout_ms: 120_000, attempts: 5, pause_ms: 1_000, answer_bytes: 256 << 10 }

@@ -124,6 +124,10 @@ named! {
         Read = "read",
         /// Done again under the same key, it is done once. The company's own operations are.
         Idempotent = "idempotent",
+        /// Whether it was done can be looked up.
+        Reconcilable = "reconcilable",
+        /// Done again, it happens again, and nobody but people can tell whether it did.
+        Once = "once",
     }
 }
 
@@ -160,6 +164,8 @@ named! {
         Steps = "steps",
         /// Who works on it has left.
         Offboarded = "offboarded",
+        /// Nobody said whether something that happens once has happened.
+        UnknownEffect = "unknown_effect",
     }
 }
 
@@ -171,15 +177,20 @@ pub enum Wait {
     Approval { approval: Id },
     /// One of these is to answer.
     Question { to: Vec<ActorId> },
+    /// One of these is to say whether what a tool was to do has happened: nobody else can tell.
+    Outcome { to: Vec<ActorId>, until: Time },
     /// Another run of it is to end.
     Run { run: Id },
     /// A time is to come.
     Time { until: Time },
     /// It may not spend more.
     Budget {
-        /// Whose budget is spent.
+        /// Which budget is spent, and how much of it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
+        /// The run whose budget it is, where that is not the run's own: what it is a part of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        payer: Option<Id>,
         /// When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Time>,
@@ -187,9 +198,27 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// Whether more for the run itself lets it go on.
-    pub fn is_for_own_budget(&self) -> bool {
+    /// Who is asked for a word.
+    pub fn asks(&self) -> &[ActorId] {
+        match self {
+            Wait::Question { to } | Wait::Outcome { to, .. } => to,
+            Wait::Approval { .. } | Wait::Run { .. } | Wait::Time { .. } | Wait::Budget { .. } => &[],
+        }
+    }
+
+    /// Whether somebody has to raise the budget of a run before it goes on.
+    pub fn is_for_a_runs_budget(&self) -> bool {
         matches!(self, Wait::Budget { until: None, .. })
+    }
+}
+
+named! {
+    /// What people say of an effect that nobody else knows of.
+    Happened, "word about an effect", {
+        Yes = "yes",
+        No = "no",
+        /// The tool is called again.
+        Retry = "retry",
     }
 }
 

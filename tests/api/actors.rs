@@ -73,17 +73,22 @@ async fn trust_is_set_with_a_reason_and_only_lowered_by_the_owner() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let tier = |tier: &str| json!({ "tier": tier, "reason": "it has earned it" });
-    let set = test.post("/actors/bot/trust", &cast.lea, tier("assist")).await;
-    assert_eq!((set.status.as_u16(), &set.json()["trust"]), (200, &json!("assist")));
+    let set = test.post("/actors/bot/trust", &cast.lea, tier("trusted")).await;
+    assert_eq!((set.status.as_u16(), &set.json()["trust"]), (200, &json!("trusted")));
     let event = test.event().await["event"].clone();
     assert_eq!(
         event,
-        json!({ "type": "trust_changed", "id": "bot", "from": "observe", "to": "assist", "reason": "it has earned it" })
+        json!({ "type": "trust_changed", "id": "bot", "from": "standard", "to": "trusted", "reason": "it has earned it" })
     );
     let owner = test.post("/actors/bot/trust", &cast.mia, tier("autonomous")).await;
     assert_eq!(owner.error(), "403 denied policy denied actor.trust: an agent's owner only lowers its trust");
     let lowered = test.post("/actors/bot/trust", &cast.mia, tier("observe")).await;
     assert_eq!((lowered.status.as_u16(), &lowered.json()["trust"]), (200, &json!("observe")), "at once");
+    let own = json!({ "id": "own", "kind": "agent", "owner": "ana", "trust": "assist" });
+    assert_eq!(
+        test.post("/actors", &test.admin, own).await.error(),
+        "422 invalid trust: you may not trust own so far: an agent's owner only lowers its trust"
+    );
     test.add("own", "agent", json!({ "owner": "ana" })).await;
     let admin = test.post("/actors/own/trust", &test.admin, tier("autonomous")).await;
     assert_eq!(admin.status, 403, "not even by an admin who owns it");

@@ -20,7 +20,7 @@ const FREE: [&str; 9] = [
 ];
 
 fn document() -> Value {
-    ok::gate::openapi::document(&ok::operations::ALL)
+    ok::gate::declare::openapi::document(&ok::operations::ALL)
 }
 
 /// Walks over a schema and what it refers to; tells of each part that is not free its place.
@@ -146,6 +146,20 @@ async fn what_is_beyond_its_bound_is_refused() {
         }
     }
     assert!(tried > 80, "{tried}");
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_told_so_also_where_a_policy_reads_it() {
+    let rule = "@id(\"quiet\")\n@reason(\"say why\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"kill\",\n  resource\n)\nwhen { context.input has reason && context.input.reason == \"\" };\n";
+    let mut policies = ok::policy::Bundle::built_in();
+    policies.files.insert("quiet.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let kill = |reason: String| test.post("/kill", &test.admin, json!({ "scope": "tool:x", "reason": reason }));
+    // The longest there is, in letters of four bytes.
+    assert_eq!(kill("\u{1f512}".repeat(1_000)).await.status, 200);
+    assert!(kill("x".repeat(1_001)).await.error().starts_with("422 "), "the operation's own bound");
+    assert!(kill("x".repeat(70_000)).await.error().starts_with("422 "));
+    assert_eq!(kill(String::new()).await.error(), "403 denied policy denied kill: say why");
 }
 
 #[tokio::test]

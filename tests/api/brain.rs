@@ -6,7 +6,7 @@ mod narrowed;
 mod search;
 mod standing;
 
-use ok::gate::refold;
+use ok::gate::state::refold;
 use ok::policy::Bundle;
 use ok::types::time::{Clock as _, DAY};
 use serde_json::{Value, json};
@@ -295,8 +295,13 @@ async fn many_records_are_written_at_once_or_none() {
     );
     // Another's record is not theirs to change, and then nothing is.
     let mixed = json!({ "records": [{ "number": "new" }, { "number": "7", "status": "paid" }] });
-    let refused = test.post(&path, &cast.max, mixed).await.error();
-    assert_eq!(refused, "422 invalid records[1]: policy denied record.change: no policy permits it");
+    let refused = test.post(&path, &cast.max, mixed).await;
+    let told = "policy denied record.import: records[1]: policy denied record.change: no policy permits it";
+    assert_eq!(refused.error(), format!("403 denied {told}"));
+    // It stands in the log before it is answered, like any refusal.
+    let logged = test.event().await;
+    assert_eq!((&logged["event"]["type"], &logged["actor"]), (&json!("denied"), &json!("max")), "{logged}");
+    assert_eq!(refused.header("ok-decision"), logged["seq"].to_string());
     assert_eq!(numbers(&test, &cast.max, json!({ "filter": { "number": "new" } })).await, Vec::<String>::new());
     accounted_for(&test);
 }

@@ -165,7 +165,7 @@ async fn each_use_is_told_on_its_own_and_what_waits_already_goes_on() {
     let told_of_uses =
         |alerts: Vec<String>| alerts.iter().filter(|alert| alert.contains("without your approval")).count();
     assert_eq!(told_of_uses(told(&test, &test.admin).await), 2);
-    assert_eq!(test.file().query_row("SELECT uses FROM glass", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    assert_eq!(test.file().query_row("SELECT uses FROM break_glass", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
     review(&test, &test.admin, &id).await;
     assert!(told(&test, &test.admin).await.is_empty(), "what is reviewed is over");
 }

@@ -1,14 +1,22 @@
 //! Budgets beside a run's own: what an agent may spend in a day, a company in a month, and how long a run may be at work.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ok::background::models::{Asking, Chat, Hear};
+use ok::background::runner;
 use ok::policy::Bundle;
+use ok::types::chat::{self, Prompt, Wanted};
 use ok::types::models::ProviderKind;
 use ok::types::time::{DAY, HOUR};
 use serde_json::{Value, json};
 
+use super::delegations::{Given, all};
 use super::runs::{accounted_for, company, go_on, run};
 use super::thinking;
-use crate::harness::Test;
 use crate::harness::fake::{Fake, Reply};
+use crate::harness::{Test, TestClock};
 
 /// Hires `clerk` with these limits.
 async fn hired(test: &Test, limits: &str) {
@@ -161,26 +169,117 @@ async fn an_answer_that_is_no_use_costs_what_its_provider_says() {
     accounted_for(&test);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_was_at_work_for_too_long_ends_and_waiting_is_no_work() {
-    let fake =
-        Fake::new(ProviderKind::Anthropic, vec![Reply::Call(&[("run_ask", r#"{"text":"which?"}"#)]), Reply::Hang]);
+/// A model that takes half an hour over each answer, and hears of it when the server dies.
+struct Slow {
+    clock: Arc<TestClock>,
+    dies: AtomicBool,
+}
+
+impl Chat for Slow {
+    fn ask<'a>(&'a self, _: &'a Prompt, _: &'a Hear<'a>) -> Asking<'a> {
+        Box::pin(async {
+            self.clock.advance(31 * 60_000);
+            if self.dies.swap(false, Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
+            let wanted = |tool: &str| Wanted {
+                id: "call".into(),
+                tool: tool.into(),
+                arguments: json!({}),
+                signatures: Vec::new(),
+            };
+            Ok(chat::Answer { text: String::new(), calls: vec![wanted("me_read")], input_tokens: 1, output_tokens: 1 })
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_was_at_work_for_too_long_ends_and_neither_waiting_nor_a_stopped_server_is_work() {
+    let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Call(&[("run_ask", r#"{"text":"which?"}"#)])]);
     let (test, cast) = thinking::company(&fake).await;
     let id = thinking::asked(&test, &cast, json!({})).await;
     assert_eq!(run(&test, &id).await["status"], "waiting_input");
-    test.clock.advance(3 * 24 * 3_600_000);
+    test.clock.advance(3 * DAY);
     test.post(&format!("/runs/{id}/answer"), &cast.mia, json!({ "text": "the first" })).await;
-    let server = thinking::serve(&test);
-    thinking::until(&test, &id, |run| run["trace"][2]["status"] == "dispatched").await;
-    fake.wait_for(2);
-    drop(server);
-    test.clock.advance(31 * 60_000);
+    // The server dies under the first call, and is away for days; then each answer takes half an hour.
+    let slow = Arc::new(Slow { clock: test.clock.clone(), dies: AtomicBool::new(true) });
+    let gone = tokio::time::timeout(Duration::from_secs(1), runner::settle(&test.company.gate, slow.clone())).await;
+    assert!(gone.is_err(), "nothing was under way");
     let test = test.reopened().await;
-    test.go_on().await;
+    test.clock.advance(3 * DAY);
+    runner::settle(&test.company.gate, slow).await.unwrap();
     let ended = run(&test, &id).await;
     assert_eq!(
         (&ended["status"], &ended["error"]["message"]),
         (&json!("timed_out"), &json!("it was at work for too long"))
     );
+    let stand: Vec<&str> =
+        ended["trace"].as_array().unwrap().iter().map(|step| step["status"].as_str().unwrap()).collect();
+    assert_eq!(stand[2..], ["unknown", "completed", "completed"], "one answer more, which took too long: {ended}");
     accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_request_for_more_ends_when_the_budget_is_raised_directly_or_its_run_is_over() {
+    let (test, cast) = company().await;
+    let thinks = |cents: u32| json!({ "model": { "text": "so", "cost_cents": cents } });
+    let begin = async || {
+        let wish = json!({ "agent": "bot", "text": "think", "plan": { "steps": [thinks(11)] }, "budget_cents": 10 });
+        let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
+        go_on(&test).await;
+        assert_eq!(requests(&test).await.len(), 1);
+        id
+    };
+    let id = begin().await;
+    let raised = test.post(&format!("/runs/{id}/budget"), &cast.lea, json!({ "budget_cents": 12 })).await;
+    assert_eq!(raised.status, 200, "{}", raised.text());
+    assert_eq!(requests(&test).await, []);
+    let ended = test.get("/approvals?status=stale", &test.admin).await.json();
+    assert_eq!(ended[0]["stale"], format!("the budget of {id} was raised"), "{ended}");
+    go_on(&test).await;
+    assert_eq!(status(&test, &id).await, "completed");
+    let id = begin().await;
+    test.post(&format!("/runs/{id}/cancel"), &cast.mia, json!({})).await;
+    assert_eq!(requests(&test).await, [], "the run is over");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn what_a_run_may_spend_is_set_aside_from_the_delegation_that_it_is_asked_for_under() {
+    let given = Given::new().await;
+    let mut terms = all("mia");
+    terms["budget_cents"] = json!(30);
+    let under = given.grant(&given.cast.lea, terms).await;
+    let test = &given.test;
+    let begin = async |budget: Option<i64>, cents: &[u32]| {
+        let steps: Vec<Value> =
+            cents.iter().map(|cents| json!({ "model": { "text": "so", "cost_cents": cents } })).collect();
+        let mut wish = json!({ "agent": "bot", "text": "think", "plan": { "steps": steps } });
+        wish.as_object_mut().unwrap().extend(budget.map(|cents| ("budget_cents".to_owned(), json!(cents))));
+        let asked = given.under(&under, &given.cast.mia, "POST", "/ask", wish).await;
+        assert_eq!(asked.status, 202, "{}", asked.text());
+        go_on(test).await;
+        asked.json()["run"].as_str().unwrap().to_owned()
+    };
+    let stands = async || {
+        let shown = test.get("/delegations", &given.cast.lea).await.json()[0].clone();
+        [shown["spent_cents"].as_i64().unwrap(), shown["reserved_cents"].as_i64().unwrap()]
+    };
+    let first = begin(Some(10), &[6, 14]).await;
+    assert_eq!((status(test, &first).await, stands().await), (json!("held"), [0, 10]));
+    let waiting = requests(test).await;
+    let decided =
+        test.post(&format!("/approvals/{}", waiting[0].1), &given.cast.lea, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    assert_eq!(stands().await, [0, 20], "what it may spend more is set aside too");
+    // Another one gets what is left now, and nobody can let it spend more.
+    let second = begin(None, &[4, 11]).await;
+    assert_eq!((status(test, &second).await, stands().await), (json!("held"), [20, 10]));
+    assert_eq!(status(test, &first).await, "completed");
+    assert_eq!(requests(test).await, [], "there is no more to ask for");
+    let more = test.post(&format!("/runs/{second}/budget"), &given.cast.lea, json!({ "budget_cents": 11 })).await;
+    assert_eq!(more.json()["problems"], json!(["budget_cents: must be 10 to 10; its delegation has no more left"]));
+    test.post(&format!("/runs/{second}/cancel"), &given.cast.mia, json!({})).await;
+    assert_eq!(stands().await, [24, 0], "what it did not spend is free again");
+    accounted_for(test);
 }

@@ -21,7 +21,7 @@ async fn settings_are_replaced_whole_and_counted() {
     expected["version"] = json!(2);
     assert_eq!(test.get("/company", &test.admin).await.json(), expected);
     assert_eq!(test.event().await["event"]["type"], "company_updated");
-    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ fn body_of(operation: &str) -> Value {
         "policy.propose" => json!({ "files": files, "reason": "a law" }),
         "record.write" | "record.replace" | "record.change" => json!({ "fields": { "code": "a law" } }),
         "record.rollback" => json!({ "to_version": 1, "reason": "a law" }),
-        "record.delete" => json!({}),
+        "record.delete" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => json!({}),
         other => panic!("say in this test what {other} takes"),
     }
 }
@@ -96,8 +96,15 @@ async fn whatever_changes_a_record_with_a_version_conflicts_over_another_one() {
     let record = json!({ "fields": { "code": "a law" } });
     let record = test.post("/brain/collections/codes/records", &test.admin, record).await.json();
     let record = record["id"].as_str().unwrap().to_owned();
+    let mia = test.add("mia", "person", json!({})).await;
+    let known = test.post("/knowledge", &mia, json!({ "statement": "a law" })).await.json();
+    let known = known["id"].as_str().unwrap().to_owned();
     for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.route.made_from.is_some()) {
-        let id = if entry.spec.name.starts_with("record.") { &record } else { &task };
+        let id = match entry.spec.name.split_once('.') {
+            Some(("record", _)) => &record,
+            Some(("knowledge", _)) => &known,
+            _ => &task,
+        };
         let path = entry.spec.route.path.replace("{id}", id).replace("{collection}", "codes");
         let refused = matched(&test, (entry.spec.route.method.name(), &path), "\"77\"", body_of(entry.spec.name)).await;
         assert!(refused.error().starts_with("409 conflict "), "{}: {}", entry.spec.name, refused.text());
@@ -172,5 +179,5 @@ async fn what_a_change_leaves_out_stays_as_it_is() {
     assert_eq!(patch(json!({ "no_budget": true })).await.json()["budget_cents_month"], json!(null));
     let both = patch(json!({ "no_budget": true, "budget_cents_month": 1 })).await;
     assert_eq!(both.error(), "422 invalid no_budget: name a budget or none, not both");
-    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
 }

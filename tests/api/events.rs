@@ -154,4 +154,43 @@ async fn every_decision_names_the_log_that_it_stands_in() {
     assert_eq!((absent.status.as_u16(), size(&absent)), (404, test.last_seq().await.to_string()));
     let stranger = test.get("/actors", "ok_nobody").await;
     assert!(stranger.status == 401 && !stranger.headers.contains_key("ok-audit"));
+    // Whatever came of it, and whoever decided it: policies, the gate itself, the operation.
+    let narrow = test.token("mia", json!({ "scopes": ["read"] })).await;
+    let ghost = test.add("ghost", "outside_agent", json!({ "owner": "mia" })).await;
+    let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:ops", "team", json!({ "lead": "lea" })).await;
+    let question = json!({ "subject": { "type": "x", "id": "y" } });
+    for (method, path, token, body, status) in [
+        ("GET", "/me", &mia, None, 200),
+        ("POST", "/tick", &narrow, Some(json!({})), 403),
+        ("GET", "/me", &ghost, None, 403),
+        ("POST", "/actors", &lea, Some(json!({ "id": "x", "kind": "person", "team": "team:ops" })), 202),
+        ("PUT", "/company", &test.admin, Some(json!({ "version": 99 })), 409),
+        ("POST", "/actors", &test.admin, Some(json!({ "id": "y", "kind": "agent", "role": "admin" })), 422),
+        ("GET", "/inbox?cursor=x", &mia, None, 400),
+        ("POST", "/access/v1/evaluation", &mia, Some(question.clone()), 403),
+        ("POST", "/access/v1/evaluation", &test.admin, Some(question), 400),
+    ] {
+        let answer = test.call(method, path, token, body).await;
+        assert_eq!((answer.status.as_u16(), size(&answer)), (status, test.last_seq().await.to_string()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_names_the_event_of_its_decision_and_none_where_nothing_is_recorded() {
+    let mut policies = ok::policy::Bundle::built_in();
+    policies.files.insert("agents.cedar".into(), super::webhooks::AGENTS_ADD.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let new = json!({ "url": "https://hooks.example.com/ok", "events": ["agent.gate.pending"] });
+    test.post("/v1/webhooks", &test.admin, new).await;
+    // The request is recorded with what is told outside of it.
+    let before = test.last_seq().await;
+    let waits = test.post("/actors", &cast.bot, json!({ "id": "x", "kind": "person", "team": "team:ops" })).await;
+    assert!(test.last_seq().await > before + 1, "{}", waits.text());
+    assert_eq!((waits.status.as_u16(), waits.header("ok-decision")), (202, (before + 1).to_string().as_str()));
+    let recorded = test.get(&format!("/events?since={before}&limit=1"), &test.admin).await.json();
+    assert_eq!(recorded["events"][0]["event"]["type"], "approval_requested");
+    let quiet = test.post("/tick", &test.admin, json!({})).await;
+    assert!(quiet.status == 200 && !quiet.headers.contains_key("ok-decision"), "{:?}", quiet.headers);
 }

@@ -44,7 +44,7 @@ when { principal.kind == "agent" } unless { principal.trust > 2 };"#,
     let why = test.why(&test.admin, question.clone()).await;
     let (killed, trusted) = ("the kill switch team:ops is released", "the trust of bot is trusted");
     assert!(sets(&why).contains(&format!("{killed} + {trusted}")), "{:?}", sets(&why));
-    let first = json!({ "change": "trust", "of": "bot", "from": "observe", "to": "trusted", "text": trusted });
+    let first = json!({ "change": "trust", "of": "bot", "from": "standard", "to": "trusted", "text": trusted });
     assert_eq!(why["what_would_change"][0][1], first);
     test.post("/kill", &test.admin, json!({ "scope": "team:ops", "off": true })).await;
     let why = test.why(&test.admin, question.clone()).await;

@@ -121,9 +121,9 @@ async fn a_grant_and_the_answer_with_it_are_told_to_whoever_may_see_it() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let question = json!({ "op": "actor.offboard", "target": "mia", "actor": "lea" });
-    let glass = async |token: &str| test.why(token, question.clone()).await["break_glass"].clone();
+    let break_glass = async |token: &str| test.why(token, question.clone()).await["break_glass"].clone();
     let possible = json!({ "state": "possible", "id": null, "expires_at": null, "decision": "allow", "reason": null });
-    assert_eq!(glass(&cast.lea).await, possible);
+    assert_eq!(break_glass(&cast.lea).await, possible);
     let before = test.last_seq().await;
     let grant = json!({ "scope": ["actor.offboard"], "reason": "the key is stolen", "minutes": 10 });
     let grant = test.post("/policy/break-glass", &cast.lea, grant).await.json();
@@ -131,7 +131,7 @@ async fn a_grant_and_the_answer_with_it_are_told_to_whoever_may_see_it() {
     let active = json!({ "state": "active", "id": grant["id"], "expires_at": grant["expires_at"], "decision": "allow",
         "reason": null });
     assert_eq!((&why["decision"], &why["break_glass"]), (&json!("needs_approval"), &active));
-    assert_eq!(glass(&cast.aud).await, active);
+    assert_eq!(break_glass(&cast.aud).await, active);
     // Not for other operations, and in the past as it was then.
     let other = test.why(&cast.lea, json!({ "op": "actor.add", "target": "team:ops" })).await;
     assert_eq!(other.get("break_glass"), None, "one that is open keeps from another");

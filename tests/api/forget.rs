@@ -106,7 +106,7 @@ async fn after_erasing_the_tables_are_still_what_the_log_says() {
         test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "all that can be" })).await;
     }
     assert_eq!(test.newest(1).await, ["context_forgotten"]);
-    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
 }
 
 #[tokio::test]
@@ -130,5 +130,5 @@ async fn the_answer_that_was_kept_with_it_goes_too() {
     assert_eq!(kept(), 1);
     test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "a mistake" })).await;
     assert_eq!(kept(), 0);
-    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
 }

@@ -106,7 +106,7 @@ async fn a_kept_answer_that_was_changed_added_or_removed_is_found() {
     let compared = |sql: &str| {
         let file = ok::store::open::connect(&test.path(), ok::store::open::Mode::Write).unwrap();
         file.execute_batch(&format!("SAVEPOINT edit; {sql}")).unwrap();
-        let found = ok::gate::refold::compare(&file).unwrap();
+        let found = ok::gate::state::refold::compare(&file).unwrap();
         file.execute_batch("ROLLBACK TO edit").unwrap();
         found.into_iter().map(|difference| difference.message).collect::<Vec<_>>()
     };
@@ -130,5 +130,5 @@ async fn what_changes_nothing_keeps_no_answer() {
     let kill = || json!({ "scope": "tool:x", "engage": false, "reason": "r" });
     test.once("/kill", "key-1", kill()).await;
     test.once("/kill", "key-2", kill()).await;
-    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ok::gate::refold;
+use ok::gate::state::refold;
 use ok::policy::Bundle;
 use serde_json::json;
 

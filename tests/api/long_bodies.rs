@@ -57,5 +57,5 @@ async fn a_body_is_read_no_further_than_64_kib_from_whom_every_policy_refuses() 
     let (answer, taken) = read("/actors", &cast.lea).await;
     assert!(answer.status == 403 && taken <= 80 << 10, "{} {taken}", answer.text());
     assert!(test.verdict().ok);
-    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
 }

@@ -265,11 +265,15 @@ impl Stage {
             name if ["collection", "record", "schema", "search"].contains(&name.split('.').next().unwrap()) => {
                 self.of_the_brain(name, of, who).await
             }
+            "knowledge.propose" => json!({ "statement": self.fresh("known"), "topics": ["matrix"] }),
+            "knowledge.read" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => {
+                json!({ "id": self.knowledge(of, who, name == "knowledge.retract").await })
+            }
             "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
             "access.evaluate.batch" => json!({ "evaluations": [{}] }),
             "webhook.list" => json!({}),
             "webhook.create" => json!({ "url": "https://hooks.example.com/ok", "events": ["agent.gate.pending"] }),
-            name if name.starts_with("webhook.") => self.webhook(of, who).await,
+            name if name.starts_with("webhook.") => self.webhook(name, of, who).await,
             "audit.proof" => json!({ "seq": if of == Absent { 999_999 } else { 1 } }),
             "audit.consistency" => json!({ "from": 1 }),
             _ => json!({}),
@@ -307,10 +311,7 @@ impl Stage {
     async fn try_it(&mut self, entry: &Entry, of: Of, who: &Who) -> Answer {
         let input = self.input(entry.spec.name, of, who).await;
         let token = self.credential(who).await;
-        let (path, mut rest) = fill(entry.spec.route.path, &input);
-        if entry.spec.name.starts_with("webhook.") {
-            rest.remove("message");
-        }
+        let (path, rest) = fill(entry.spec.route.path, &input);
         self.sent = input.clone();
         let answer = match entry.spec.route.method.name() {
             method @ ("GET" | "DELETE") => {

@@ -1,6 +1,6 @@
 //! The models that agents may ask for.
 
-use ok::engine::models::{Setup, Usual};
+use ok::background::models::{Setup, Usual};
 use ok::policy::Bundle;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Agents at work, through the router: plans stand in for models, and the clock stands still.
 
-use ok::gate::refold;
+use ok::gate::state::refold;
 use ok::types::time::{DAY, SECOND};
 use serde_json::{Value, json};
 
@@ -334,5 +334,28 @@ async fn who_asked_cancels_with_all_parts_and_nothing_goes_on() {
     assert_eq!(run(&test, &id).await["output"], Value::Null);
     let again = test.post(&format!("/runs/{id}/cancel"), &cast.mia, json!({})).await;
     assert_eq!(again.error(), format!("409 conflict {id} is cancelled"));
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn an_observing_agent_proposes_what_it_would_do_and_its_lead_lets_it() {
+    let (test, cast) = company().await;
+    let lowered = test.post("/actors/bot/trust", &cast.mia, json!({ "tier": "observe", "reason": "at first" })).await;
+    assert_eq!(lowered.status, 200);
+    let plan = json!([
+        { "call": { "tool": "actor.read", "with": { "id": "mia" }, "expect": "allow" } },
+        creates(),
+        { "say": "so" },
+    ]);
+    let id = asked(&test, &cast.mia, plan).await;
+    let waits = run(&test, &id).await;
+    assert_eq!(steps(&waits), ["tool actor.read completed", "tool task.create waiting"]);
+    let approval = approval_of(&test, &id).await;
+    let path = format!("/approvals/{approval}");
+    assert_eq!(test.post(&path, &cast.mia, json!({ "decision": "approve" })).await.status, 403, "its owner is no lead");
+    let decided = test.post(&path, &cast.lea, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "completed");
     accounted_for(&test);
 }

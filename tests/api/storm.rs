@@ -154,5 +154,5 @@ fn nothing_that_is_thrown_makes_the_server_fail() {
     });
     let report = test.verdict();
     assert!(report.ok, "{report:#?}");
-    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
 }

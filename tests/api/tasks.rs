@@ -1,9 +1,10 @@
 //! Tasks through the router: who is given one, what is said of it, how it ends.
 
-use ok::gate::refold;
+use ok::gate::state::refold;
 use ok::types::time::{DAY, HOUR};
 use serde_json::{Value, json};
 
+use super::runs::asked;
 use crate::harness::Test;
 
 async fn create(test: &Test, token: &str, new: Value) -> Value {
@@ -111,4 +112,44 @@ async fn a_task_that_is_not_seen_to_within_the_companys_hours_is_stalled_and_tol
     assert_eq!(test.event().await["event"]["reason"], "it was not closed in time");
     let wrong = json!({ "title": "x", "sla": { "respond_h": 0 } });
     assert_eq!(test.post("/tasks", &cast.mia, wrong).await.error(), "422 invalid sla.respond_h: must be 1 to 10000");
+}
+
+#[tokio::test]
+async fn traces_show_runs_with_their_steps_since_a_time_or_a_day() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let first = asked(&test, &cast.mia, json!([{ "say": "one" }])).await;
+    test.clock.advance(2 * DAY);
+    let second =
+        asked(&test, &cast.mia, json!([{ "say": "two" }, { "model": { "text": "so", "cost_cents": 3 } }])).await;
+    let runs = async |query: &str| {
+        let traces = test.get(&format!("/traces{query}"), &cast.mia).await;
+        assert_eq!(traces.status, 200, "{query}: {}", traces.text());
+        traces
+            .json()
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|trace| trace["run"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(runs("").await, [second.clone(), first.clone()], "newest first");
+    for since in ["2026-11-21", "2026-11-21T00:00:00Z", "2026-11-21T02:00:00%2B02:00"] {
+        assert_eq!(runs(&format!("?since={since}")).await, std::slice::from_ref(&second), "{since}");
+    }
+    let newest = test.get("/traces?limit=1", &cast.mia).await;
+    let trace = newest.json()[0].clone();
+    assert_eq!((&trace["cost_cents"], trace["steps"].as_array().unwrap().len()), (&json!(3), 2), "{trace}");
+    let next = newest.header("x-next-cursor");
+    assert_eq!(runs(&format!("?limit=1&cursor={next}")).await, [first]);
+    assert_eq!(runs("?limit=200").await.len(), 2);
+    for wrong in
+        ["", "now", "2026-13-01", "2026-11-31", "2026-11-20T25:00:00Z", "1700000000", "2026-11-20T09:00", "20261120"]
+    {
+        let refused = test.get(&format!("/traces?since={wrong}"), &cast.mia).await;
+        assert_eq!(refused.status, 422, "{wrong}: {}", refused.text());
+        assert!(refused.error().starts_with("422 invalid since: must be"), "{wrong}: {}", refused.text());
+    }
+    assert_eq!(test.get("/traces?limit=201", &cast.mia).await.status, 400);
+    assert_eq!(test.get("/traces", &cast.max).await.json(), json!([]), "another team sees none of them");
 }

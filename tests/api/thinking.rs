@@ -1,6 +1,6 @@
 //! Runs without a plan: an agent asks a model, and does what the model wants as far as the gate lets it.
 
-use ok::engine::models::{Setup, Usual};
+use ok::background::models::{Setup, Usual};
 use ok::policy::Bundle;
 use ok::types::models::ProviderKind;
 use serde_json::{Value, json};
@@ -171,7 +171,7 @@ async fn a_call_that_the_budget_does_not_allow_holds_the_run_before_it_is_made()
         (&held["status"], &held["waiting"], fake.got().len()),
         (
             &json!("held"),
-            &json!({ "kind": "budget", "reason": "0 of 1 cents are spent, and the next step takes 15" }),
+            &json!({ "kind": "budget", "reason": "0 of 1 cents are spent, and the next step takes 16" }),
             0
         )
     );
@@ -290,7 +290,7 @@ async fn without_a_model_that_can_be_asked_nothing_begins() {
 /// The same over and over, beside everything else, as a server does.
 pub fn serve(test: &Test) -> tokio_util::sync::DropGuard {
     let stop = tokio_util::sync::CancellationToken::new();
-    tokio::spawn(ok::engine::runner::run(test.company.gate.clone(), test.chat(), stop.clone()));
+    tokio::spawn(ok::background::runner::run(test.company.gate.clone(), test.chat(), stop.clone()));
     stop.drop_guard()
 }
 

@@ -51,9 +51,9 @@ async fn the_calls_of_one_answer_are_made_together_and_each_goes_on_by_itself() 
     // Each question is answered by whom it was put to, in any order, and stands in their inbox until then.
     let path = format!("/runs/{id}/answer");
     let answer = async |token: &str, body: Value| test.post(&path, token, body).await;
-    let which = answer(&cast.mia, json!({ "text": "this" })).await;
-    assert_eq!(which.error(), format!("409 conflict {id} asks at the steps 3, 5: say which one you answer"));
-    assert_eq!(answer(&cast.lea, json!({ "text": "soon", "question": 5 })).await.status, 200);
+    let anothers = answer(&cast.mia, json!({ "text": "never", "question": 5 })).await;
+    assert_eq!(anothers.error(), format!("409 conflict {id} asks at step 3 now"));
+    assert_eq!(answer(&cast.lea, json!({ "text": "soon" })).await.status, 200);
     let inbox = async |token: &str| {
         let items = test.get("/inbox", token).await.json();
         items.as_array().unwrap().iter().filter(|item| item["kind"] == "question").count()
@@ -116,5 +116,32 @@ async fn parts_that_work_side_by_side_spend_no_more_than_their_whole_has() {
     assert_eq!((&done["status"], &done["cost_cents"]), (&json!("completed"), &json!(3)), "{done}");
     let held = test.get("/events?type=run_held", &test.admin).await.json()["events"].as_array().unwrap().len();
     assert_eq!(held, 1);
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_run_that_may_take_no_more_steps_waits_for_what_it_has_begun_and_ends() {
+    let three: &[(&str, &str)] =
+        &[("task_create", r#"{"title":"one"}"#), ("actor_read", r#"{"id":"mia"}"#), ("actor_read", r#"{"id":"lea"}"#)];
+    let fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Call(three), Reply::Say("never asked")]);
+    let (test, cast) = company_with(&fake.config(), &[ASK_FIRST]).await;
+    let few = json!({ "apiVersion": "ok/v1", "kind": "Agent", "metadata": { "name": "few", "labels": { "team": "team:ops" } },
+                      "spec": { "owner": "mia", "tools": ["task.create", "actor.read"], "limits": { "steps": 3 } } });
+    let hired = test.post("/actors/hire", &test.admin, json!({ "definition": few })).await;
+    assert!(hired.status.is_success(), "{}", hired.text());
+    let raised = json!({ "tier": "standard", "reason": "it does well" });
+    assert_eq!(test.post("/actors/few/trust", &test.admin, raised).await.status, 200);
+    let id = asked(&test, &cast, json!({ "agent": "few" })).await;
+    let waiting = run(&test, &id).await;
+    assert_eq!(
+        (&waiting["status"], waits(&waiting)),
+        (&json!("waiting_approval"), vec!["-", "approval", "-"]),
+        "{waiting}"
+    );
+    decide(&test, &waiting["trace"][1], json!({ "decision": "approve" })).await;
+    test.go_on().await;
+    let ended = run(&test, &id).await;
+    assert_eq!((&ended["status"], fake.got().len()), (&json!("failed"), 1), "{ended}");
+    assert_eq!(ended["error"], json!({ "code": "steps", "message": "it may take no more than 3 steps" }));
     accounted_for(&test);
 }

@@ -6,7 +6,7 @@ mod decided;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ed25519_dalek::{Signature, VerifyingKey};
-use ok::gate::refold;
+use ok::gate::state::refold;
 use ok::policy::Bundle;
 use ok::types::caller::Credential;
 use ok::types::time::{DAY, HOUR, SECOND};
@@ -39,7 +39,7 @@ async fn hooked() -> (Test, Cast, String, String) {
     (test, cast, id, secret)
 }
 
-const AGENTS_ADD: &str = "@id(\"agents-add\") permit (principal in Ok::Role::\"agent\", action == Ok::Action::\"actor.add\", resource is Ok::Team);\n";
+pub(super) const AGENTS_ADD: &str = "@id(\"agents-add\") permit (principal in Ok::Role::\"agent\", action == Ok::Action::\"actor.add\", resource is Ok::Team);\n";
 
 /// What somebody asks for, and an admin has to approve.
 async fn ask(test: &Test, who_asks: &str, who: &str) -> String {

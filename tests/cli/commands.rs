@@ -22,7 +22,7 @@ fn people_teams_and_agents_are_added_listed_and_shown() {
         "actor add-human bob --role lead --name 'Bob B' --skills tax,law",
         "actor add-team team:ops --lead bob --name Operations",
         "actor add-team team:pay --parent team:ops",
-        "actor add-agent clerk --team team:ops --owner bob --skills pay --name 'The clerk'",
+        "actor add-agent clerk --team team:ops --owner bob --trust standard --skills pay --name 'The clerk'",
         "actor add-human bob --role member",
         "actor add-human eve --role member --team team:none",
         "actor trust clerk assist --reason 'did well'",

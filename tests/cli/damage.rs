@@ -116,6 +116,41 @@ fn a_file_that_only_may_be_read_is_told() {
     assert_snapshot("a_file_that_only_may_be_read_is_told", session(runs));
 }
 
+#[test]
+fn what_lies_where_nothing_may_be_written_is_read() {
+    let place = Place::with_another_company();
+    let folder = place.path().join(".ok");
+    let rights = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for name in ["state.db-wal", "state.db-shm"] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    std::fs::read_dir(&folder).unwrap().for_each(|file| rights(&file.unwrap().path(), 0o444));
+    rights(&folder, 0o555);
+    rights(place.path(), 0o755);
+    let unprivileged = |line: &str| {
+        let mut command = place.command(&line.split(' ').collect::<Vec<_>>());
+        if nix::unistd::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        ran(format!("ok {line}"), &command.output().unwrap())
+    };
+    for line in ["audit verify", "audit head", "log"] {
+        let ran = unprivileged(line);
+        assert!(ran.code == 0 && !ran.stdout.is_empty(), "{ran}");
+    }
+    let refused = unprivileged("--as ana actor list");
+    assert!(refused.code == 1 && refused.stderr.contains("`ok log`"), "{refused}");
+    // What a server has written and not yet put into the file is not passed over.
+    rights(&folder, 0o755);
+    std::fs::write(folder.join("state.db-wal"), "x").unwrap();
+    rights(&folder, 0o555);
+    let refused = unprivileged("audit verify");
+    assert!(refused.code == 1 && refused.stderr.contains("state.db-wal"), "{refused}");
+    rights(&folder, 0o755);
+}
+
 /// Edits a state file as somebody would who holds it, behind the program's back.
 fn edit(place: &Place, sql: &str) {
     let conn = rusqlite::Connection::open(place.state()).unwrap();

@@ -120,6 +120,28 @@ fn where_another_admin_comes_first_apply_ends_with_4() {
 }
 
 #[test]
+fn while_apply_waits_for_somebody_they_use_the_same_state_file() {
+    let place = Place::with_company();
+    place.ana("actor add-human abe --role admin");
+    closed(&place);
+    let mut apply = place.command(&["--as", "ana", "policy", "apply", "--wait", "120"]);
+    let mut apply = apply.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    let approval = loop {
+        assert!(begun.elapsed().as_secs() < 60, "nothing waits");
+        let listed = place.ok("--as abe approval list --status pending --format json");
+        assert_eq!(listed.code, 0, "{listed}");
+        let rows: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+        if let Some(id) = rows[0]["id"].as_str() {
+            break id.to_owned();
+        }
+    };
+    let approved = place.ok(&format!("--as abe approve {approval}"));
+    assert_eq!(approved.code, 0, "{approved}");
+    assert!(apply.wait().unwrap().success());
+}
+
+#[test]
 fn ci_proposes_to_a_server_with_a_token_for_policy_alone() {
     let place = Place::with_company();
     closed(&place);

@@ -213,8 +213,9 @@ fn a_key_or_state_file_that_others_may_read_is_told_at_start() {
     let quiet = place.serve();
     assert!(!quiet.told.iter().any(|line| line.contains("open to others")), "{:?}", quiet.told);
     quiet.stop();
-    for (suffix, mode) in [("", 0o640), (".key", 0o604), (".secrets", 0o660)] {
+    for (suffix, mode) in [("", 0o640), (".key", 0o604), (".secrets", 0o660), (".key.part", 0o644)] {
         let path = place.path().join(format!(".ok/state.db{suffix}"));
+        drop(std::fs::OpenOptions::new().append(true).create(true).open(&path).unwrap());
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         let server = place.serve();
         let told = format!("state.db{suffix} is open to others (mode {mode:o}); make it its owner's alone: chmod 600");

@@ -125,6 +125,15 @@ const LINES: &[&str] = &[
     "--as ana brain history notes {rec}",
     "--as ana brain rollback notes {rec} --to 1 --reason 'again{x}'",
     "--as ana brain delete notes {rec}",
+    "--as bob brain propose-knowledge 'known{x}' --topic steer --reference 'ref{x}'",
+    "--as ana brain quarantine",
+    "--as ana brain show-knowledge {kno}",
+    "--as ana brain accept {kno} --note 'ok{x}' --edit 'so{x}'",
+    "--as ana brain recall steer",
+    "--as ana brain knowledge",
+    "--as ana brain retract-knowledge {kno} --note 'no{x}'",
+    "--as bob brain propose-knowledge 'more{x}'",
+    "--as ana brain reject-knowledge {kno} --note 'no{x}'",
     "--as ana inbox",
     "--as bob inbox --all",
     "--as ana tick",
@@ -167,7 +176,7 @@ impl Walk {
     /// Runs a line, and keeps the ids that it told.
     fn run(&mut self, line: &str) -> Ran {
         let mut line = line.replace("{x}", STEERS);
-        for kind in ["dlg", "whk", "chg", "apr", "bgl", "run", "tsk", "scp", "rec"] {
+        for kind in ["dlg", "whk", "chg", "apr", "bgl", "run", "tsk", "scp", "rec", "kno"] {
             let id = self.ids.iter().rev().find(|id| id.starts_with(kind));
             line = line.replace(&format!("{{{kind}}}"), id.map_or("none", String::as_str));
         }
@@ -218,6 +227,9 @@ fn no_command_passes_on_what_steers_a_terminal() {
         if READS.iter().any(|read| line.contains(read)) && !line.contains("--github") {
             runs.push(walk.run(&format!("--format json {line}")));
         }
+        if !MACHINES.iter().any(|machine| line.contains(machine)) {
+            assert_for_people(&runs[0]);
+        }
         for ran in runs {
             assert_harmless(&ran);
             let told = format!("{}{}", ran.stdout, ran.stderr);
@@ -227,6 +239,22 @@ fn no_command_passes_on_what_steers_a_terminal() {
     assert!(written_out > 25, "what steers reaches few commands: {written_out}");
     for kind in ["dlg_", "whk_", "chg_", "apr_", "bgl_", "run_", "tsk_", "scp_", "rec_"] {
         assert!(walk.ids.iter().any(|id| id.starts_with(kind)), "no {kind} was made");
+    }
+}
+
+/// What prints files, schemas and proofs, for programs.
+const MACHINES: [&str; 5] = ["--format", "policy export", "schemas", "--github", "completions"];
+
+/// No JSON as it is, and times of one width.
+fn assert_for_people(ran: &Ran) {
+    // But for the lines of a difference, which are those of files.
+    for line in ran.stdout.lines().filter(|line| !line.starts_with(['+', '-', ' '])) {
+        let raw = ["{\"", "[\"", "\":", "null"].into_iter().find(|raw| line.contains(raw));
+        assert_eq!(raw, None, "{line}\n{}", ran.shown);
+    }
+    let cells = ran.stdout.lines().flat_map(|line| line.split("  ")).map(str::trim);
+    for cell in cells.filter(|cell| cell.parse::<ok::types::time::Time>().is_ok()) {
+        assert_eq!(cell.len(), "2026-11-20T09:00:00Z".len(), "{cell} in {ran}");
     }
 }
 

@@ -97,6 +97,13 @@ fn a_log_that_is_signed_over_is_gone_on_with_by_the_key_that_signed_it() {
     std::fs::rename(folder.join("state.db.key"), folder.join("state.db.key.part")).unwrap();
     assert_eq!(place.ok("audit verify").code, 0);
     assert_eq!(place.ana("token issue").code, 1, "no key has its name yet");
+    // The lost one is found before that: it signs no more, and is not written over.
+    let lost = std::fs::read(original.path().join(".ok/state.db.key")).unwrap();
+    std::fs::write(folder.join("state.db.key"), &lost).unwrap();
+    let refused = place.ok("audit rekey");
+    assert!(refused.code == 1 && refused.stderr.contains("state.db.key.part"), "{refused}");
+    assert_eq!(std::fs::read(folder.join("state.db.key")).unwrap(), lost);
+    std::fs::remove_file(folder.join("state.db.key")).unwrap();
     assert_eq!(place.ok("audit rekey").code, 0);
     assert_eq!(std::fs::read(folder.join("state.db.key")).unwrap(), signing);
     assert_eq!(replaced(&place), 1);

@@ -17,7 +17,8 @@ const STEPS: usize = 40;
 fn a_run_goes_on_where_it_was_however_often_its_server_is_killed_and_takes_no_step_twice() {
     let (place, token) = company();
     place.ana("actor add-team team:ops --lead ana");
-    place.ana("actor add-agent clerk --team team:ops --owner ana");
+    place.ana("actor add-human ben --role member");
+    place.ana("actor add-agent clerk --team team:ops --owner ben --trust standard");
     let step = |number| json!({ "call": { "tool": "task.create", "with": { "title": format!("no. {number}") } } });
     let plan: Vec<Value> = (0..STEPS).map(step).collect();
     let ask = json!({ "agent": "clerk", "text": "do", "plan": { "steps": plan } }).to_string();
@@ -56,7 +57,8 @@ fn a_run_goes_on_where_it_was_however_often_its_server_is_killed_and_takes_no_st
 fn a_server_that_is_killed_while_a_model_talks_asks_again_and_counts_what_may_have_been_paid_for() {
     let (place, token) = company();
     place.ana("actor add-team team:ops --lead ana");
-    place.ana("actor add-agent clerk --team team:ops --owner ana");
+    place.ana("actor add-human ben --role member");
+    place.ana("actor add-agent clerk --team team:ops --owner ben --trust standard");
     let look = Reply::Call(&[("task_create", r#"{"title":"the only one"}"#)]);
     let fake = Fake::new(ProviderKind::Anthropic, vec![look, Reply::Hang, Reply::Say("It is there.")]);
     std::fs::write(place.path().join("models.yaml"), fake.config()).unwrap();
@@ -95,4 +97,51 @@ fn a_server_that_is_killed_while_a_model_talks_asks_again_and_counts_what_may_ha
         let bytes = std::fs::read(file.unwrap().path()).unwrap_or_default();
         assert!(!bytes.windows(8).any(|part| part == b"sk-right"), "a key is in a file");
     }
+}
+
+/// Each kind of effect, killed while a call of it is under way: what happens once is asked about, all else goes on.
+#[test]
+fn a_server_that_is_killed_while_a_tool_is_called_calls_it_again_only_where_that_does_no_harm() {
+    let (place, token) = company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-human ben --role member");
+    place.ana("actor add-agent clerk --team team:ops --owner ben --trust standard");
+    let echo = [("OK_DEV_ECHO_TOOLS", "1")];
+    let server = place.serve_with(&echo);
+    let begin = |tool: &str| {
+        let call = json!({ "call": { "tool": tool, "with": { "text": "hello", "seconds": 2 } } });
+        let ask = json!({ "agent": "clerk", "text": "do", "plan": { "steps": [call] } }).to_string();
+        let (status, asked) = request(server.address(), &token, "POST", "/ask", tool, &ask).unwrap();
+        assert_eq!(status, 202, "{asked}");
+        asked["run"].as_str().unwrap().to_owned()
+    };
+    let runs = ["echo.once", "echo.read", "echo.idempotent", "echo.reconcilable"].map(begin);
+    let settled = |address: &str, run: &str, wanted: &dyn Fn(&Value) -> bool| {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let (_, shown) = request(address, &token, "GET", &format!("/runs/{run}"), "get", "").unwrap();
+            if wanted(&shown) {
+                return shown;
+            }
+            assert!(Instant::now() < until, "{shown}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    for run in &runs {
+        settled(server.address(), run, &|shown| shown["trace"][0]["status"] == "dispatched");
+    }
+    server.signal("-KILL");
+    server.ended();
+    let server = place.serve_with(&echo);
+    for run in &runs[1..] {
+        let done = settled(server.address(), run, &|shown| shown["status"] == "completed");
+        assert_eq!(done["trace"][0]["output"], "hello");
+    }
+    let waits = settled(server.address(), &runs[0], &|shown| shown["status"] == "waiting_input");
+    assert_eq!((&waits["waiting"]["kind"], &waits["waiting"]["to"]), (&json!("outcome"), &json!(["ana"])));
+    let answered = place.ana(&format!("answer {} yes", runs[0]));
+    assert_eq!(answered.code, 0, "{}", answered.stderr);
+    settled(server.address(), &runs[0], &|shown| shown["status"] == "completed");
+    server.stop();
+    assert_eq!(place.ok("audit verify").code, 0);
 }

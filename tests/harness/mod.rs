@@ -1,7 +1,7 @@
 //! A company in a folder of its own, with a clock that stands still and seeded randomness, so that what it says can be
 //! compared to the letter.
 
-mod contract;
+pub mod contract;
 pub mod fake;
 pub mod prove;
 mod refold;
@@ -16,9 +16,10 @@ use std::task::Poll;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
-use ok::engine::models::Setup;
-use ok::gate::open::{Company, Options, open};
-use ok::gate::{self, schema::schema};
+use ok::background::models::Setup;
+use ok::background::tools::Tools;
+use ok::gate::declare::schema::schema;
+use ok::gate::state::open::{Company, Options};
 use ok::log::verify::{Ask, Report, verify_sqlite};
 use ok::policy::{Bundle, Snapshot};
 use ok::store::open::Mode;
@@ -69,6 +70,8 @@ pub struct Test {
     pub admin: String,
     policies: Bundle,
     models: Setup,
+    /// Who carries out what tools from elsewhere are to do, where there are any.
+    hands: Option<Arc<dyn Tools>>,
     /// How often it was opened: each time with other randomness.
     opened: u64,
 }
@@ -140,7 +143,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         compiled: vec![compiled(&policies)],
         policies,
         dev_auth: false,
-        dev_echo: false,
+        tools: Arc::default(),
         loopback: false,
         secrets: None,
         ports: vec![443],
@@ -170,27 +173,23 @@ impl Test {
 
     /// A company that nobody is in yet.
     pub fn uninitialised(policies: Bundle) -> Test {
-        Test::founded(policies, Setup::default())
+        Test::founded(policies, Setup::default(), None)
     }
 
-    fn founded(policies: Bundle, models: Setup) -> Test {
+    fn founded(policies: Bundle, models: Setup, hands: Option<Arc<dyn Tools>>) -> Test {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
-        let made = options(dir.path().join("state.db"), clock.clone(), 1);
-        let company =
-            open(&Options { policies: policies.clone(), models: Arc::clone(&models.catalog), ..made }).unwrap();
-        Test { app: router(&company), dir, clock, company, admin: String::new(), policies, models, opened: 1 }
+        let company = work::opened(&policies, &models, hands.as_ref(), (dir.path(), &clock, 1));
+        Test { app: router(&company), dir, clock, company, admin: String::new(), policies, models, hands, opened: 1 }
     }
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, app, policies, models, opened } = self;
+        let Test { dir, clock, company, admin, app, policies, models, hands, opened } = self;
         drop(app);
         company.close().await;
-        let made = options(dir.path().join("state.db"), clock.clone(), opened + 1);
-        let company =
-            open(&Options { policies: policies.clone(), models: Arc::clone(&models.catalog), ..made }).unwrap();
-        Test { app: router(&company), dir, clock, company, admin, policies, models, opened: opened + 1 }
+        let company = work::opened(&policies, &models, hands.as_ref(), (dir.path(), &clock, opened + 1));
+        Test { app: router(&company), dir, clock, company, admin, policies, models, hands, opened: opened + 1 }
     }
 
     /// The same, started again by a version of the program that brings other defaults.
@@ -217,7 +216,7 @@ impl Test {
         let presented = Presented { credential, channel: Channel::Cli, address: None, under: None };
         let caller = gate.admit(&presented, &entry.spec).unwrap();
         let call = entry.prepare(input).unwrap();
-        let reply = gate.perform(gate::Request { caller, call, idem: None }).await.unwrap();
+        let reply = gate.perform(ok::gate::Request { caller, call, idem: None }).await.unwrap();
         serde_json::from_slice(&reply.body).unwrap()
     }
 
@@ -238,14 +237,13 @@ impl Test {
         if !token.is_empty() {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let body = match body {
-            Some(value) => {
-                request = request.header("content-type", "application/json");
-                Body::from(value.to_string())
-            }
-            None => Body::empty(),
-        };
-        self.send(request.body(body).unwrap()).await
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let sent = body.as_ref().map_or_else(Body::empty, |value| Body::from(value.to_string()));
+        let answer = self.send(request.body(sent).unwrap()).await;
+        contract::check_request(method, &address(path), body.as_ref(), &answer);
+        answer
     }
 
     /// A request of any shape, by the admin unless a header says otherwise.
@@ -276,7 +274,7 @@ impl Test {
     pub async fn add(&self, id: &str, kind: &str, more: Value) -> String {
         let mut body = json!({ "id": id, "kind": kind });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let added = self.post("/actors", &self.admin, body).await;
+        let added = self.joins(body).await;
         assert_eq!(added.status, 201, "{}", added.text());
         if kind == "team" { String::new() } else { self.token(id, json!({})).await }
     }

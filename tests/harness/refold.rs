@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use ok::store::actors::{self, Actor};
-use ok::store::break_glass::{self, Glass};
+use ok::store::break_glass::{self, BreakGlass};
 use ok::store::event::{Event, Moment};
 use ok::store::kills::{self, Kill};
 use ok::store::{delegations, history};
@@ -24,7 +24,7 @@ pub fn refolded(conn: &Connection) -> Connection {
     fresh.update_hook(Some(note)).unwrap();
     for seq in 1..=ok::log::read::last_seq(conn).unwrap() {
         let logged = ok::log::read::one(conn, seq).unwrap();
-        ok::gate::done::count(&fresh, &logged).unwrap();
+        ok::gate::decide::usage::count(&fresh, &logged).unwrap();
         let Some(event) = logged.event else { continue };
         let (event, by) = (Event::read(event).unwrap(), logged.actor.parse().unwrap());
         written.lock().unwrap().clear();
@@ -59,7 +59,7 @@ fn assert_remembered(conn: &Connection, seq: i64, then: &Connection) {
     let pairs = [
         (by_id::<Actor>(history::standing(conn, seq).unwrap()), by_id(actors::all(then).unwrap())),
         (by_id::<Kill>(history::standing(conn, seq).unwrap()), by_id(kills::all(then).unwrap())),
-        (by_id::<Glass>(history::standing(conn, seq).unwrap()), by_id(break_glass::unreviewed(then).unwrap())),
+        (by_id::<BreakGlass>(history::standing(conn, seq).unwrap()), by_id(break_glass::unreviewed(then).unwrap())),
         (by_id::<Terms>(history::standing(conn, seq).unwrap()), by_id::<Terms>(delegations)),
     ];
     for (remembered, was) in pairs {

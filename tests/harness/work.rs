@@ -1,27 +1,72 @@
 //! Agents at work in a company, and the models that they ask.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use ok::engine::models::{Chat, Models, Setup};
-use ok::engine::runner;
+use ok::background::models::{Chat, Models, Setup};
+use ok::background::runner;
+use ok::background::tools::{Means, Tools};
+use ok::gate::state::open::{Company, Options, open};
+use ok::operations::run::ECHOES;
 use ok::policy::Bundle;
+use serde_json::{Value, json};
 
-use super::{Test, TestEntropy};
+use super::{Answer, Test, TestClock, TestEntropy, options};
 
 impl Test {
     /// The same with models that agents may ask.
     pub async fn with_models(models: Setup, policies: Bundle) -> Test {
-        Test::begun(Test::founded(policies, models)).await
+        Test::begun(Test::founded(policies, models, None)).await
+    }
+
+    /// The same with tools from elsewhere, under the names of those that echo.
+    pub async fn with_tools(models: Setup, policies: Bundle, hands: Arc<dyn Tools>) -> Test {
+        Test::begun(Test::founded(policies, models, Some(hands))).await
+    }
+
+    /// Whoever runs need outside.
+    pub fn means(&self) -> Means {
+        let means = Means::from(self.chat());
+        let tools = self.hands.clone().unwrap_or(means.tools);
+        Means { tools, ..means }
+    }
+
+    /// Adds somebody. An agent is trusted as most are, where the admin who adds it may say so: whoever answers for it may not,
+    /// and some policies ask for more.
+    pub(super) async fn joins(&self, new: Value) -> Answer {
+        let is_anothers = new["owner"].as_str().is_some_and(|owner| owner != "ana");
+        if new["kind"] == "agent" && new["trust"].is_null() && is_anothers {
+            let mut trusted = new.clone();
+            trusted["trust"] = json!("standard");
+            let added = self.post("/actors", &self.admin, trusted).await;
+            if added.status != 422 {
+                return added;
+            }
+        }
+        self.post("/actors", &self.admin, new).await
     }
 
     /// Lets runs go on as far as they can.
     pub async fn go_on(&self) {
-        runner::settle(&self.company.gate, self.chat()).await.unwrap();
+        runner::settle(&self.company.gate, self.means()).await.unwrap();
     }
 
     /// Whoever answers prompts.
     pub fn chat(&self) -> Arc<dyn Chat> {
         Arc::new(Models::new(self.models.clone(), Arc::new(TestEntropy(AtomicU64::new(7)))).unwrap())
     }
+}
+
+/// A company with these policies, models and hands.
+pub(super) fn opened(
+    policies: &Bundle,
+    models: &Setup,
+    hands: Option<&Arc<dyn Tools>>,
+    (dir, clock, seed): (&Path, &Arc<TestClock>, u64),
+) -> Company {
+    let made = options(dir.join("state.db"), Arc::clone(clock), seed);
+    let echoes = hands.map(|_| ECHOES).into_iter().flatten();
+    let tools = Arc::new(echoes.map(str::to_owned).collect());
+    open(&Options { policies: policies.clone(), models: Arc::clone(&models.catalog), tools, ..made }).unwrap()
 }

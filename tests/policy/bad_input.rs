@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ok::gate::fixture;
+use ok::gate::explain::fixture;
 use ok::policy::check::Options;
 use ok::policy::codes::{self, End};
 use ok::policy::{Bundle, Finding};
@@ -149,7 +149,7 @@ fn the_companys_schema_adds_and_redefines_nothing() {
     let nowhere = "namespace Acme {\n  entity Invoice = { owner: Ok::Nobody };\n}\n";
     assert_eq!(found(&[("schema.cedarschema", nowhere)]).len(), 1);
     // What stands after the product's own schema is not dropped without a word.
-    let product = ok::gate::schema::schema(&ok::operations::ALL);
+    let product = ok::gate::declare::schema::schema(&ok::operations::ALL);
     for text in [product.clone(), format!("{product}\n{company}")] {
         let told = messages(&[("schema.cedarschema", &text), ("a.cedar", policy)]);
         let schema = "this begins with the product's own schema, which is exported as `ok.cedarschema`";
@@ -297,5 +297,34 @@ fn policies_that_cannot_be_meant_are_told() {
             0,
             "{second}"
         );
+    }
+}
+
+#[test]
+fn a_text_that_is_seen_by_its_length_is_told_as_such() {
+    for condition in ["context.input.goal == \"x\"", "context.input.goal like \"*secret*\""] {
+        let text = forbid("long", "task.create", &format!("when {{ context.input has goal && {condition} }}"));
+        let told = findings(&[("a.cedar", text.as_str())]);
+        let help = told.first().and_then(|finding| finding.help.clone()).unwrap_or_default();
+        assert!(told.len() == 1 && help.contains("by its length alone"), "{told:?}");
+    }
+    let text = forbid("long", "task.create", "when { context.input has goal && context.input.goal.length > 500 }");
+    assert_eq!(findings(&[("a.cedar", text.as_str())]), []);
+}
+
+#[test]
+fn a_mark_before_a_file_and_a_file_with_nothing_in_it_are_told_as_such() {
+    let (ticks, marked) = (permit("a", "tick"), format!("\u{feff}{}", permit("a", "tick")));
+    let mark = "the file begins with a byte order mark: save it as UTF-8 without one";
+    assert_eq!(messages(&[("a.cedar", marked.as_str())]), [mark]);
+    assert_eq!(messages(&[("a.cedar", ticks.as_str()), ("schema.cedarschema", "\u{feff}entity A;\n")]), [mark]);
+    assert_eq!(findings(&[("a.cedar", ticks.as_str()), ("limits.yaml", "\u{feff}rates: {}\n")]), []);
+    for file in ["approvals.yaml", "limits.yaml", "tests/a.yaml", "collections/a.yaml"] {
+        for nothing in ["", "\u{feff}", "# Later.\n\n---\n"] {
+            let report = check(&Bundle::new([("a.cedar", ticks.as_str()), (file, nothing)]));
+            let told: Vec<&Finding> = report.findings.iter().chain(report.tests()).collect();
+            let is_told = told.iter().any(|one| one.file == file && one.message.contains("the file holds nothing"));
+            assert!(is_told, "{file}: {told:?}");
+        }
     }
 }

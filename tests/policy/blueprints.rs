@@ -1,6 +1,6 @@
 //! The starting companies are models too: formatted, clean, tested, and each of their own policies is covered.
 
-use ok::gate::fixture;
+use ok::gate::explain::fixture;
 use ok::operations::blueprint::{Source, onto};
 use ok::policy::check::Options;
 use ok::policy::{Bundle, blueprints};

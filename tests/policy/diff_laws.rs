@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ok::gate::fixture;
-use ok::gate::schema::schema;
+use ok::gate::declare::schema::schema;
+use ok::gate::explain::fixture;
 use ok::policy::diff::{Answer, Decision, MOST, Outcome, Semantic, Shift, Side, Sides, Tally, compare};
 use ok::policy::{Bundle, Snapshot};
 use ok::types::impact::{Matrix, Row};

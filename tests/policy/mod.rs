@@ -12,7 +12,7 @@ mod in_sight;
 mod pack;
 mod testing;
 
-use ok::gate::fixture;
+use ok::gate::explain::fixture;
 use ok::policy::check::{Options, Report};
 use ok::policy::{Bundle, Finding, codes};
 

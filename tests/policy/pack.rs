@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ok::gate::fixture;
+use ok::gate::explain::fixture;
 use ok::policy::check::Options;
 use ok::policy::{Bundle, Folder};
 

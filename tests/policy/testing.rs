@@ -1,6 +1,6 @@
 //! Tests of policies: what a file may say, and what is wrong with one.
 
-use ok::gate::fixture;
+use ok::gate::explain::fixture;
 use ok::policy::Bundle;
 use ok::policy::check::Options;
 
@@ -71,7 +71,7 @@ fn what_is_not_there_is_told_with_its_line() {
         ),
         (
             "token:\n  - {id: tok_a, holder: max}\n",
-            "there is no list `token`; there are teams, actors, delegations, approvals, break_glass, changes, collections, events, brain, runs, schema_proposals, tasks, tokens, webhooks",
+            "there is no list `token`; there are teams, actors, delegations, approvals, break_glass, changes, collections, events, knowledge, brain, runs, schema_proposals, tasks, tokens, webhooks",
         ),
     ];
     for (cases, message) in wrong {

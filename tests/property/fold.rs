@@ -142,7 +142,7 @@ async fn history(steps: Vec<Step>) {
     }
     let file = test.file();
     assert_eq!(tables(&file), tables(&refolded(&file)));
-    assert_eq!(ok::gate::refold::compare(&file).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&file).unwrap(), []);
     let report = test.verdict();
     assert!(report.ok, "{report:#?}");
     drop(file);

@@ -1,12 +1,15 @@
 //! Whatever models answer or fail to answer, wherever the server dies, whatever approvers and the asked say: a model is asked
 //! once for each step that says so, an answer that is recorded is never asked for again, each of the calls that it wants at
-//! once is made once at the most, and none waits for another; nothing is spent beyond the budget, and a run that is not over waits for one thing that somebody can end.
+//! once is made once at the most, and none waits for another; what a tool from elsewhere does once it does once, unless a person
+//! has it done again; nothing is spent beyond the budget, and a run that is not over waits for one thing that somebody can end.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use ok::engine::models::{Asking, Chat, Hear, Setup, Usual};
-use ok::engine::runner;
+use ok::background::models::{Asking, Chat, Hear, Setup, Usual};
+use ok::background::runner;
+use ok::background::tools::{Answer as Carried, Asked, Looked, Means, Tools};
+use ok::operations::run::Came;
 use ok::policy::Bundle;
 use ok::types::chat::{Answer, Failed, Message, Prompt, Wanted};
 use proptest::prelude::*;
@@ -40,11 +43,16 @@ enum Call {
     Unheard,
     Crooked,
     Ask,
+    /// What happens each time that it is called.
+    Pay,
+    /// What happens once for each key.
+    Send,
 }
 
 fn said() -> impl Strategy<Value = Said> {
-    use Call::{Alike, Ask, Create, CreateWithApproval, Crooked, Delegate, Forbidden, Unheard};
-    let all = vec![Create, Create, CreateWithApproval, Alike, Delegate, Forbidden, Unheard, Crooked, Ask];
+    use Call::{Alike, Ask, Create, CreateWithApproval, Crooked, Delegate, Forbidden, Pay, Send, Unheard};
+    let all =
+        vec![Create, Create, CreateWithApproval, Alike, Delegate, Forbidden, Unheard, Crooked, Ask, Pay, Pay, Send];
     let call = prop::sample::select(all);
     prop_oneof![
         1 => Just(Said::Done),
@@ -55,13 +63,80 @@ fn said() -> impl Strategy<Value = Said> {
     ]
 }
 
+fn goes() -> impl Strategy<Value = Goes> {
+    prop::sample::select(vec![Goes::Well, Goes::Broken, Goes::DiesBefore, Goes::DiesAfter])
+}
+
 /// A model that says what was drawn for it, and at last that it is done.
 #[derive(Default)]
 struct Script {
     left: Mutex<VecDeque<Said>>,
     asked: Mutex<Vec<Prompt>>,
     answered: Mutex<usize>,
-    dies: Notify,
+    dies: Arc<Notify>,
+}
+
+/// How a call of a tool from elsewhere goes.
+#[derive(Clone, Copy, Debug)]
+enum Goes {
+    Well,
+    Broken,
+    /// The server dies before it has done anything, or after.
+    DiesBefore,
+    DiesAfter,
+}
+
+/// Tools from elsewhere, whose effects are counted by the key of the call.
+#[derive(Default)]
+struct Hands {
+    left: Mutex<VecDeque<Goes>>,
+    calls: Mutex<Vec<(String, String)>>,
+    effects: Mutex<Vec<(String, String)>>,
+    /// The steps that a person has had done again.
+    again: Mutex<Vec<String>>,
+    dies: Arc<Notify>,
+}
+
+impl Tools for Hands {
+    fn call<'a>(&'a self, asked: &'a Asked) -> Carried<'a, Came> {
+        let goes = self.left.lock().unwrap().pop_front().unwrap_or(Goes::Well);
+        let call = (asked.tool.clone(), asked.key.clone());
+        self.calls.lock().unwrap().push(call.clone());
+        if matches!(goes, Goes::Well | Goes::DiesAfter) {
+            self.effects.lock().unwrap().push(call);
+        }
+        Box::pin(async move {
+            match goes {
+                Goes::Well => Came::Done("done".into()),
+                Goes::Broken => Came::Failed("it is broken".into()),
+                Goes::DiesBefore | Goes::DiesAfter => {
+                    self.dies.notify_one();
+                    std::future::pending().await
+                }
+            }
+        })
+    }
+
+    fn look<'a>(&'a self, _: &'a Asked) -> Carried<'a, Looked> {
+        Box::pin(async { panic!("no tool here can be asked what it has done") })
+    }
+}
+
+impl Hands {
+    /// What a person says of a call of which nobody knows: once at the most, to have it done again.
+    fn word(&self, key: String, yes: bool) -> &'static str {
+        let mut again = self.again.lock().unwrap();
+        if yes || again.contains(&key) {
+            return "yes";
+        }
+        again.push(key);
+        "retry"
+    }
+
+    /// How often what happens each time was called, and has happened, under one key.
+    fn of(list: &Mutex<Vec<(String, String)>>, key: &str) -> usize {
+        list.lock().unwrap().iter().filter(|(tool, of)| tool == "echo.once" && of == key).count()
+    }
 }
 
 impl Script {
@@ -95,6 +170,8 @@ fn wanted(call: Call, number: usize, at: usize) -> Wanted {
         Call::Forbidden => ("tick", json!({})),
         Call::Unheard => ("no_such_tool", json!({})),
         Call::Crooked => ("task_create", json!("{\"title\": ")),
+        Call::Pay => ("echo_once", json!({ "text": format!("{number}/{at}") })),
+        Call::Send => ("echo_idempotent", json!({ "text": format!("{number}/{at}") })),
         Call::Ask => ("run_ask", json!({ "text": format!("{number}/{at}?") })),
     };
     Wanted { id: format!("call {number}/{at}"), tool: tool.into(), arguments, signatures: Vec::new() }
@@ -123,22 +200,22 @@ const WARY: &str = r#"@id("urgent-with-approval") @reason("an admin looks at it 
     when { principal.kind == "agent" && context.input has priority && context.input.priority == "urgent" }
     unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
 
-async fn company() -> (Test, Cast) {
+async fn company(hands: Arc<Hands>) -> (Test, Cast) {
     let mut policies = Bundle::built_in();
     policies.files.insert("wary.cedar".into(), WARY.into());
     let setup = Setup::of_file(MODELS, &Usual::default(), &|_| None).unwrap();
-    let test = Test::with_models(setup, policies).await;
+    let test = Test::with_tools(setup, policies, hands).await;
     let cast = test.cast().await;
     test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
     (test, cast)
 }
 
 /// Lets the run go on until it waits or is over; the company after the server has died, if it has.
-async fn go_on(test: Test, script: &Arc<Script>) -> Test {
-    let models: Arc<dyn Chat> = script.clone();
+async fn go_on(test: Test, script: &Arc<Script>, hands: &Arc<Hands>) -> Test {
+    let means = Means { models: script.clone(), tools: hands.clone() };
     let gate = test.company.gate.clone();
     let died = tokio::select! {
-        settled = runner::settle(&gate, models) => settled.map(|()| false).unwrap(),
+        settled = runner::settle(&gate, means) => settled.map(|()| false).unwrap(),
         () = script.dies.notified() => true,
     };
     drop(gate);
@@ -150,7 +227,7 @@ async fn shown(test: &Test, id: &str) -> Value {
 }
 
 /// Ends one of the things that a run waits for.
-async fn let_go_on(test: &Test, cast: &Cast, run: &Value, yes: bool) {
+async fn let_go_on(test: &Test, cast: &Cast, run: &Value, (hands, yes): (&Hands, bool)) {
     let path = format!("/runs/{}", run["id"].as_str().unwrap());
     let mut waits = run["trace"].as_array().unwrap().iter().filter(|step| step["status"] == "waiting");
     let step = if yes { waits.next() } else { waits.next_back() }.unwrap_or(run);
@@ -164,6 +241,11 @@ async fn let_go_on(test: &Test, cast: &Cast, run: &Value, yes: bool) {
             let answer = json!({ "text": "this one", "question": step["seq"] });
             test.post(&format!("{path}/answer"), &cast.mia, answer).await
         }
+        Some("outcome") => {
+            let key = format!("{}/{}", run["id"].as_str().unwrap(), step["seq"]);
+            let word = hands.word(key, yes);
+            test.post(&format!("{path}/answer"), &cast.mia, json!({ "text": word, "question": step["seq"] })).await
+        }
         Some("budget") if yes => {
             let budget = run["budget_cents"].as_i64().unwrap() + 20;
             test.post(&format!("{path}/budget"), &cast.lea, json!({ "budget_cents": budget })).await
@@ -175,8 +257,20 @@ async fn let_go_on(test: &Test, cast: &Cast, run: &Value, yes: bool) {
 }
 
 /// What stands at the end.
-async fn check(test: &Test, run: &Value, script: &Script) {
+async fn check(test: &Test, run: &Value, script: &Script, hands: &Hands) {
     let steps = run["trace"].as_array().unwrap();
+    for step in steps.iter().filter(|step| step["name"] == "echo.once") {
+        let key = format!("{}/{}", run["id"].as_str().unwrap(), step["seq"]);
+        let may = 1 + hands.again.lock().unwrap().iter().filter(|again| **again == key).count();
+        let (calls, effects) = (Hands::of(&hands.calls, &key), Hands::of(&hands.effects, &key));
+        assert!(effects <= may && calls <= may, "{key} was done {effects} times: {run}");
+    }
+    // None was called that was not decided, and recorded as begun.
+    let events = test.get("/events?limit=1000&type=step_dispatched", &test.admin).await.json();
+    let begun =
+        |tool: &str| events["events"].as_array().unwrap().iter().filter(|event| event["event"]["name"] == tool).count();
+    let calls = hands.calls.lock().unwrap().iter().filter(|(tool, _)| tool == "echo.once").count();
+    assert!(calls <= begun("echo.once"), "{run}");
     let models = |status: &str| steps.iter().filter(|step| step["kind"] == "model" && step["status"] == status).count();
     let asked = script.asked.lock().unwrap().clone();
     assert_eq!(models("completed"), *script.answered.lock().unwrap(), "an answer was lost: {run}");
@@ -223,23 +317,25 @@ async fn check(test: &Test, run: &Value, script: &Script) {
     assert_eq!(run["cost_cents"].as_i64().unwrap(), spent);
 }
 
-async fn hold(answers: Vec<Said>, mut choices: Vec<bool>, budget: i64) {
-    let (mut test, cast) = company().await;
+async fn hold(answers: Vec<Said>, fates: Vec<Goes>, mut choices: Vec<bool>, budget: i64) {
     let script = Arc::new(Script { left: Mutex::new(answers.into()), ..Script::default() });
+    let dies = Arc::clone(&script.dies);
+    let hands = Arc::new(Hands { left: Mutex::new(fates.into()), dies, ..Hands::default() });
+    let (mut test, cast) = company(hands.clone()).await;
     let wish = json!({ "agent": "bot", "text": "do it", "budget_cents": budget });
     let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
     for _ in 0..200 {
-        test = go_on(test, &script).await;
+        test = go_on(test, &script, &hands).await;
         let run = shown(&test, &id).await;
         assert!(run["cost_cents"].as_i64().unwrap() <= run["budget_cents"].as_i64().unwrap(), "{run}");
         if !run["ended_at"].is_null() {
-            check(&test, &run, &script).await;
+            check(&test, &run, &script, &hands).await;
             return accounted_for(&test);
         }
         if run["waiting"].is_null() {
             continue;
         }
-        let_go_on(&test, &cast, &run, choices.pop().unwrap_or(false)).await;
+        let_go_on(&test, &cast, &run, (&hands, choices.pop().unwrap_or(false))).await;
     }
     panic!("it never ends: {}", shown(&test, &id).await);
 }
@@ -250,9 +346,10 @@ proptest! {
     #[test]
     fn a_run_that_thinks_keeps_its_promises_whatever_happens(
         answers in prop::collection::vec(said(), 1..8),
+        fates in prop::collection::vec(goes(), 0..6),
         choices in prop::collection::vec(any::<bool>(), 0..8),
         budget in 1..40_i64,
     ) {
-        run(hold(answers, choices, budget));
+        run(hold(answers, fates, choices, budget));
     }
 }

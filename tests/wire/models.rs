@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ok::engine::models::{Chat as _, Models, Setup, Usual};
+use ok::background::models::{Chat as _, Models, Setup, Usual};
 use ok::types::chat::{Answer, Failed, Message, Offered, Prompt, Wanted};
 use ok::types::entropy::SystemEntropy;
 use ok::types::models::ProviderKind;

@@ -127,6 +127,7 @@ fn a_message_arrives_and_can_be_verified() {
     let content = format!("{}.{}.{}", header("webhook-id"), header("webhook-timestamp"), got.body);
     assert_eq!(header("webhook-signature"), format!("v1,{}", BASE64.encode(hmac(&key, content.as_bytes()))));
     assert_eq!(header("content-type"), "application/json");
+    as_the_guide_says(&secret, &got);
     let body: Value = serde_json::from_str(&got.body).unwrap();
     assert_eq!((body["type"].as_str(), body["data"]["webhook_id"].as_str()), (Some("webhook.test"), Some(id.as_str())));
     let sent = delivery(&place, &id, "delivered");
@@ -134,6 +135,24 @@ fn a_message_arrives_and_can_be_verified() {
     assert_eq!(server.stop().code, 0);
     let checks = [place.ok("audit verify"), place.ana("replay --actor ana")];
     assert!(checks.iter().all(|ran| ran.code == 0), "{}", checks[1]);
+}
+
+/// The function of the guide takes the message, and no other.
+#[allow(clippy::print_stderr, reason = "a skipped check is told")]
+fn as_the_guide_says(secret: &str, got: &Got) {
+    let blocks = crate::cli::guides::blocks("webhooks");
+    let (_, verify) = blocks.iter().find(|(kind, _)| kind == "python").unwrap();
+    let run = |body: &str| {
+        let headers = serde_json::to_string(&got.headers).unwrap();
+        let call = "import json, sys\nverify(sys.argv[1], json.loads(sys.argv[2]), sys.argv[3].encode())\n";
+        let mut python = std::process::Command::new("python3");
+        python.args(["-c", &format!("{verify}\n{call}"), secret, &headers, body]).output()
+    };
+    let (Ok(right), Ok(wrong)) = (run(&got.body), run(&format!("{} ", got.body))) else {
+        return eprintln!("SKIPPED: there is no python3 here");
+    };
+    assert!(right.status.success(), "{}", String::from_utf8_lossy(&right.stderr));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("not signed by us"));
 }
 
 #[test]

@@ -65,7 +65,11 @@ fn step_of(finding: &Finding) -> &'static str {
         codes::FORMAT => "format",
         codes::SHADOWED | codes::ALLOWS_ALL | codes::UNREAD | codes::HIDDEN => "lint",
         codes::SCHEMA | codes::REDEFINED => "schema",
-        codes::APPROVALS | codes::APPROVALS_FILE | codes::APPROVALS_POOL => "approvals",
+        codes::APPROVALS
+        | codes::APPROVALS_FILE
+        | codes::APPROVALS_UNUSED
+        | codes::APPROVALS_BLIND
+        | codes::APPROVALS_POOL => "approvals",
         _ => "validation",
     }
 }

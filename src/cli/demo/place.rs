@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::exit::Failure;
-use crate::gate::lock::{self, Lock, Tried};
+use crate::gate::state::lock::{self, Lock, Tried};
 
 /// Where it is built.
 const BUILDING: &str = ".building";

@@ -11,7 +11,7 @@ use super::super::save::write;
 use super::super::show::{self, Format};
 use super::given::Given;
 use super::{human, machine};
-use crate::gate::fixture;
+use crate::gate::explain::fixture;
 use crate::operations;
 use crate::operations::policy::check::{self as operation, Checked as Checks, Files, Problem};
 use crate::policy::check::{Options, Report, formatted};

@@ -130,7 +130,7 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
         show::text(&format!("\nIt needs approval{}:", asked(needed)))?;
         show::table(&["kind", "threshold", "held", "who_may_decide"], list(answer.get("approvals")))?;
     }
-    if let Some(said) = answer.get("break_glass").map(glass) {
+    if let Some(said) = answer.get("break_glass").map(break_glass) {
         show::text(&format!("\nWith break-glass: {said}"))?;
     }
     let sets: Vec<String> = list(answer.get("what_would_change")).iter().map(sentence).collect();
@@ -166,12 +166,12 @@ fn asked(needed: &Value) -> String {
 }
 
 /// `allow, by bgl_01M7… (until 2026-11-20T09:10:00Z)`
-pub(super) fn glass(glass: &Value) -> String {
-    let [decision, id, until] = ["decision", "id", "expires_at"].map(|field| said(glass, field));
-    if said(glass, "state") == "possible" {
+pub(super) fn break_glass(break_glass: &Value) -> String {
+    let [decision, id, until] = ["decision", "id", "expires_at"].map(|field| said(break_glass, field));
+    if said(break_glass, "state") == "possible" {
         return format!("{decision}, by a grant that they could open (ok policy break-glass)");
     }
-    let why = glass.get("reason").filter(|why| why.is_string()).map(|why| format!(": {}", show::cell(Some(why))));
+    let why = break_glass.get("reason").filter(|why| why.is_string()).map(|why| format!(": {}", show::cell(Some(why))));
     format!("{decision}, by {id} (until {until}){}", why.unwrap_or_default())
 }
 

@@ -71,7 +71,7 @@ impl Rollout {
         Ok(change::<Promote>().within(session, context, &of).await?.map(drop))
     }
 
-    /// Looks now and then whether it has come into force.
+    /// Looks now and then whether it has come into force. In between, whoever it waits for uses the state file.
     async fn wait(
         &self,
         session: &mut Session,
@@ -84,7 +84,7 @@ impl Rollout {
             show::note(&format!("{why}; waiting for {} s", self.wait.as_secs()));
         }
         while Instant::now() < until {
-            tokio::time::sleep(PAUSE.min(until.saturating_duration_since(Instant::now()))).await;
+            session.pause(context, PAUSE.min(until.saturating_duration_since(Instant::now()))).await?;
             let applied = last_applied(session, context).await?;
             if applied.last.change.as_ref() == Some(&change) {
                 return Ok(Outcome::Applied(applied));

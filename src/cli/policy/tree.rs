@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::super::show;
-use super::explain::{fails, glass, list, place, said, sentence};
+use super::explain::{break_glass, fails, list, place, said, sentence};
 
 /// A line with what stands below it.
 struct Node {
@@ -41,7 +41,10 @@ pub(super) fn drawn(answer: &Value, is_past: bool, in_colour: bool) -> String {
             group("near misses", policies("near_misses")),
             group("on behalf of", links.collect()),
             group("approvals", approvals.collect()),
-            group("with break-glass", answer.get("break_glass").into_iter().map(|held| leaf(glass(held))).collect()),
+            group(
+                "with break-glass",
+                answer.get("break_glass").into_iter().map(|held| leaf(break_glass(held))).collect(),
+            ),
             group("kill switches", kills.collect()),
             group("it would be allowed if", changes.collect()),
         ]

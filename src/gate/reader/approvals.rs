@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Reader;
-use crate::gate::pool;
-use crate::gate::target::{Target, Thing};
+use crate::gate::approve::approvers;
+use crate::gate::declare::target::{Target, Thing};
 use crate::policy::Ruling;
 use crate::policy::approvals::ApprovalRule;
 use crate::store::approvals::{self, Approval};
@@ -68,7 +68,7 @@ impl Reader<'_> {
         let lacks = |kind: &&str| {
             let rule = rules.rule(kind);
             // Asked for nobody in particular: pools that hang on the requester hold nobody here.
-            let pool = |world| pool::approvers(world, &rule, (&ActorId::system(), &[]), self.now, self.now).len();
+            let pool = |world| approvers::approvers(world, &rule, (&ActorId::system(), &[]), self.now, self.now).len();
             let left = pool(then.world);
             left < rule.threshold as usize && left < pool(self.world)
         };
@@ -83,7 +83,7 @@ impl Reader<'_> {
     /// The same, as of another time: the longer it has waited, the more people may.
     pub fn approvers_at(&self, kind: &str, approval: &Approval, at: Time) -> BTreeSet<ActorId> {
         let request = (&approval.actor, approval.behalf.as_slice());
-        pool::approvers(self.world, &self.approval_rule(kind), request, approval.created_at, at)
+        approvers::approvers(self.world, &self.approval_rule(kind), request, approval.created_at, at)
     }
 
     /// Undecided calls that have waited for so long by `now` that somebody may have to be told.

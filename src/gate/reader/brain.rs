@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Reader;
-use crate::gate::resource::Directory as _;
-use crate::gate::rule::Asker;
-use crate::gate::target::{Fact, Target, Thing};
+use crate::gate::decide::question::Asker;
+use crate::gate::declare::resource::Directory as _;
+use crate::gate::declare::target::{Fact, Target, Thing};
 use crate::policy::{Because, brain};
 use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
 use crate::store::brain::{self as store, Flag, Proposal, Record, Version};

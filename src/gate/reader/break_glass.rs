@@ -1,18 +1,18 @@
 //! Reading break-glass grants.
 
 use super::Reader;
-use crate::gate::target::{Target, Thing};
-use crate::store::break_glass::{self, Glass};
+use crate::gate::declare::target::{Target, Thing};
+use crate::store::break_glass::{self, BreakGlass};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 
 impl Reader<'_> {
-    pub fn glass(&self, id: &str) -> Result<Option<Glass>, Fault> {
+    pub fn break_glass(&self, id: &str) -> Result<Option<BreakGlass>, Fault> {
         Ok(break_glass::get(self.conn()?, id)?)
     }
 
     /// A grant as the gate sees it.
-    pub fn glass_target(&self, grant: &Glass) -> Target {
+    pub fn break_glass_target(&self, grant: &BreakGlass) -> Target {
         Thing::new("BreakGlass", grant.id.as_str())
             .actor("holder", &grant.holder)
             .number("peers", self.peers_of(&grant.holder))
@@ -21,7 +21,7 @@ impl Reader<'_> {
     }
 
     /// The oldest grant of a person that nobody has reviewed yet.
-    pub fn unreviewed_glass_of(&self, holder: &ActorId) -> Option<&Glass> {
-        self.world.glass.iter().find(|glass| glass.holder == *holder)
+    pub fn unreviewed_glass_of(&self, holder: &ActorId) -> Option<&BreakGlass> {
+        self.world.break_glass.iter().find(|break_glass| break_glass.holder == *holder)
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Reader;
-use crate::gate::chain;
-use crate::gate::target::{Target, Thing};
+use crate::gate::admit::chain;
+use crate::gate::declare::target::{Target, Thing};
 use crate::policy::is_own;
 use crate::store::delegations::{self, Delegation, Reservation};
 use crate::types::delegation::Terms;
@@ -66,6 +66,11 @@ impl Reader<'_> {
 
     pub fn reservation(&self, id: &str) -> Result<Option<Reservation>, Fault> {
         Ok(delegations::reservation(self.conn()?, id)?)
+    }
+
+    /// What is set aside for a run and not settled: reservation, delegation, cents.
+    pub fn reserved_for(&self, run: &str) -> Result<Vec<(String, String, i64)>, Fault> {
+        Ok(delegations::reserved_for(self.conn()?, run)?)
     }
 
     /// How many reservations of a delegation are not settled.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Reader;
-use crate::gate::people::Group;
-use crate::gate::world::{Card, World};
+use crate::gate::decide::index::Group;
+use crate::gate::decide::world::{Card, World};
 use crate::types::actor::{KillScope, Role};
 use crate::types::id::ActorId;
 use crate::types::refusal::Refusal;

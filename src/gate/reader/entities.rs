@@ -1,7 +1,15 @@
 //! Entities that the company keeps for decisions, as an operation may read them.
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
+
 use super::Reader;
+use crate::gate::past::moment::{AsOf, event_of};
+use crate::log::read::{self, Filter, Order};
 use crate::store::Position;
+use crate::store::entities::events::{EntityKept, EntityRemoved};
 use crate::store::entities::{self as store, Entity};
 use crate::types::refusal::Fault;
 
@@ -38,5 +46,63 @@ impl Reader<'_> {
 
     pub fn count_entities(&self) -> Result<i64, Fault> {
         Ok(store::count(self.conn()?)?)
+    }
+
+    /// What was kept at a moment that has gone by. Takes time for all that was kept until then.
+    pub fn entities_then(&self, past: &AsOf) -> Result<EntitiesThen<'_>, Fault> {
+        EntitiesThen::after(past.seq, self.conn()?)
+    }
+}
+
+/// Entities as they were kept, by the entries that told of them; one whose entry has been erased since is not known.
+pub struct EntitiesThen<'a> {
+    conn: &'a Connection,
+    /// Type and name, and the entry that told what it was.
+    told: BTreeMap<(String, String), i64>,
+}
+
+impl<'a> EntitiesThen<'a> {
+    fn after(last: i64, conn: &'a Connection) -> Result<EntitiesThen<'a>, Fault> {
+        let (mut told, mut names) = (BTreeMap::new(), BTreeMap::new());
+        let filter = Filter { kinds: vec![EntityKept::KIND.name, EntityRemoved::KIND.name], ..Filter::default() };
+        read::scan(conn, Order::After(0), &filter, &mut |logged| {
+            if logged.seq > last {
+                return Ok(ControlFlow::Break(()));
+            }
+            let (seq, refs) = (logged.seq, logged.refs.clone());
+            match event_of(logged)?.and_then(|(_, event)| event.get::<EntityKept>().cloned()) {
+                Some(kept) => {
+                    let name = (kept.kind, kept.name);
+                    told.insert(name.clone(), seq);
+                    names.insert(kept.id.as_str().to_owned(), name);
+                }
+                // Removed; or erased, and with it what was told before.
+                None => refs.iter().filter_map(|id| names.remove(id)).for_each(|name| {
+                    told.remove(&name);
+                }),
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(EntitiesThen { conn, told })
+    }
+
+    pub fn keeps_anything(&self) -> bool {
+        !self.told.is_empty()
+    }
+
+    pub fn keeps_any(&self, kind: &str) -> bool {
+        let from = (kind.to_owned(), String::new());
+        self.told.range(from..).next().is_some_and(|((found, _), _)| found == kind)
+    }
+
+    pub fn entity(&self, kind: &str, name: &str) -> Result<Option<Entity>, Fault> {
+        let Some(seq) = self.told.get(&(kind.to_owned(), name.to_owned())) else { return Ok(None) };
+        let logged = read::one(self.conn, *seq)?;
+        let kept_at = logged.at;
+        let event = event_of(logged)?.and_then(|(_, event)| event.get::<EntityKept>().cloned());
+        Ok(event.map(|EntityKept { id, kind, name, properties }| {
+            let id = id.as_str().to_owned();
+            Entity { id, kind, name, properties, seq: *seq, kept_at }
+        }))
     }
 }

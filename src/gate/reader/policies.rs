@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::Reader;
-use crate::gate::operation::Spec;
-use crate::gate::rate::{self, Left};
-use crate::gate::rule;
-use crate::gate::target::{Target, Thing};
-use crate::gate::trial::Trial;
+use crate::gate::admit::rate::{self, Left};
+use crate::gate::decide::question;
+use crate::gate::declare::operation::Spec;
+use crate::gate::declare::target::{Target, Thing};
+use crate::gate::past::canary::Trial;
 use crate::log::read::{self, Filter, Order};
 use crate::policy::{Bundle, Ruling, Snapshot};
 use crate::store::changes::{self, Change};
@@ -54,8 +54,8 @@ impl Reader<'_> {
         caller: &Caller,
         (operation, target, input): (&str, &Target, &serde_json::Value),
     ) -> Ruling {
-        let call = rule::Call { operation, target, input: Some(input) };
-        rule::Asker::of(self.world, caller, call, self.now).ask_of(policies, operation)
+        let call = question::Call { operation, target, input: Some(input) };
+        question::Asker::of(self.world, caller, call, self.now).ask_of(policies, operation)
     }
 
     /// The files in force.

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use super::Reader;
-use crate::gate::resource::{self, Resource};
-use crate::gate::target::Target;
-use crate::gate::world::Card;
-use crate::gate::{rule, veil};
+use crate::gate::decide::question;
+use crate::gate::decide::world::Card;
+use crate::gate::declare::resource::{self, Resource};
+use crate::gate::declare::target::Target;
+use crate::gate::reader::veil;
 use crate::types::caller::Who;
 use crate::types::id::ActorId;
 use crate::types::refusal::Refusal;
@@ -18,7 +19,7 @@ impl<'a> Reader<'a> {
         self.world
             .resources
             .sight(target)
-            .is_none_or(|operation| rule::Asker::new(self.world, self.caller, target, self.now).sees(operation))
+            .is_none_or(|operation| question::Asker::new(self.world, self.caller, target, self.now).sees(operation))
     }
 
     /// Whether an actor or a team is there, as far as the caller can tell: what is absent is asked about as what is hidden.

@@ -1,9 +1,9 @@
 //! Webhooks and what is sent to them, as an operation may read them.
 
 use super::Reader;
-use crate::gate::resource::Directory as _;
-use crate::gate::target::{Target, Thing};
-use crate::gate::vault::Signed;
+use crate::gate::declare::resource::Directory as _;
+use crate::gate::declare::target::{Target, Thing};
+use crate::gate::state::vault::Signed;
 use crate::store::Position;
 use crate::store::outbox::{self, Intent};
 use crate::store::webhooks::{self, Webhook};

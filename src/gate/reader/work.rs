@@ -1,23 +1,29 @@
 //! Tasks and runs, as an operation may read them.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::Reader;
-use crate::gate::target::{Target, Thing};
-use crate::gate::{rule, steps};
+use crate::gate::decide::question;
+use crate::gate::declare::target::{Target, Thing};
+use crate::gate::write::steps;
 use crate::store::approvals::Approval;
 use crate::store::done::{self, MODEL_CALL};
 use crate::store::runs::{self, Run, Step};
 use crate::store::search::{self, Words};
 use crate::store::tasks::{self, Task, TaskRef};
 use crate::store::{Position, actors, content, inbox};
+use crate::types::actor::ActorKind;
+use crate::types::caller::Caller;
 use crate::types::definition::{AgentDefinition, AgentSpec, RunLimits};
 use crate::types::history::month;
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::models::{Catalog, Model};
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
-use crate::types::work::StepStatus;
+use crate::types::work::{RunFacts, StepStatus};
 
 impl Reader<'_> {
     pub fn task(&self, id: &str) -> Result<Option<Task>, Fault> {
@@ -180,7 +186,8 @@ impl Reader<'_> {
 
     /// How long a run has been at work: what it waited for is not counted.
     pub fn active_ms(&self, run: &str) -> Result<i64, Fault> {
-        Ok(runs::active_ms(self.conn()?, run)?)
+        let most = self.models().limits.longest_ms();
+        Ok(runs::active_ms(self.conn()?, run, most)?)
     }
 
     /// What an agent asks for.
@@ -204,9 +211,35 @@ impl Reader<'_> {
         &self.world.models
     }
 
+    /// Whether this server was given a tool from elsewhere.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.world.tools.contains(name)
+    }
+
     /// Whether the policies could let the caller do this, if only with approval, whatever it would be about.
     pub fn could(&self, operation: &str) -> bool {
-        rule::Asker::new(self.world, self.caller, &Target::Company, self.now).could(operation).is_ok()
+        question::Asker::new(self.world, self.caller, &Target::Company, self.now).could(operation).is_ok()
+    }
+
+    /// The same in a run of the caller's own, where it is an agent that has none now.
+    pub fn could_at_work(&self, operation: &str) -> bool {
+        let id = self.caller.actor();
+        let is_agent = self.card(&id).is_some_and(|card| card.actor.kind == ActorKind::Agent);
+        if self.caller.run.is_some() || !is_agent {
+            return self.could(operation);
+        }
+        let run = RunFacts {
+            run: Id::stored(""),
+            asker: id.clone(),
+            askers: vec![id],
+            depth: 0,
+            steps: 0,
+            calls: 0,
+            cost_cents: 0,
+            labels: BTreeSet::new(),
+        };
+        let caller = Caller { run: Some(Arc::new(run)), ..self.caller.clone() };
+        question::Asker::new(self.world, &caller, &Target::Company, self.now).could(operation).is_ok()
     }
 
     /// A run as the gate sees it.

@@ -14,9 +14,9 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{HEARTBEAT, SLOWEST};
-use crate::gate::live::Listening;
-use crate::gate::operation::Entry;
-use crate::gate::shares::Place;
+use crate::gate::admit::shares::Place;
+use crate::gate::declare::operation::Entry;
+use crate::gate::reader::live::Listening;
 use crate::gate::{Gate, Request};
 use crate::operations::run::{ShownStep, WholeRun};
 use crate::types::caller::Presented;
@@ -35,8 +35,8 @@ pub(super) struct Follower {
     /// All steps up to this one are over and told.
     since: u32,
     /// How the later ones were told.
-    told: BTreeMap<u32, StepStatus>,
-    status: Option<RunStatus>,
+    told: BTreeMap<u32, (StepStatus, Option<Wait>)>,
+    status: Option<(RunStatus, Option<Wait>)>,
     live: Listening,
     /// The step of which something was told that a model says, and how many bytes of it.
     heard: (u32, usize),
@@ -102,9 +102,11 @@ impl Follower {
         for step in trace {
             self.step(&step).await?;
         }
-        let was = self.status.replace(run.status);
+        let stands = Some((run.status, run.waiting.clone()));
+        let is_news = self.status != stands;
+        self.status = stands;
         let name = match run.status {
-            RunStatus::Held if was != Some(RunStatus::Held) => return self.send("run.held", &run).await,
+            RunStatus::Held if is_news => return self.send("run.held", &run).await,
             RunStatus::Completed => "run.completed",
             RunStatus::Failed | RunStatus::TimedOut => "run.failed",
             RunStatus::Cancelled => "run.cancelled",
@@ -122,18 +124,20 @@ impl Follower {
         if step.seq <= self.since {
             return Ok(());
         }
-        let was = self.told.insert(step.seq, step.status);
-        while self.told.get(&(self.since + 1)).is_some_and(|status| status.is_over()) {
+        let stands = (step.status, step.waiting.clone());
+        let is_known = self.told.get(&step.seq) == Some(&stands);
+        self.told.insert(step.seq, stands);
+        while self.told.get(&(self.since + 1)).is_some_and(|(status, _)| status.is_over()) {
             self.since += 1;
             self.told.remove(&self.since);
         }
-        if was == Some(step.status) {
+        if is_known {
             return Ok(());
         }
         let name = match (step.status, &step.waiting) {
             (status, _) if status.is_over() => "step.completed",
             (StepStatus::Waiting, Some(Wait::Approval { .. })) => "gate.pending",
-            (StepStatus::Waiting, Some(Wait::Question { .. })) => "input.required",
+            (StepStatus::Waiting, Some(Wait::Question { .. } | Wait::Outcome { .. })) => "input.required",
             _ => "step.started",
         };
         self.send(name, step).await
@@ -143,7 +147,7 @@ impl Follower {
     async fn say(&mut self) -> Result<(), Over> {
         let (step, text) = {
             let said = self.live.said.borrow_and_update();
-            if self.told.get(&said.step) != Some(&StepStatus::Dispatched) {
+            if self.told.get(&said.step).is_none_or(|(status, _)| *status != StepStatus::Dispatched) {
                 return Ok(());
             }
             let from = if self.heard.0 == said.step { self.heard.1 } else { 0 };

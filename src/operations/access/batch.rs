@@ -1,18 +1,15 @@
 //! Many decisions in one request.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kept::Keeper;
 use super::recorded::{Decision, Judge, NotUnderstood, Why};
 use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe};
-use crate::gate::operation::Decide;
+use crate::gate::declare::operation::Decide;
 use crate::gate::{Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
-use crate::policy::Snapshot;
-use crate::policy::own::{Named, Properties, Wrong};
+use crate::policy::own::{Properties, Wrong};
 use crate::store::decisions::events::AccessDecided;
 use crate::store::event::Event;
 use crate::types::refusal::{Refusal, Stop};
@@ -111,15 +108,15 @@ impl Decide for Evaluations {
         let common = Evaluation { subject, action, resource, context };
         let serving = read.serving();
         let mut judge = Judge::new(read, &serving);
-        let common = Common::of(common, read, &serving)?;
+        let keeper = Keeper::of(read, &serving);
         if evaluations.is_empty() {
-            let decision = judge.decide(&common.whole, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
-            return Ok((Answers::One(decision), judge.events));
+            let decision = judged(&Evaluation::default(), &common, keeper.as_ref(), &mut judge)?;
+            return Ok((Answers::One(decision.map_err(|wrong| bad(&wrong))?), judge.events));
         }
         let mut answers = Vec::with_capacity(evaluations.len());
         for evaluation in &evaluations {
             // One question that cannot be read is a no, and leaves the others alone.
-            let answer = common.judged(evaluation, &mut judge)?.unwrap_or_else(|wrong| Decision {
+            let answer = judged(evaluation, &common, keeper.as_ref(), &mut judge)?.unwrap_or_else(|wrong| Decision {
                 decision: false,
                 context: Some(Why {
                     error: Some(NotUnderstood { status: 400, message: wrong.to_string() }),
@@ -136,41 +133,25 @@ impl Decide for Evaluations {
     }
 }
 
-/// What the questions have in common, completed by what is kept, once for all of them.
-struct Common<'a> {
-    said: Evaluation,
-    whole: Evaluation,
-    /// Who was filled in.
-    filled: BTreeSet<Named>,
-    keeper: Option<Keeper<'a>>,
+/// A question with what it has in common with the others.
+fn effective(asked: &Evaluation, common: &Evaluation) -> Evaluation {
+    let Evaluation { subject, action, resource, context } = asked.clone();
+    Evaluation {
+        subject: subject.or_else(|| common.subject.clone()),
+        action: action.or_else(|| common.action.clone()),
+        resource: resource.or_else(|| common.resource.clone()),
+        context: context.or_else(|| common.context.clone()),
+    }
 }
 
-impl<'a> Common<'a> {
-    fn of(said: Evaluation, read: &'a Reader<'a>, serving: &'a Snapshot) -> Result<Common<'a>, Stop> {
-        let keeper = Keeper::of(read, serving).map(|keeper| keeper.beside(&said));
-        let (mut whole, mut filled) = (said.clone(), BTreeSet::new());
-        if let Some(mut own) = keeper.as_ref().map(|keeper| keeper.beside(&said)) {
-            whole = own.question(&said)?.into_owned();
-            filled = own.filled;
-        }
-        Ok(Common { said, whole, filled, keeper })
-    }
-
-    fn judged(&self, asked: &Evaluation, judge: &mut Judge<'_>) -> Result<Result<Decision, Wrong>, Stop> {
-        let Some(keeper) = &self.keeper else { return Ok(judge.decide(asked, &self.whole)) };
-        let mut own = keeper.beside(asked);
-        if !own.describes_one_of(&self.filled) {
-            return Ok(judge.decide(&*own.question(asked)?, &self.whole));
-        }
-        // It says something itself of whom the others take as they are kept.
-        let Evaluation { subject, action, resource, context } = asked.clone();
-        let common = self.said.clone();
-        let whole = Evaluation {
-            subject: subject.or(common.subject),
-            action: action.or(common.action),
-            resource: resource.or(common.resource),
-            context: context.or(common.context),
-        };
-        Ok(judge.decide(&*own.question(&whole)?, &Evaluation::default()))
-    }
+/// The answer to one question. Where the company keeps entities it is completed as it would be alone.
+fn judged(
+    asked: &Evaluation,
+    common: &Evaluation,
+    keeper: Option<&Keeper<'_>>,
+    judge: &mut Judge<'_>,
+) -> Result<Result<Decision, Wrong>, Stop> {
+    let Some(keeper) = keeper else { return Ok(judge.decide(asked, common)) };
+    let whole = effective(asked, common);
+    Ok(judge.decide(&*keeper.question(&whole)?, &Evaluation::default()))
 }

@@ -11,8 +11,10 @@ use super::words::all;
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, put};
 use crate::operations::company::COMPANY;
 use crate::policy::own::{self, Parts, Properties};
-use crate::store::entities::events::{EntityKept, EntityRemoved};
+use crate::store::entities::events::{EntitiesChanged, EntityKept, EntityRemoved};
 use crate::store::entities::{self, Entity};
+use crate::store::event::Event;
+use crate::types::canonical;
 use crate::types::id::{Id, Kind};
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -50,7 +52,7 @@ pub struct KeptEntity {
     #[serde(rename = "type")]
     pub kind: String,
     pub id: String,
-    /// Its attributes as the schema has them, and its `parents`; at most 16 KiB.
+    /// Its attributes as the schema has them, and its `parents`; at most 16 KiB. Entities in them are only named.
     #[serde(default)]
     pub properties: Map<String, Value>,
 }
@@ -85,7 +87,7 @@ impl Change for Keep {
         scope: Reach::Full,
         route: put("/access/v1/entities").standard().large(),
         about: &[&COMPANY],
-        events: &[EntityKept::KIND, EntityRemoved::KIND],
+        events: &[EntitiesChanged::KIND, EntityKept::KIND, EntityRemoved::KIND],
     };
     const SAYS: &'static str = "changes what is kept for decisions";
     type Input = ToKeep;
@@ -98,28 +100,36 @@ impl Change for Keep {
     fn run(_: Permit<Self>, input: ToKeep, draft: &mut Draft<'_>) -> Result<KeptCount, Stop> {
         check(&input, draft.read())?;
         let ToKeep { entities, removed } = input;
-        let mut count = KeptCount { kept: 0, unchanged: 0, removed: 0 };
-        let mut new = 0;
+        let before = usize::try_from(draft.read().count_entities()?).unwrap_or(MOST_KEPT);
+        let mut changed: Vec<Event> = Vec::new();
+        let (mut new, mut unchanged) = (0, 0);
         for KeptEntity { kind, id: name, properties } in entities {
             let known = draft.read().entity(&kind, &name)?;
             if known.as_ref().is_some_and(|known| known.properties == properties) {
-                count.unchanged += 1;
+                unchanged += 1;
                 continue;
             }
             new += usize::from(known.is_none());
             let id = known.map_or_else(|| draft.new_id(Kind::Entity), |known| Id::stored(&known.id));
-            draft.record(EntityKept { id, kind, name, properties })?;
-            count.kept += 1;
+            changed.push(EntityKept { id, kind, name, properties }.into());
         }
+        let kept = changed.len();
         for EntityName { kind, id } in removed {
             let Some(known) = draft.read().entity(&kind, &id)? else { continue };
-            draft.record(EntityRemoved { id: Id::stored(&known.id) })?;
-            count.removed += 1;
+            changed.push(EntityRemoved { id: Id::stored(&known.id) }.into());
         }
-        let before = usize::try_from(draft.read().count_entities()?).unwrap_or(MOST_KEPT);
-        if new > 0 && before + new > MOST_KEPT {
+        let gone = changed.len() - kept;
+        if new > 0 && before + new > MOST_KEPT + gone {
             let message = format!("{before} entities are kept already; at most {MOST_KEPT} can be");
             return Err(Refusal::conflict(message).into());
+        }
+        let count = KeptCount { kept: kept as u64, unchanged, removed: gone as u64 };
+        if !changed.is_empty() {
+            // By this entry the call is counted (`context.hist`): what tells of an entity can be erased.
+            draft.record(EntitiesChanged { kept: count.kept, removed: count.removed })?;
+        }
+        for event in changed {
+            draft.record(event)?;
         }
         Ok(count)
     }
@@ -138,7 +148,17 @@ fn check(input: &ToKeep, read: &Reader<'_>) -> Result<(), Stop> {
         if length > MOST_BYTES {
             return Ok(Some(format!("properties: must be at most {MOST_BYTES} bytes of JSON, not {length}")));
         }
-        let properties = Properties::deserialize(&properties)?;
+        if !canonical::is_exact(&properties) {
+            return Ok(Some("properties: must hold no whole number beyond 9007199254740991 (2^53 - 1)".to_owned()));
+        }
+        let properties = match Properties::deserialize(&properties) {
+            Ok(properties) => properties,
+            Err(error) => return Ok(Some(format!("properties: {error}"))),
+        };
+        if let Some((kind, id)) = own::describes(&properties) {
+            let what = "only named here; keep what is known of it as an entity of its own";
+            return Ok(Some(format!("properties: `{kind}::{id}` must be {what}")));
+        }
         let parts = Parts { kind: &entity.kind, id: &entity.id, properties: Some(&properties) };
         Ok(own::thing(&snapshot, parts).err().map(|wrong| wrong.to_string()))
     };

@@ -3,110 +3,148 @@
 //! Always true: what a question says of an entity, anywhere in it, is all that counts.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::words::{Entity, Evaluation};
-use crate::gate::Reader;
+use crate::gate::{EntitiesThen, Reader};
 use crate::policy::Snapshot;
 use crate::policy::own::{self, Completion, Named, Properties};
 use crate::store::entities as store;
 use crate::types::refusal::Fault;
 
-/// Completes the questions of one request.
+/// Where it is looked up.
+#[derive(Clone, Copy)]
+pub enum Kept<'a> {
+    Now(&'a Reader<'a>),
+    /// As it was kept at a moment that has gone by.
+    Then(&'a EntitiesThen<'a>),
+}
+
+impl Kept<'_> {
+    fn is_nothing(self) -> bool {
+        match self {
+            Kept::Now(read) => !read.keeps_anything(),
+            Kept::Then(then) => !then.keeps_anything(),
+        }
+    }
+
+    fn has_any(self, kind: &str) -> bool {
+        match self {
+            Kept::Now(read) => read.keeps_any(kind),
+            Kept::Then(then) => then.keeps_any(kind),
+        }
+    }
+
+    fn entity(self, kind: &str, id: &str) -> Result<Option<store::Entity>, Fault> {
+        match self {
+            Kept::Now(read) => read.entity(kind, id),
+            Kept::Then(then) => then.entity(kind, id),
+        }
+    }
+}
+
+/// Completes the questions of one request. What is kept of an entity is read once, so that all of them see the same.
 pub struct Keeper<'a> {
-    read: &'a Reader<'a>,
+    source: Kept<'a>,
     snapshot: &'a Snapshot,
-    /// Whom the question describes.
-    described: BTreeSet<Named>,
-    /// Who was filled in.
-    pub filled: BTreeSet<Named>,
+    known: RefCell<BTreeMap<Named, Option<Properties>>>,
 }
 
 impl<'a> Keeper<'a> {
     /// None where the company keeps nothing.
     pub fn of(read: &'a Reader<'a>, snapshot: &'a Snapshot) -> Option<Keeper<'a>> {
-        let keeper = Keeper { read, snapshot, described: BTreeSet::new(), filled: BTreeSet::new() };
-        read.keeps_anything().then_some(keeper)
+        Keeper::with(Kept::Now(read), snapshot)
     }
 
-    /// The same for questions of which `asked` is a part.
-    pub fn beside(&self, asked: &Evaluation) -> Keeper<'a> {
-        let mut described = self.described.clone();
+    fn with(source: Kept<'a>, snapshot: &'a Snapshot) -> Option<Keeper<'a>> {
+        (!source.is_nothing()).then(|| Keeper { source, snapshot, known: RefCell::default() })
+    }
+
+    /// A question, completed. It has to be whole: what it describes anywhere counts everywhere in it.
+    pub fn question<'q>(&self, asked: &'q Evaluation) -> Result<Cow<'q, Evaluation>, Fault> {
+        let mut described = BTreeSet::new();
         describe(asked, &mut described);
-        Keeper { described, filled: BTreeSet::new(), ..*self }
-    }
-
-    /// The same for questions of which this is an end.
-    pub fn describing(&self, end: Option<&Entity>) -> Keeper<'a> {
-        let mut described = self.described.clone();
-        end.iter().for_each(|end| describe_end(end, &mut described));
-        Keeper { described, filled: BTreeSet::new(), ..*self }
-    }
-
-    pub fn describes_one_of(&self, all: &BTreeSet<Named>) -> bool {
-        !self.described.is_disjoint(all)
-    }
-
-    /// An entity as it is said, completed.
-    pub fn entity(&mut self, said: &Entity) -> Result<Option<Entity>, Fault> {
-        let Some((kind, id)) = said.kind.as_deref().zip(said.id.as_deref()) else { return Ok(None) };
-        let whole = self.complete(|completion| completion.end(kind, id, said.properties.as_ref()))?;
-        Ok(whole.map(|properties| Entity { properties: Some(properties), ..said.clone() }))
-    }
-
-    /// A question, completed.
-    pub fn question<'q>(&mut self, asked: &'q Evaluation) -> Result<Cow<'q, Evaluation>, Fault> {
-        let end = |keeper: &mut Self, said: &Option<Entity>| match said {
-            Some(said) => keeper.entity(said),
-            None => Ok(None),
-        };
-        let (subject, resource) = (end(self, &asked.subject)?, end(self, &asked.resource)?);
+        let end = |said: &Option<Entity>| said.as_ref().map_or(Ok(None), |said| self.entity(said, &described));
+        let (subject, resource) = (end(&asked.subject)?, end(&asked.resource)?);
         let name = asked.action.as_ref().and_then(|action| action.name.as_deref());
         let action = name.and_then(|name| own::action(self.snapshot, name).ok());
-        let context = match action.zip(asked.context.as_ref()) {
-            Some((action, said)) => self.complete(|completion| completion.context(action, said))?,
-            None => None,
+        let facts = |said: Option<&Properties>| match action.zip(said) {
+            Some((action, said)) => self.complete(&described, |completion| completion.context(action, said)),
+            None => Ok(None),
         };
-        if subject.is_none() && resource.is_none() && context.is_none() {
+        let context = facts(asked.context.as_ref())?;
+        let properties = facts(asked.action.as_ref().and_then(|action| action.properties.as_ref()))?;
+        if subject.is_none() && resource.is_none() && context.is_none() && properties.is_none() {
             return Ok(Cow::Borrowed(asked));
         }
         let mut whole = asked.clone();
         whole.subject = subject.or(whole.subject);
         whole.resource = resource.or(whole.resource);
         whole.context = context.or(whole.context);
+        if let Some((action, properties)) = whole.action.as_mut().zip(properties) {
+            action.properties = Some(properties);
+        }
         Ok(Cow::Owned(whole))
     }
 
-    fn complete<T>(&mut self, with: impl FnOnce(&mut Completion<'_, Fault>) -> Result<T, Fault>) -> Result<T, Fault> {
-        let Keeper { read, snapshot, described, filled } = self;
+    /// Takes what was read of an entity, which is then not read again; how a question names it.
+    pub fn know(&self, kept: &store::Entity) -> Result<Entity, Fault> {
+        let named = (kept.kind.clone(), kept.name.clone());
+        let (kind, id) = (named.0.as_str().into(), named.1.as_str().into());
+        self.known.borrow_mut().insert(named, Some(properties(kept)?));
+        Ok(Entity { kind: Some(kind), id: Some(id), properties: None })
+    }
+
+    /// Whether nothing is known of an entity of whose type others are kept.
+    pub fn knows_nothing_of(&self, said: &Entity) -> Result<bool, Fault> {
+        let Some((kind, id)) = said.kind.as_deref().zip(said.id.as_deref()) else { return Ok(false) };
+        let is_bare = said.properties.is_none() && self.source.has_any(kind);
+        Ok(is_bare && self.kept(kind, id)?.is_none())
+    }
+
+    /// An end of a question that describes these, completed.
+    fn entity(&self, said: &Entity, described: &BTreeSet<Named>) -> Result<Option<Entity>, Fault> {
+        let Some((kind, id)) = said.kind.as_deref().zip(said.id.as_deref()) else { return Ok(None) };
+        let whole = self.complete(described, |completion| completion.end(kind, id, said.properties.as_ref()))?;
+        Ok(whole.map(|properties| Entity { properties: Some(properties), ..said.clone() }))
+    }
+
+    fn complete<T>(
+        &self,
+        described: &BTreeSet<Named>,
+        with: impl FnOnce(&mut Completion<'_, Fault>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         let mut kept = |kind: &str, id: &str| {
-            if !read.keeps_any(kind) || described.contains(&(kind.to_owned(), id.to_owned())) {
-                return Ok(None);
-            }
-            let Some(kept) = read.entity(kind, id)? else { return Ok(None) };
-            filled.insert((kept.kind.clone(), kept.name.clone()));
-            properties(&kept).map(Some)
+            let counts = self.source.has_any(kind) && !described.contains(&(kind.to_owned(), id.to_owned()));
+            if counts { self.kept(kind, id) } else { Ok(None) }
         };
-        with(&mut Completion::new(snapshot, &mut kept))
+        with(&mut Completion::new(self.snapshot, &mut kept))
+    }
+
+    fn kept(&self, kind: &str, id: &str) -> Result<Option<Properties>, Fault> {
+        let named = (kind.to_owned(), id.to_owned());
+        if let Some(known) = self.known.borrow().get(&named) {
+            return Ok(known.clone());
+        }
+        let kept = self.source.entity(kind, id)?.as_ref().map(properties).transpose()?;
+        self.known.borrow_mut().insert(named, kept.clone());
+        Ok(kept)
     }
 }
 
 /// Whom a question describes.
 fn describe(asked: &Evaluation, into: &mut BTreeSet<Named>) {
     for end in [&asked.subject, &asked.resource].into_iter().flatten() {
-        describe_end(end, into);
+        let Some(properties) = &end.properties else { continue };
+        into.extend(end.kind.as_ref().zip(end.id.as_ref()).map(|(kind, id)| (kind.to_string(), id.to_string())));
+        own::described(properties, into);
     }
-    asked.context.iter().for_each(|context| own::described(context, into));
-}
-
-/// Whom one end of it describes.
-fn describe_end(end: &Entity, into: &mut BTreeSet<Named>) {
-    let Some(properties) = &end.properties else { return };
-    into.extend(end.kind.as_ref().zip(end.id.as_ref()).map(|(kind, id)| (kind.to_string(), id.to_string())));
-    own::described(properties, into);
+    let of_action = asked.action.as_ref().and_then(|action| action.properties.as_ref());
+    asked.context.iter().chain(of_action).for_each(|facts| own::described(facts, into));
 }
 
 /// The properties of an entity that is kept.
@@ -114,20 +152,10 @@ fn properties(kept: &store::Entity) -> Result<Properties, Fault> {
     Ok(Properties::deserialize(&Value::Object(kept.properties.clone()))?)
 }
 
-/// An entity that is kept, as questions say it.
-pub fn known(kept: &store::Entity) -> Result<Entity, Fault> {
-    let (kind, id) = (kept.kind.as_str().into(), kept.name.as_str().into());
-    Ok(Entity { kind: Some(kind), id: Some(id), properties: Some(properties(kept)?) })
-}
-
 /// One question, completed.
-pub fn completed<'q>(
-    asked: &'q Evaluation,
-    read: &Reader<'_>,
-    snapshot: &Snapshot,
-) -> Result<Cow<'q, Evaluation>, Fault> {
-    match Keeper::of(read, snapshot) {
-        Some(keeper) => keeper.beside(asked).question(asked),
+pub fn completed<'q>(asked: &'q Evaluation, kept: Kept<'_>, snapshot: &Snapshot) -> Result<Cow<'q, Evaluation>, Fault> {
+    match Keeper::with(kept, snapshot) {
+        Some(keeper) => Ok(Cow::Owned(keeper.question(asked)?.into_owned())),
         None => Ok(Cow::Borrowed(asked)),
     }
 }

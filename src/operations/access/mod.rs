@@ -2,6 +2,7 @@
 //! actions of the company's own schema, and by the same policies and the same engine as everything else.
 
 mod batch;
+mod candidates;
 pub mod entities;
 mod kept;
 mod metadata;
@@ -10,11 +11,11 @@ mod recorded;
 mod search;
 mod words;
 
-pub use self::kept::completed;
+pub use self::kept::{Kept, completed};
 use self::recorded::{Decision, Judge};
 use self::words::bad;
 pub use self::words::{Evaluation, said};
-use crate::gate::operation::Decide;
+use crate::gate::declare::operation::Decide;
 use crate::gate::{Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
 use crate::store::decisions::events::AccessDecided;
@@ -55,8 +56,9 @@ impl Decide for Evaluate {
     fn run(_: Permit<Self>, input: Evaluation, read: &Reader<'_>) -> Result<(Decision, Vec<Event>), Stop> {
         let serving = read.serving();
         let mut judge = Judge::new(read, &serving);
-        let decision =
-            judge.decide(&*completed(&input, read, &serving)?, &Evaluation::default()).map_err(|wrong| bad(&wrong))?;
+        let decision = judge
+            .decide(&*completed(&input, Kept::Now(read), &serving)?, &Evaluation::default())
+            .map_err(|wrong| bad(&wrong))?;
         Ok((decision, judge.events))
     }
 }

@@ -24,6 +24,7 @@ pub struct PageAsked {
     #[schemars(length(max = 65_536))]
     pub token: Option<String>,
     /// How many results at most; 1000 unless fewer are asked for.
+    #[schemars(range(min = 1))]
     pub limit: Option<u32>,
 }
 
@@ -57,6 +58,9 @@ pub struct Pages<'a> {
 impl<'a> Pages<'a> {
     pub fn of(asked: Option<&PageAsked>, what: String, read: &'a Reader<'a>) -> Result<Pages<'a>, Stop> {
         let limit = asked.and_then(|page| page.limit);
+        if limit == Some(0) {
+            return Err(Refusal::bad_request("page.limit: must be at least 1").into());
+        }
         let token = asked.and_then(|page| page.token.as_deref()).filter(|token| !token.is_empty());
         let Some(token) = token else { return Ok(Pages { read, what, limit, after: None }) };
         let other = || Refusal::bad_request("page.token: is of no page of this search");

@@ -4,6 +4,7 @@
 //! Subjects and resources are searched among the candidates that the request brings, or else among those that the company
 //! keeps.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
@@ -11,13 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::kept::{self, Keeper};
+use super::candidates::{Asked, End};
+use super::kept::Keeper;
 use super::pages::{PageAsked, Pages, Placed, Results};
-use super::words::{Action, Entity, SHORT, bad, list, maybe, parts, required};
+use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe, parts, required};
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
 use crate::policy::Snapshot;
-use crate::policy::own::{self, Asker, Circumstances, Parts, Properties, Thing, Wrong};
+use crate::policy::own::{self, Asker, Properties, Thing, Wrong};
+use crate::store::entities::Entity as Kept;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -46,8 +49,8 @@ pub struct Search {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct SearchOptions {
-    /// The entities to search among, at most 1000. A missing `type` is the one searched for. Without any, the search is
-    /// among those that the company keeps.
+    /// The entities to search among, at most 1000; in an empty list nothing is found. A missing `type` is the one
+    /// searched for. Where this is left out, the search is among those that the company keeps.
     #[schemars(length(max = 1000))]
     #[serde(default, deserialize_with = "list")]
     pub candidates: Option<Vec<Entity>>,
@@ -108,71 +111,37 @@ impl Search {
     }
 }
 
-/// An end that is known, as it is said or kept; none where nothing is said of it, others of its type are kept and it is not.
-fn known(snapshot: &Snapshot, said: Option<&Entity>, end: End, read: &Reader<'_>) -> Result<Option<Thing>, Stop> {
-    let said = said.ok_or_else(|| bad(&required(end.field())))?;
-    let whole = match Keeper::of(read, snapshot) {
-        Some(keeper) => keeper.describing(Some(said)).entity(said)?,
-        None => None,
-    };
-    let is_bare = said.properties.is_none() && whole.is_none();
-    if is_bare && said.kind.as_deref().is_some_and(|kind| read.keeps_any(kind)) {
-        return Ok(None);
-    }
-    let thing = parts(whole.as_ref().unwrap_or(said)).and_then(|parts| own::thing(snapshot, parts));
-    Ok(Some(thing.map_err(|wrong| bad(&wrong.within(end.field())))?))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Subject,
-    Resource,
-}
-
-impl End {
-    fn field(self) -> &'static str {
-        match self {
-            End::Subject => "subject",
-            End::Resource => "resource",
-        }
-    }
-}
-
 fn entities(input: &Search, open: End, pages: &Pages<'_>, read: &Reader<'_>) -> Result<Results<FoundEntity>, Stop> {
     let snapshot = read.serving();
     if input.is_about_nothing(Some(open), &snapshot)? {
         return Ok(pages.all(Vec::new()));
     }
-    let (other, end) = match open {
-        End::Subject => (&input.resource, End::Resource),
-        End::Resource => (&input.subject, End::Subject),
-    };
-    let keeper = Keeper::of(read, &snapshot).map(|keeper| keeper.describing(other.as_ref()));
-    let Some(other) = known(&snapshot, other.as_ref(), end, read)? else { return Ok(pages.all(Vec::new())) };
-    let mut asked = Asked::of(input, open, Arc::new(other), &snapshot).map_err(|wrong| bad(&wrong))?;
-    let kind = asked.kind.clone();
-    // What a candidate says of somebody counts, and what the known end says; what neither says is as it is kept.
-    let whole = |candidate: &Entity| {
-        let kind = candidate.kind.clone().or_else(|| Some(kind.as_str().into()));
-        let candidate = Entity { kind, ..candidate.clone() };
-        let Some(keeper) = &keeper else { return Ok::<_, Stop>(candidate) };
-        Ok(keeper.describing(Some(&candidate)).entity(&candidate)?.unwrap_or(candidate))
-    };
+    let keeper = Keeper::of(read, &snapshot);
+    let other = if open == End::Subject { &input.resource } else { &input.subject };
+    if let Some((keeper, other)) = keeper.as_ref().zip(other.as_ref())
+        && keeper.knows_nothing_of(other)?
+    {
+        return Ok(pages.all(Vec::new()));
+    }
+    let mut asked = Asked::of(input, open, &snapshot, keeper.as_ref())?;
     match input.candidates() {
         Some(all) if all.len() > MOST => {
             Err(Refusal::field("options.candidates", format!("must be at most {MOST}")).into())
         }
         Some(all) => pages.walk(given(all), |(index, candidate)| {
             let within = |wrong: Wrong| wrong.within(index.to_string()).within("options.candidates");
-            asked.may(&whole(candidate)?).map_err(|wrong| bad(&within(wrong)).into())
+            asked.may(candidate)?.map_err(|wrong| bad(&within(wrong)).into())
         }),
         None => {
+            let kind = asked.kind.clone();
             let more = |after: &str, limit: usize| {
-                let kept = read.entities_of(&kind, after, limit)?;
-                kept.iter().map(|kept| Ok((kept.name.clone(), kept::known(kept)?))).collect()
+                let (kept, keeper) = (read.entities_of(&kind, after, limit)?, keeper.as_ref());
+                // They are named, and completed where the question does not describe them itself.
+                let one = |kept: &Kept| keeper.map(|keeper| Ok((kept.name.clone(), keeper.know(kept)?)));
+                kept.iter().filter_map(one).collect()
             };
             // What does not fit the schema any more, nobody may; and it is nobody.
-            pages.walk(more, |candidate| Ok(asked.may(&whole(&candidate)?).unwrap_or_default()))
+            pages.walk(more, |candidate| Ok(asked.may(&candidate)?.unwrap_or_default()))
         }
     }
 }
@@ -183,52 +152,6 @@ fn given<'a>(all: &'a [Entity]) -> impl Fn(&str, usize) -> Placed<(usize, &'a En
         let from = after.parse::<usize>().map_or(0, |last| last + 1);
         let rest = all.iter().enumerate().skip(from).take(limit);
         Ok(rest.map(|(index, candidate)| (index.to_string(), (index, candidate))).collect())
-    }
-}
-
-/// A search, as it is asked about one candidate after another.
-struct Asked<'a> {
-    snapshot: &'a Snapshot,
-    open: End,
-    kind: String,
-    action: &'a EntityUid,
-    other: Arc<Thing>,
-    circumstances: Arc<Circumstances>,
-    asker: Asker<'a>,
-}
-
-impl<'a> Asked<'a> {
-    fn of(input: &Search, open: End, other: Arc<Thing>, snapshot: &'a Snapshot) -> Result<Asked<'a>, Wrong> {
-        let action = input.action.as_ref().ok_or_else(|| required("action"))?;
-        let name = action.name.as_deref().ok_or_else(|| required("name").within("action"))?;
-        let uid = own::action(snapshot, name).map_err(|wrong| wrong.within("name").within("action"))?;
-        let wanted = if open == End::Subject { &input.subject } else { &input.resource };
-        let kind = wanted.as_ref().and_then(|wanted| wanted.kind.as_deref());
-        let kind = kind.ok_or_else(|| required("type").within(open.field()))?;
-        let kind = own::entity_type(snapshot, kind).map_err(|wrong| wrong.within("type").within(open.field()))?;
-        let circumstances = own::circumstances(snapshot, uid, input.context.as_ref(), action.properties.as_ref())?;
-        Ok(Asked {
-            snapshot,
-            open,
-            kind: kind.name.clone(),
-            action: uid,
-            other,
-            circumstances: Arc::new(circumstances),
-            asker: Asker::new(snapshot),
-        })
-    }
-
-    /// The candidate, if the answer about it is yes.
-    fn may(&mut self, candidate: &Entity) -> Result<Option<FoundEntity>, Wrong> {
-        let id = candidate.id.as_deref().ok_or_else(|| required("id"))?;
-        if candidate.kind.as_ref().is_some_and(|named| *named != self.kind) {
-            return Err(Wrong::new(format!("must be `{}`", self.kind)).within("type"));
-        }
-        let parts = Parts { kind: &self.kind, id, properties: candidate.properties.as_ref() };
-        let thing = Arc::new(own::thing(self.snapshot, parts)?);
-        let (subject, resource) = if self.open == End::Subject { (&thing, &self.other) } else { (&self.other, &thing) };
-        let ruling = self.asker.ask(subject, self.action, resource, &self.circumstances)?;
-        Ok(ruling.is_allowed().then(|| FoundEntity { kind: self.kind.clone(), id: id.to_owned() }))
     }
 }
 
@@ -290,6 +213,20 @@ impl Query for Resources {
     }
 }
 
+/// Both ends of a search for actions, as they are said or kept.
+fn ends(said: &Evaluation, keeper: Option<&Keeper<'_>>, snapshot: &Snapshot) -> Result<(Arc<Thing>, Thing), Stop> {
+    let whole = match keeper {
+        Some(keeper) => keeper.question(said)?,
+        None => Cow::Borrowed(said),
+    };
+    let thing = |end: End| {
+        let said = end.of(&whole).as_ref().ok_or_else(|| bad(&required(end.field())))?;
+        let thing = parts(said).and_then(|parts| own::thing(snapshot, parts));
+        thing.map_err(|wrong| bad(&wrong.within(end.field())))
+    };
+    Ok((Arc::new(thing(End::Subject)?), thing(End::Resource)?))
+}
+
 /// What a subject may do to a resource.
 pub enum Actions {}
 
@@ -315,17 +252,38 @@ impl Query for Actions {
         if input.is_about_nothing(None, &snapshot)? {
             return Ok(pages.all(Vec::new()));
         }
-        let subject = known(&snapshot, input.subject.as_ref(), End::Subject, read)?;
-        let resource = known(&snapshot, input.resource.as_ref(), End::Resource, read)?;
-        let Some((subject, resource)) = subject.zip(resource) else { return Ok(pages.all(Vec::new())) };
-        let (subject, mut asker) = (Arc::new(subject), Asker::new(&snapshot));
-        let may = |action: &EntityUid| {
-            // What the context does not do for is not allowed.
-            let circumstances = own::circumstances(&snapshot, action, input.context.as_ref(), None).ok()?;
-            let ruling = asker.ask(&subject, action, &resource, &Arc::new(circumstances)).ok()?;
-            ruling.is_allowed().then(|| FoundAction { name: own::asked_as(&snapshot, action) })
+        let keeper = Keeper::of(read, &snapshot);
+        let (subject, resource) = (input.subject.as_ref(), input.resource.as_ref());
+        for (keeper, end) in keeper.iter().flat_map(|keeper| [(keeper, subject), (keeper, resource)]) {
+            if end.map_or(Ok(false), |end| keeper.knows_nothing_of(end))? {
+                return Ok(pages.all(Vec::new()));
+            }
+        }
+        let said =
+            Evaluation { subject: input.subject, action: None, resource: input.resource, context: input.context };
+        let (subject, resource) = ends(&said, keeper.as_ref(), &snapshot)?;
+        let mut asker = Asker::new(&snapshot);
+        // What the context does not do for is not allowed.
+        let mut may = |action: &EntityUid| -> Result<bool, Stop> {
+            let named = Action { name: Some(own::name(action).into()), properties: None };
+            let said = Evaluation { action: Some(named), ..said.clone() };
+            let whole = match &keeper {
+                Some(keeper) => keeper.question(&said)?,
+                None => Cow::Borrowed(&said),
+            };
+            let Ok(circumstances) = own::circumstances(&snapshot, action, whole.context.as_ref(), None) else {
+                return Ok(false);
+            };
+            let ruling = asker.ask(&subject, action, &resource, &Arc::new(circumstances));
+            Ok(ruling.is_ok_and(|ruling| ruling.is_allowed()))
         };
         let actions = own::actions(&snapshot, subject.kind(), resource.kind());
-        Ok(pages.all(actions.iter().filter_map(may).collect()))
+        let mut found = Vec::new();
+        for action in &actions {
+            if may(action)? {
+                found.push(FoundAction { name: own::asked_as(&snapshot, action) });
+            }
+        }
+        Ok(pages.all(found))
     }
 }

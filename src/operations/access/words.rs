@@ -20,7 +20,7 @@ pub(super) const SHORT: usize = 64;
 const MOST: usize = 1_024;
 
 /// A subject or a resource.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Entity {
     /// An entity type of the company's schema, such as `Docs::User`. Required.
     #[serde(rename = "type", default, deserialize_with = "short")]
@@ -36,7 +36,7 @@ pub struct Entity {
 }
 
 /// What the subject would do.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
     /// Such as `Docs::Action::view`, or `view` where only one action has that name. Required.
     #[serde(default, deserialize_with = "short")]
@@ -47,7 +47,7 @@ pub struct Action {
 }
 
 /// A question: may this subject do this to that resource?
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evaluation {
     /// Required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]

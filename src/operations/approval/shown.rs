@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gate::{Reader, veil};
+use crate::gate::Reader;
+use crate::gate::reader::veil;
 use crate::store::approvals::{Approval, Decided};
 use crate::types::approval::{ApprovalStatus, Verdict};
 use crate::types::id::ActorId;

@@ -117,7 +117,7 @@ impl<'a> Making<'a> {
         }
         let NewTeam { id, name, lead, team } = team.clone();
         let (kind, lead, team) = (ActorKind::Team, lead, team);
-        let new = NewActor { id, kind, name, role: None, team, lead, owner: None, skills: Vec::new() };
+        let new = NewActor { id, kind, name, role: None, team, lead, owner: None, skills: Vec::new(), trust: None };
         let told = new.problems(&self.known);
         if told.is_empty() {
             let actor = new.actor(self.admin, self.known.read);

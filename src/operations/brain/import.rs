@@ -16,7 +16,7 @@ use crate::store::brain::events::RecordWritten;
 use crate::store::content::events::ContentKept;
 use crate::types::collection::Collection;
 use crate::types::condition::Condition;
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
 /// The most records of one call.
@@ -68,16 +68,23 @@ impl Change for Import {
         }
         let rows = |operation| draft.read().rows(operation, &of);
         let mut batch = Batch { of: &of, written: rows(WRITE), changed: rows(CHANGE), keys: BTreeMap::new() };
-        let (mut written, mut problems) = (Vec::new(), Vec::new());
+        let (mut written, mut problems, mut denied) = (Vec::new(), Vec::new(), false);
         for (number, fields) in input.records.iter().enumerate() {
             match batch.one(number, fields, draft.read()) {
                 Ok(one) => written.push(one),
-                Err(Stop::Refused(refusal)) => problems.extend(told(number, &refusal)),
+                Err(Stop::Refused(refusal)) => {
+                    denied |= refusal.code == Code::Denied;
+                    problems.extend(told(number, &refusal));
+                }
                 Err(stop) => return Err(stop),
             }
             if problems.len() >= MOST_TOLD {
                 break;
             }
+        }
+        if denied {
+            let message = format!("policy denied {}: {}", Self::SPEC.name, problems.join("; "));
+            return Err(Refusal { problems, ..Refusal::new(Code::Denied, message) }.into());
         }
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());

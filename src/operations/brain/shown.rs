@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::judged::Withheld;
 use crate::gate::Reader;
-use crate::gate::veil::HIDDEN;
+use crate::gate::reader::veil::HIDDEN;
 use crate::store::brain::Record;
 use crate::types::collection::Collection;
 use crate::types::field::{FieldKind, Label};

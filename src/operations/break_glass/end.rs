@@ -3,7 +3,7 @@
 use super::BREAK_GLASS;
 use super::{OneGrant, ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
-use crate::store::break_glass::Glass;
+use crate::store::break_glass::BreakGlass;
 use crate::store::break_glass::events::GlassEnded;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -25,15 +25,15 @@ impl Change for End {
     type Output = ShownGrant;
 
     fn target(input: &OneGrant, read: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(read.glass_target(&find(&input.id, read)?))
+        Ok(read.break_glass_target(&find(&input.id, read)?))
     }
 
     fn run(_: Permit<Self>, input: OneGrant, draft: &mut Draft<'_>) -> Result<ShownGrant, Stop> {
-        let (glass, now) = (find(&input.id, draft.read())?, draft.now());
-        if now >= glass.expires_at || glass.review.is_some() {
-            return Err(Refusal::conflict(format!("{} has ended already", glass.id)).into());
+        let (break_glass, now) = (find(&input.id, draft.read())?, draft.now());
+        if now >= break_glass.expires_at || break_glass.review.is_some() {
+            return Err(Refusal::conflict(format!("{} has ended already", break_glass.id)).into());
         }
-        draft.record(GlassEnded { id: glass.id.clone(), holder: glass.holder.clone() })?;
-        Ok(shown(Glass { expires_at: now, ..glass }, now))
+        draft.record(GlassEnded { id: break_glass.id.clone(), holder: break_glass.holder.clone() })?;
+        Ok(shown(BreakGlass { expires_at: now, ..break_glass }, now))
     }
 }

@@ -4,7 +4,7 @@ use super::BREAK_GLASS;
 use super::{ShownGrant, shown};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
-use crate::store::break_glass::{self, Glass};
+use crate::store::break_glass::{self, BreakGlass};
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
@@ -29,7 +29,7 @@ impl Query for List {
     }
 
     fn run(_: Permit<Self>, input: PageQuery, read: &Reader<'_>) -> Result<Page<ShownGrant>, Stop> {
-        let seen = |grant: &Glass| read.may("break_glass.list", &read.glass_target(grant));
+        let seen = |grant: &BreakGlass| read.may("break_glass.list", &read.break_glass_target(grant));
         let page = read.list(&break_glass::LIST, &input, "break_glass.list".into(), seen)?;
         let rows = page.rows.into_iter().map(|grant| shown(grant, read.now())).collect();
         Ok(Page { rows, next: page.next })

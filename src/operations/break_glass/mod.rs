@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Entry, Reader};
-use crate::store::break_glass::Glass;
+use crate::store::break_glass::BreakGlass;
 use crate::types::break_glass::GlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
@@ -63,15 +63,19 @@ pub struct ShownReview {
     pub at: Time,
 }
 
-fn shown(glass: Glass, now: Time) -> ShownGrant {
-    let Glass { id, holder, issuer, operations, reason, created_at, expires_at, uses, review } = glass;
+fn shown(break_glass: BreakGlass, now: Time) -> ShownGrant {
+    let BreakGlass { id, holder, issuer, operations, reason, created_at, expires_at, uses, review } = break_glass;
     let active = now < expires_at && review.is_none();
     let review =
         review.map(|review| ShownReview { by: review.by, verdict: review.verdict, note: review.note, at: review.at });
     ShownGrant { id, holder, issuer, scope: operations, reason, created_at, expires_at, active, uses, review }
 }
 
-fn find(id: &str, read: &Reader<'_>) -> Result<Glass, Stop> {
-    let glass = read.glass(id)?.ok_or_else(Refusal::not_found)?;
-    if read.may("break_glass.list", &read.glass_target(&glass)) { Ok(glass) } else { Err(Refusal::not_found().into()) }
+fn find(id: &str, read: &Reader<'_>) -> Result<BreakGlass, Stop> {
+    let break_glass = read.break_glass(id)?.ok_or_else(Refusal::not_found)?;
+    if read.may("break_glass.list", &read.break_glass_target(&break_glass)) {
+        Ok(break_glass)
+    } else {
+        Err(Refusal::not_found().into())
+    }
 }

@@ -7,7 +7,7 @@ use super::{ShownGrant, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::ACTOR;
 use crate::operations::{actor, scope};
-use crate::store::break_glass::Glass;
+use crate::store::break_glass::BreakGlass;
 use crate::store::break_glass::events::GlassBroken;
 use crate::types::id::{ActorId, Kind};
 use crate::types::operations::Operations;
@@ -68,10 +68,11 @@ impl Change for Open {
             let message = format!("{} has not been reviewed yet; until then there is no other", before.id);
             return Err(Refusal::conflict(message).into());
         }
-        let (id, now) = (draft.new_id(Kind::Glass), draft.now());
+        let (id, now) = (draft.new_id(Kind::BreakGlass), draft.now());
         let expires_at = now.plus_ms(i64::from(minutes) * MINUTE);
         let (issuer, review) = (draft.read().caller().issuer.clone(), None);
-        let grant = Glass { id, holder: me, issuer, operations, reason, created_at: now, expires_at, uses: 0, review };
+        let grant =
+            BreakGlass { id, holder: me, issuer, operations, reason, created_at: now, expires_at, uses: 0, review };
         draft.record(GlassBroken {
             id: grant.id.clone(),
             operations: grant.operations.clone(),
@@ -85,7 +86,7 @@ impl Change for Open {
 }
 
 /// Whom it concerns at once: who may review it.
-fn reviewers(grant: &Glass, read: &Reader<'_>) -> Vec<ActorId> {
-    let about = read.glass_target(grant);
+fn reviewers(grant: &BreakGlass, read: &Reader<'_>) -> Vec<ActorId> {
+    let about = read.break_glass_target(grant);
     read.people_who_may("break_glass.review", &about, &grant.holder)
 }

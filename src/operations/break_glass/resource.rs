@@ -22,11 +22,11 @@ pub static BREAK_GLASS: Resource = Resource {
 };
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
-    let found = read.glass(id)?.filter(|grant| grant.created_at <= read.now());
-    Ok(found.map(|grant| read.glass_target(&grant)))
+    let found = read.break_glass(id)?.filter(|grant| grant.created_at <= read.now());
+    Ok(found.map(|grant| read.break_glass_target(&grant)))
 }
 
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
-    let grant = read.glass(&target.id())?;
+    let grant = read.break_glass(&target.id())?;
     Ok(json!(grant.map(|grant| json!({ "expires_at": grant.expires_at, "reviewed": grant.review.is_some() }))))
 }

@@ -7,7 +7,7 @@ use super::BREAK_GLASS;
 use super::{ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::break_glass::events::GlassReviewed;
-use crate::store::break_glass::{Glass, GlassReview};
+use crate::store::break_glass::{BreakGlass, GlassReview};
 use crate::types::break_glass::GlassVerdict;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -41,21 +41,21 @@ impl Change for Review {
     type Output = ShownGrant;
 
     fn target(input: &NewReview, read: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(read.glass_target(&find(&input.id, read)?))
+        Ok(read.break_glass_target(&find(&input.id, read)?))
     }
 
     fn run(permit: Permit<Self>, input: NewReview, draft: &mut Draft<'_>) -> Result<ShownGrant, Stop> {
         let NewReview { id, verdict, note } = input;
-        let (glass, now) = (find(&id, draft.read())?, draft.now());
+        let (break_glass, now) = (find(&id, draft.read())?, draft.now());
         if note.chars().count() > 1000 {
             return Err(Refusal::field("note", "must have at most 1000 characters").into());
         }
-        if let Some(review) = &glass.review {
+        if let Some(review) = &break_glass.review {
             return Err(Refusal::conflict(draft.read().told(&format!("{} has reviewed it already", review.by))).into());
         }
-        let (id, holder) = (glass.id.clone(), glass.holder.clone());
+        let (id, holder) = (break_glass.id.clone(), break_glass.holder.clone());
         draft.record(GlassReviewed { id, holder, verdict, note: note.clone() })?;
         let review = Some(GlassReview { by: permit.actor(), verdict, note, at: now });
-        Ok(shown(Glass { review, ..glass }, now))
+        Ok(shown(BreakGlass { review, ..break_glass }, now))
     }
 }

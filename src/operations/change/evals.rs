@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use super::CHANGE;
 use super::{OneChange, ShownChange, counted, find, find_open};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, fixture, impact, post};
+use crate::gate::explain::fixture;
+use crate::gate::past::impact;
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::policy::compare::Both;
 use crate::policy::Bundle;
 use crate::policy::testing::Run;
@@ -73,11 +75,11 @@ pub fn evals(bundle: &Bundle, read: &Reader<'_>) -> Result<Vec<EvalCase>, Stop> 
     // The product may have changed since it was proposed.
     let compiled = super::compiled(bundle, read)?;
     let run = || Ok::<_, Infallible>(cases(&fixture::run(&crate::operations::ALL, bundle, &compiled)));
-    let Ok(tests) = read.workshop().make(&format!("evals {}", bundle.hash()), run);
+    let Ok(tests) = read.build_cache().make(&format!("evals {}", bundle.hash()), run);
     let mut all = tests.to_vec();
     if budgets(read).is_some() {
         let again = || Refusal::new(Code::Unavailable, "the log was not replayed yet; try again");
-        let impact: Arc<EvalCase> = read.workshop().get(&impact_key(bundle, read)).ok_or_else(again)?;
+        let impact: Arc<EvalCase> = read.build_cache().get(&impact_key(bundle, read)).ok_or_else(again)?;
         all.push((*impact).clone());
     }
     Ok(all)
@@ -91,7 +93,7 @@ pub fn prepare(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
         let since = (read.last_seq()? - impact::MOST).max(0);
         let impact = impact::replay(read, &crate::operations::ALL, &both.sides(), since)?.impact();
         let problems: Vec<String> = budgets.over(impact.newly).iter().map(counted::in_figures).collect();
-        read.workshop().put(&impact_key(bundle, read), case(counted::IMPACT, problems));
+        read.build_cache().put(&impact_key(bundle, read), case(counted::IMPACT, problems));
     }
     evals(bundle, read).map(drop)
 }

@@ -99,14 +99,14 @@ pub fn whole(files: &BTreeMap<String, String>, read: &Reader<'_>) -> Result<Bund
     Ok(Bundle { files: files.clone() }.about_collections_of(&in_force))
 }
 
-/// A bundle that would load, with nothing wrong in its names or in anything else. What was compiled stays in the workshop.
+/// A bundle that would load, with nothing wrong in its names or in anything else. What was compiled stays in the build cache.
 pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Stop> {
     let bad = problems(&bundle.files, MOST);
     if !bad.is_empty() {
         return Err(Refusal::invalid(bad).into());
     }
     let told = |findings: Vec<Finding>| Refusal::invalid(findings.iter().take(MOST).map(ToString::to_string).collect());
-    Ok(read.workshop().snapshot(bundle).map_err(told)?)
+    Ok(read.build_cache().snapshot(bundle).map_err(told)?)
 }
 
 /// Records a proposal, if it is made from what is in force.

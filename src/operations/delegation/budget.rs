@@ -85,7 +85,7 @@ impl Change for Reserve {
         }
         let left_cents = delegation.left_cents().map(|left| left - cents);
         let (reservation, delegation, to) = (draft.new_id(Kind::Reservation), Id::stored(&id), delegation.terms.to);
-        draft.record(BudgetReserved { id: reservation.clone(), delegation, to, cents, purpose })?;
+        draft.record(BudgetReserved { id: reservation.clone(), delegation, to, cents, purpose, run: None })?;
         Ok(Reserved { id: reservation, left_cents })
     }
 }

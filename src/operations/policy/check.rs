@@ -7,8 +7,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::world::Card;
-use crate::gate::{Permit, Query, Reader, Spec, Target, fixture, post};
+use crate::gate::decide::world::Card;
+use crate::gate::explain::fixture;
+use crate::gate::{Permit, Query, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
 use crate::policy::brain::is_collection;
 use crate::policy::bundle::problems;

@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::check::directory;
-use crate::gate::{Reader, fixture};
+use crate::gate::Reader;
+use crate::gate::explain::fixture;
 use crate::operations::change::compiled;
 use crate::policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
 use crate::policy::{Bundle, Snapshot};
@@ -49,7 +50,7 @@ impl<'a> Both<'a> {
             Ok::<_, Infallible>(Comparison { text, semantic })
         };
         let key = format!("comparison {} {}", self.before.0.hash(), self.after.0.hash());
-        let Ok(made) = read.workshop().make(&key, make);
+        let Ok(made) = read.build_cache().make(&key, make);
         made
     }
 }

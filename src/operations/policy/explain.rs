@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::explained::{
-    EvaluationExplained, Explained, NeededKind, PolicyVersion, ShownChange, ShownGlass, ShownPolicy, links, needed,
+    EvaluationExplained, Explained, NeededKind, PolicyVersion, ShownBreakGlass, ShownChange, ShownPolicy, links, needed,
 };
 use super::moment::Moment;
 use super::narrowed::narrowed;
 use super::question::{About, answer, caller, entry, sees_policies, target, under};
+use crate::gate::past::moment::AsOf;
 use crate::gate::{Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;
-use crate::operations::access::{self, Evaluation};
+use crate::operations::access::{self, Evaluation, Kept};
 use crate::operations::actor::ACTOR;
 use crate::operations::brain;
 use crate::policy::{Eyes, Ruling};
@@ -42,7 +43,7 @@ pub struct Question {
     pub under: Option<String>,
     /// A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
     pub evaluation: Option<Evaluation>,
-    /// The number of an event or a time: the answer of the policies and the directory as they were then; now unless given.
+    /// The number of an event or a time: the answer of the policies, the directory and the kept entities as they were then; now unless given.
     pub at: Option<Moment>,
 }
 
@@ -102,14 +103,19 @@ impl Query for Explain {
         let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
         let past = input.at.map(|at| at.company(read)).transpose()?;
         match &past {
-            Some(past) => explain(&actor, &input, read, &read.in_past(past)),
-            None => explain(&actor, &input, read, read),
+            Some(past) => explain(&actor, &input, read, (&read.in_past(past), Some(past))),
+            None => explain(&actor, &input, read, (read, None)),
         }
     }
 }
 
 /// The answer of the company as `then` has it, told to the caller of `read`.
-fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'_>) -> Result<Explanation, Stop> {
+fn explain(
+    actor: &ActorId,
+    input: &Question,
+    read: &Reader<'_>,
+    (then, past): (&Reader<'_>, Option<&AsOf>),
+) -> Result<Explanation, Stop> {
     match then.card(actor).map(|card| card.actor.status) {
         Some(Status::Active) => {}
         None => return Err(Refusal::field("at", format!("{actor} was not there yet")).into()),
@@ -120,7 +126,7 @@ fn explain(actor: &ActorId, input: &Question, read: &Reader<'_>, then: &Reader<'
         if input.op.is_some() || input.target.is_some() || input.input.is_some() || input.under.is_some() {
             return Err(Refusal::field("evaluation", "give it without op, target, input and under").into());
         }
-        return Ok(Explanation::Evaluated(Box::new(evaluated(evaluation, read, then)?)));
+        return Ok(Explanation::Evaluated(Box::new(evaluated(evaluation, read, (then, past))?)));
     }
     let about = match (&input.input, &input.target) {
         (Some(value), None) => About::Input(value),
@@ -158,23 +164,24 @@ fn one(
     read: &Reader<'_>,
 ) -> Result<Explained, Stop> {
     let (decision, ruling, hidden) = answer(inquiry);
-    let explanation = inquiry.explain(&ruling, &brain::withheld(target, read));
+    let withheld = brain::withheld(target, read);
+    let explanation = inquiry.explain(&ruling, &withheld);
     let is_hidden = hidden.is_some();
     let kinds = match &ruling {
         Ruling::NeedsApproval { kinds, .. } => kinds.as_slice(),
         Ruling::Allow { .. } | Ruling::Deny { .. } => &[],
     };
-    let glass = if is_hidden { None } else { inquiry.glass(entry, &ruling) };
+    let break_glass = if is_hidden { None } else { inquiry.break_glass(entry, &ruling) };
     let with_source = sees_policies(read);
     let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect::<Vec<_>>();
-    let changes = if ruling.is_allowed() || is_hidden { Vec::new() } else { inquiry.what_would_change() };
+    let changes = if ruling.is_allowed() || is_hidden { Vec::new() } else { inquiry.what_would_change(&withheld) };
     let changes = changes.iter().map(|set| set.iter().map(|change| ShownChange::of(change, inquiry)).collect());
     Ok(Explained {
         decision,
         operation: inquiry.operation().to_owned(),
         actor: actor.clone(),
         target: target.id(),
-        break_glass: glass.map(|glass| ShownGlass::of(glass, &ruling)),
+        break_glass: break_glass.map(|break_glass| ShownBreakGlass::of(break_glass, &ruling)),
         on_behalf_of: links(inquiry),
         because: shown(explanation.because),
         near_misses: if is_hidden { Vec::new() } else { shown(explanation.near_misses) },
@@ -190,13 +197,19 @@ fn one(
 }
 
 /// The answer that another program would get.
-fn evaluated(asked: &Evaluation, read: &Reader<'_>, then: &Reader<'_>) -> Result<EvaluationExplained, Stop> {
+fn evaluated(
+    asked: &Evaluation,
+    read: &Reader<'_>,
+    (then, past): (&Reader<'_>, Option<&AsOf>),
+) -> Result<EvaluationExplained, Stop> {
     if !read.may("access.evaluate", &Target::Company) {
         let message = "policy denied access.evaluate: whoever has a decision explained must be one who may ask for it";
         return Err(Refusal::new(Code::Denied, message).into());
     }
     let snapshot = then.serving();
-    let said = access::said(&*access::completed(asked, read, &snapshot)?, &snapshot)?;
+    let kept_then = past.map(|past| read.entities_then(past)).transpose()?;
+    let kept = kept_then.as_ref().map_or(Kept::Now(read), Kept::Then);
+    let said = access::said(&*access::completed(asked, kept, &snapshot)?, &snapshot)?;
     let question = said.asked(&snapshot, Vec::new()).map_err(|wrong| Refusal::bad_request(wrong.to_string()))?;
     let ruling = question.answer(&snapshot).ruling;
     // All that is known of these entities, the asker has said.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::narrowed::Narrowed;
-use crate::gate::inquiry::{Glass, Link};
-use crate::gate::rate::Left;
+use crate::gate::admit::rate::Left;
+use crate::gate::explain::inquiry::{BreakGlass, Link};
 use crate::gate::{Alteration, Inquiry, Reader};
 use crate::operations::approval::open_request;
 use crate::policy::{Effect, PolicyMeta, Ruling, ShownPart, Told};
@@ -44,7 +44,7 @@ pub struct Explained {
     pub approvals: Vec<NeededApproval>,
     /// What a break-glass grant does to it; told to whoever may see the actor's grants.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub break_glass: Option<ShownGlass>,
+    pub break_glass: Option<ShownBreakGlass>,
     /// The engaged kill switches that touch the actor.
     pub kill: Vec<KillScope>,
     /// The rate limits that apply.
@@ -208,7 +208,7 @@ impl From<Left> for RateLimit {
 
 /// A break-glass grant of the actor's for this call.
 #[derive(Serialize, JsonSchema)]
-pub struct ShownGlass {
+pub struct ShownBreakGlass {
     /// `active`: there is one; `possible`: there is none, but the actor could open one.
     #[schemars(extend("enum" = ["active", "possible"]))]
     pub state: &'static str,
@@ -220,14 +220,14 @@ pub struct ShownGlass {
     pub reason: Option<String>,
 }
 
-impl ShownGlass {
-    pub(super) fn of(glass: Glass, without: &Ruling) -> ShownGlass {
-        match glass {
-            Glass::Possible => {
+impl ShownBreakGlass {
+    pub(super) fn of(break_glass: BreakGlass, without: &Ruling) -> ShownBreakGlass {
+        match break_glass {
+            BreakGlass::Possible => {
                 let decision = Decision::Allow;
-                ShownGlass { state: "possible", id: None, expires_at: None, decision, reason: None }
+                ShownBreakGlass { state: "possible", id: None, expires_at: None, decision, reason: None }
             }
-            Glass::Held { id, until, ruling } => ShownGlass {
+            BreakGlass::Held { id, until, ruling } => ShownBreakGlass {
                 state: "active",
                 id: Some(id),
                 expires_at: Some(until),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use call::Call;
 
-use crate::gate::target::entity;
+use crate::gate::declare::target::entity;
 use crate::gate::{Reader, Target};
 use crate::operations::change::compiled;
 use crate::policy::exempt::{exempt, formatted};
@@ -32,7 +32,7 @@ pub struct Drafted {
     pub also_allows: Vec<String>,
 }
 
-/// The drafted bundle. It is made before the proposal has its turn and kept in the workshop.
+/// The drafted bundle. It is made before the proposal has its turn and kept in the build cache.
 pub fn draft(ids: &[String], read: &Reader<'_>) -> Result<Arc<Drafted>, Stop> {
     let ids: BTreeSet<&String> = ids.iter().collect();
     if ids.is_empty() || ids.len() > MOST {
@@ -40,7 +40,7 @@ pub fn draft(ids: &[String], read: &Reader<'_>) -> Result<Arc<Drafted>, Stop> {
     }
     let by = read.caller().actor();
     let key = format!("from approvals {ids:?} for {by} since {}", read.policy_stamp().0);
-    read.workshop().make(&key, || {
+    read.build_cache().make(&key, || {
         let calls = ids.iter().map(|id| Call::approved(id, read)).collect::<Result<Vec<_>, Stop>>()?;
         drafted(&calls, read)
     })

@@ -129,7 +129,7 @@ impl Query for Export {
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Exported, Stop> {
         let (applied, bundle) = (read.applied()?, read.bundle()?);
-        let schema = read.workshop().schema(&bundle);
+        let schema = read.build_cache().schema(&bundle);
         Ok(Exported { version: applied.version, hash: applied.hash, files: bundle.files, schema })
     }
 }

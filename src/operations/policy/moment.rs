@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::gate::Reader;
-use crate::gate::past::AsOf;
+use crate::gate::past::moment::AsOf;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::time::Time;
 

@@ -10,17 +10,17 @@ use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::content::events::ContentKept;
 use crate::store::runs::events::RunAnswered;
 use crate::store::runs::{Run, Step, waits_for};
-use crate::types::id::Id;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
-use crate::types::work::{LONGEST_TEXT, Wait};
+use crate::types::work::{Happened, LONGEST_TEXT, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Reply {
     /// The run.
     #[arg(value_name = "RUN")]
     pub id: String,
-    /// The answer: 1 byte to 64 KiB. It can be erased.
+    /// The answer: 1 byte to 64 KiB. It can be erased. Asked whether something has happened: yes, no, or retry.
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub text: String,
     /// The step that asked; refused where the run has gone on since.
@@ -53,10 +53,13 @@ impl Change for Answer {
         if input.text.trim().is_empty() || input.text.len() > LONGEST_TEXT {
             return Err(Refusal::field("text", format!("must have 1 to {LONGEST_TEXT} bytes")).into());
         }
-        let step = asking(&run, input.question, draft.read())?;
         let (id, by) = (Id::stored(&run.id), permit.actor());
-        draft.record(RunAnswered { id: id.clone(), agent: run.agent.clone(), asker: run.asker.clone(), step, by })?;
-        let kept = Map::from_iter([("output".to_owned(), Value::from(input.text))]);
+        let step = asking(&run, input.question, &by, draft.read())?;
+        let (step, happened) = (step.number, happened(&step, &input.text)?);
+        let said = if happened == Some(Happened::Yes) { format!("{by} says that it has happened") } else { input.text };
+        let (agent, asker) = (run.agent.clone(), run.asker.clone());
+        draft.record(RunAnswered { id: id.clone(), agent, asker, step, by, happened })?;
+        let kept = Map::from_iter([("output".to_owned(), Value::from(said))]);
         draft.record(ContentKept { id, part: step.to_string(), kept })?;
         let waits = draft.read().waiting_steps(&run)?;
         let others: Vec<&Step> = waits.iter().filter(|other| other.number != step).collect();
@@ -65,14 +68,30 @@ impl Change for Answer {
     }
 }
 
-/// The step whose question is answered. Who is asked several things at once says which one they answer.
-fn asking(run: &Run, question: Option<u32>, read: &Reader<'_>) -> Result<u32, Stop> {
-    let waits = read.waiting_steps(run)?.into_iter();
-    let asks: Vec<u32> =
-        waits.filter(|step| matches!(step.wait, Some(Wait::Question { .. }))).map(|step| step.number).collect();
+/// What is said of an effect, where that is asked.
+fn happened(step: &Step, text: &str) -> Result<Option<Happened>, Refusal> {
+    if !matches!(step.wait, Some(Wait::Outcome { .. })) {
+        return Ok(None);
+    }
+    let word = text.trim().to_lowercase().parse::<Happened>();
+    word.map(Some).map_err(|_| Refusal::field("text", "must be yes, no or retry"))
+}
+
+/// The step whose question is answered. Whoever is asked something answers that, and says which where it is several things;
+/// whoever else may answer, answers anything.
+fn asking(run: &Run, question: Option<u32>, by: &ActorId, read: &Reader<'_>) -> Result<Step, Stop> {
+    let asks = |step: &Step, of: &dyn Fn(&[ActorId]) -> bool| step.wait.as_ref().is_some_and(|wait| of(wait.asks()));
+    let mut waits = read.waiting_steps(run)?;
+    waits.retain(|step| asks(step, &|asked| !asked.is_empty()));
+    if waits.iter().any(|step| asks(step, &|asked| asked.contains(by))) {
+        waits.retain(|step| asks(step, &|asked| asked.contains(by)));
+    }
+    let asks: Vec<u32> = waits.iter().map(|step| step.number).collect();
+    let wanted = question.or(asks.first().copied().filter(|_| asks.len() == 1));
+    if let Some(step) = waits.into_iter().find(|step| Some(step.number) == wanted) {
+        return Ok(step);
+    }
     let refused = match (asks.as_slice(), question) {
-        (asks, Some(question)) if asks.contains(&question) => return Ok(question),
-        ([step], None) => return Ok(*step),
         ([], _) => format!("{} waits for no answer", run.id),
         ([step], Some(_)) => format!("{} asks at step {step} now", run.id),
         (asks, _) => {

@@ -12,6 +12,7 @@ use crate::operations::definition::Written;
 use crate::policy::Ruling;
 use crate::store::actors::{self, Status};
 use crate::store::content::events::ContentKept;
+use crate::store::delegations::events::BudgetReserved;
 use crate::store::runs::events::{RunStarted, RunWaiting};
 use crate::store::tasks::events::TaskCreated;
 use crate::types::actor::{ActorKind, Trust};
@@ -49,7 +50,7 @@ impl Change for Ask {
         scope: Reach::Full,
         route: post("/ask").accepted().as_step(StepKind::Delegate),
         about: &[&ACTOR],
-        events: &[TaskCreated::KIND, RunStarted::KIND, RunWaiting::KIND, ContentKept::KIND],
+        events: &[TaskCreated::KIND, RunStarted::KIND, RunWaiting::KIND, ContentKept::KIND, BudgetReserved::KIND],
     };
     const SAYS: &'static str = "asks {agent} for something[ for at most {budget_cents} cents]";
     type Input = Wish;

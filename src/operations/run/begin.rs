@@ -6,10 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::reserve::{payer, reserve};
 use super::tools::is_tool;
 use crate::gate::{Draft, Reader};
 use crate::store::actors::Status;
 use crate::store::content::events::ContentKept;
+use crate::store::delegations::Delegation;
 use crate::store::runs::events::{RunStarted, RunWaiting};
 use crate::types::actor::ActorKind;
 use crate::types::delegation::MOST_CENTS;
@@ -53,7 +55,7 @@ impl Beginning {
             Some(_) => {}
             None => problems.push(format!("agent: there is no agent {}", self.agent)),
         }
-        problems.extend(self.plan.iter().flat_map(|plan| plan.problems(&is_tool)));
+        problems.extend(self.plan.iter().flat_map(|plan| plan.problems(&|name| is_tool(name, read))));
         problems
     }
 }
@@ -73,7 +75,8 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
     if let Some(above) = above {
         is_part(above, &asker, &new.agent)?;
     }
-    let budget_cents = budget(&new, above, draft.read())?;
+    let payer = if above.is_none() { payer(draft.read())? } else { None };
+    let budget_cents = budget(&new, above, payer.as_ref(), draft.read())?;
     let Beginning { agent, task, text, plan, .. } = new;
     let askers = whoever_asks(&asker, draft.read());
     let labels = labels(&askers, above, draft.read());
@@ -88,6 +91,9 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
         budget_cents,
         labels,
     })?;
+    if let (Some(payer), Some(cents)) = (payer, budget_cents) {
+        reserve(&id, payer, cents, draft)?;
+    }
     let kept = Map::from_iter([("text".to_owned(), Value::from(text)), ("plan".to_owned(), json!(plan))]);
     draft.record(ContentKept { id: id.clone(), part: "asked".into(), kept })?;
     if let Some(above) = above {
@@ -136,11 +142,18 @@ fn is_part(above: &RunFacts, asker: &ActorId, agent: &ActorId) -> Result<(), Ref
     Ok(())
 }
 
-/// What it may spend: what was said, at most what its definition says, at most what the run above has left.
-fn budget(new: &Beginning, above: Option<&RunFacts>, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
+/// What it may spend: what was said, at most what its definition says, at most what the run above, or the delegation that it is
+/// asked for under, has left.
+fn budget(
+    new: &Beginning,
+    above: Option<&RunFacts>,
+    payer: Option<&Delegation>,
+    read: &Reader<'_>,
+) -> Result<Option<i64>, Stop> {
     let defined = read.agent_limits(&new.agent)?.and_then(|limits| limits.run_cents);
     let defined = defined.and_then(|cents| i64::try_from(cents).ok());
     let above = above.map(|above| read.run(above.run.as_str())).transpose()?.flatten();
     let left = above.and_then(|run| run.budget_cents.map(|budget| (budget - run.cost_cents).max(0)));
-    Ok([new.budget_cents, defined, left].into_iter().flatten().min())
+    let delegated = payer.and_then(Delegation::left_cents);
+    Ok([new.budget_cents, defined, left, delegated].into_iter().flatten().min())
 }

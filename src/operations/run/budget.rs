@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::reserve::{of_run, reserve};
 use super::shown::{ShownRun, shown};
 use super::{RUN, find, open};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::store::delegations::events::BudgetReserved;
 use crate::store::runs::Run;
 use crate::store::runs::events::RunBudgetRaised;
 use crate::types::delegation::MOST_CENTS;
@@ -33,8 +35,12 @@ fn left_above(run: &Run, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
 /// Raises a budget, and by as much that of the part that the run waits for.
 fn raise(run: &Run, budget_cents: i64, draft: &mut Draft<'_>) -> Result<(), Stop> {
     let (id, agent, asker) = (Id::stored(&run.id), run.agent.clone(), run.asker.clone());
-    draft.record(RunBudgetRaised { id, agent, asker, budget_cents })?;
+    let payer = of_run(&run.id, draft.read())?;
+    draft.record(RunBudgetRaised { id: id.clone(), agent, asker, budget_cents })?;
     let more = budget_cents - run.budget_cents.unwrap_or(budget_cents);
+    if let Some((delegation, _)) = payer.filter(|_| more > 0) {
+        reserve(&id, delegation, more, draft)?;
+    }
     for part in draft.read().open_parts(&run.id)? {
         if let Some(budget) = part.budget_cents {
             raise(&part, budget.saturating_add(more).min(MOST_CENTS), draft)?;
@@ -53,7 +59,7 @@ impl Change for Raise {
         scope: Reach::Full,
         route: post("/runs/{id}/budget"),
         about: &[&RUN],
-        events: &[RunBudgetRaised::KIND],
+        events: &[RunBudgetRaised::KIND, BudgetReserved::KIND],
     };
     const SAYS: &'static str = "lets {id} spend {budget_cents} cents";
     type Input = Raised;
@@ -66,9 +72,15 @@ impl Change for Raise {
     fn run(_: Permit<Self>, input: Raised, draft: &mut Draft<'_>) -> Result<ShownRun, Stop> {
         let run = open(&input.id, draft.read())?;
         let least = run.budget_cents.unwrap_or(0).max(run.cost_cents);
-        let most = left_above(&run, draft.read())?.unwrap_or(MOST_CENTS);
+        let above = left_above(&run, draft.read())?.unwrap_or(MOST_CENTS);
+        let delegated = of_run(&run.id, draft.read())?.map_or(MOST_CENTS, |(_, left)| least.saturating_add(left));
+        let most = above.min(delegated);
         if !(least..=most).contains(&input.budget_cents) {
-            let why = if most < MOST_CENTS { "; raise what it is a part of first" } else { "" };
+            let why = match () {
+                () if delegated < above => "; its delegation has no more left",
+                () if above < MOST_CENTS => "; raise what it is a part of first",
+                () => "",
+            };
             return Err(Refusal::field("budget_cents", format!("must be {least} to {most}{why}")).into());
         }
         raise(&run, input.budget_cents, draft)?;

@@ -3,11 +3,13 @@
 
 use super::budget::Raised;
 use super::model::Wanted;
+use super::reserve::of_run;
 use crate::gate::Reader;
 use crate::operations::company::Settings;
 use crate::store::runs::Run;
 use crate::types::delegation::MOST_CENTS;
 use crate::types::history;
+use crate::types::id::Id;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
 
@@ -21,6 +23,8 @@ pub(super) struct Budget {
     pub until: Option<Time>,
     /// Whose budget people are asked to raise: of a part that of the whole, which raises the part's too.
     payer: Option<Run>,
+    /// The most that it can be raised to.
+    most: i64,
 }
 
 impl Budget {
@@ -29,12 +33,18 @@ impl Budget {
         self.spent.saturating_add(cost.into()) > self.cents
     }
 
+    /// The run whose budget somebody has to raise; none where there is a new one by itself.
+    pub fn payer(&self) -> Option<Id> {
+        let payer = self.payer.as_ref().filter(|_| self.until.is_none())?;
+        Some(Id::stored(&payer.id))
+    }
+
     /// What is asked for where it does not: as much again, and enough for the next step.
     pub fn wants(&self, cost: u32) -> Option<Wanted> {
         let Run { id, agent, budget_cents, .. } = self.payer.clone()?;
         let (has, missing) = (budget_cents?, self.spent.saturating_add(cost.into()).saturating_sub(self.cents));
-        let budget_cents = has.saturating_add(missing.max(has)).min(MOST_CENTS);
-        Some(Wanted { agent, raised: Raised { id, budget_cents } })
+        let budget_cents = has.saturating_add(missing.max(has)).min(self.most);
+        (budget_cents > has).then_some(Wanted { agent, raised: Raised { id, budget_cents } })
     }
 
     /// Why it does not.
@@ -50,18 +60,18 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
     let whole = |cents: u64| i64::try_from(cents).unwrap_or(i64::MAX);
     let mut budgets = Vec::new();
     if let Some(cents) = run.budget_cents {
-        let payer = payer(run, read)?;
-        budgets.push(Budget { cents, spent: run.cost_cents, whose: String::new(), until: None, payer });
+        let (payer, most) = payer(run, read)?;
+        budgets.push(Budget { cents, spent: run.cost_cents, whose: String::new(), until: None, payer, most });
     }
     wholes(run, read, &mut budgets)?;
     if let Some(cents) = read.agent_limits(&run.agent)?.and_then(|limits| limits.day_cents) {
         let (spent, whose) = (read.spent_today(&run.agent)?, format!(" of {} today", run.agent));
-        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(tomorrow), payer: None });
+        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(tomorrow), payer: None, most: 0 });
     }
     budgets.extend(teams(run, next_month, read)?);
     if let Some(cents) = Settings::stored(&read.company()?)?.budget_cents_month {
         let (spent, whose) = (read.spent_this_month()?, " of the company this month".to_owned());
-        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(next_month), payer: None });
+        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(next_month), payer: None, most: 0 });
     }
     Ok(budgets)
 }
@@ -74,14 +84,14 @@ fn teams(run: &Run, next_month: Time, read: &Reader<'_>) -> Result<Vec<Budget>, 
         if card.teams().contains(team) {
             let spent = read.spent_this_month_in(team)?;
             let (cents, whose) = (limits.month_cents, format!(" of {team} this month"));
-            budgets.push(Budget { cents, spent, whose, until: Some(next_month), payer: None });
+            budgets.push(Budget { cents, spent, whose, until: Some(next_month), payer: None, most: 0 });
         }
     }
     Ok(budgets)
 }
 
-/// The run that the budget of a part comes from.
-fn payer(run: &Run, read: &Reader<'_>) -> Result<Option<Run>, Stop> {
+/// The run that the budget of a part comes from, and what that can be raised to.
+fn payer(run: &Run, read: &Reader<'_>) -> Result<(Option<Run>, i64), Stop> {
     let mut payer = run.clone();
     while let Some(whole) = payer.parent.as_deref().map(|id| read.run(id)).transpose()?.flatten() {
         if whole.budget_cents.is_none() {
@@ -89,7 +99,9 @@ fn payer(run: &Run, read: &Reader<'_>) -> Result<Option<Run>, Stop> {
         }
         payer = whole;
     }
-    Ok(Some(payer))
+    let has = payer.budget_cents.unwrap_or_default();
+    let most = of_run(&payer.id, read)?.map_or(MOST_CENTS, |(_, left)| has.saturating_add(left).min(MOST_CENTS));
+    Ok((Some(payer), most))
 }
 
 /// The budgets of what a run is a part of: other parts spend them too, at the same time.
@@ -98,8 +110,9 @@ fn wholes(run: &Run, read: &Reader<'_>, budgets: &mut Vec<Budget>) -> Result<(),
     while let Some(whole) = part.parent.as_deref().map(|id| read.run(id)).transpose()?.flatten() {
         if let Some(cents) = whole.budget_cents {
             let spent = spent_with_parts(&whole, read)?;
-            let (whose, payer) = (format!(" of {}, of which it is a part,", whole.id), payer(&whole, read)?);
-            budgets.push(Budget { cents, spent, whose, until: None, payer });
+            let whose = format!(" of {}, of which it is a part,", whole.id);
+            let (payer, most) = payer(&whole, read)?;
+            budgets.push(Budget { cents, spent, whose, until: None, payer, most });
         }
         part = whole;
     }

@@ -12,8 +12,10 @@ mod dispatch;
 mod list;
 mod model;
 mod next;
+mod outside;
 mod prompt;
 mod question;
+mod reserve;
 mod resource;
 mod settle;
 mod shown;
@@ -39,7 +41,8 @@ pub use cancel::{Cancel, Cancellation};
 pub use dispatch::{Due, DueRun};
 pub use list::{Follow, List, OneShown, Show, Which};
 pub use model::{Heard, Spoken, Wanted};
-pub use next::{Next, OneCall};
+pub use next::{Next, OneCall, Stage};
+pub use outside::{Begun as BegunOutside, Came, ECHOES, Tool};
 pub use resource::RUN;
 pub use settle::Settled;
 pub(super) use settle::end_waits;
@@ -62,7 +65,12 @@ pub const ALL: &[Entry] = &[
     Entry::query::<tools::List>(),
     Entry::query::<catalog::Read>(),
     Entry::query::<dispatch::Dispatch>(),
-    Entry::query::<next::Step>(),
+    Entry::query::<next::Following>(),
+    Entry::change::<outside::Settle>(),
+    Entry::change::<outside::Outside<outside::EchoRead>>(),
+    Entry::change::<outside::Outside<outside::EchoIdempotent>>(),
+    Entry::change::<outside::Outside<outside::EchoReconcilable>>(),
+    Entry::change::<outside::Outside<outside::EchoOnce>>(),
     Entry::change::<settle::Settle>(),
 ];
 

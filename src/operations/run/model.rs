@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::budget::Raised;
 use super::budgets;
+use super::next::most_steps;
 use super::question::own;
 use super::think::is_answer;
 use super::under_way::UnderWay;
@@ -86,11 +87,20 @@ impl Change for Call {
         let budgets = budgets::of(&run, draft.read())?;
         if let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) {
             let (reason, until, wants) = (budget.told(cost), budget.until, budget.wants(cost));
-            draft.record(RunHeld { id, agent, asker, reason, until })?;
+            let payer = budget.payer().filter(|payer| *payer != id);
+            draft.record(RunHeld { id, agent, asker, reason, until, payer })?;
             return Ok(Spoken { answered: false, dispatched: false, wants });
         }
         let Prompt { provider, model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents } = input;
-        let under_way = UnderWay { step: own.step(), provider, model, tokens_in, tokens_out, cost_cents };
+        let under_way = UnderWay {
+            kind: StepKind::Model,
+            step: own.step(),
+            provider,
+            name: model,
+            tokens_in,
+            tokens_out,
+            cost_cents,
+        };
         if let Some(text) = text {
             let step = under_way.step;
             draft.record(under_way.completed(&run, 0))?;
@@ -171,8 +181,10 @@ impl Change for Settle {
             Heard::Answer(Answer { text, calls, input_tokens, output_tokens }) => {
                 let cost_cents = cost(&run, &under_way, (input_tokens, output_tokens), draft.read())?;
                 let (tokens_in, tokens_out) = (input_tokens, output_tokens);
-                draft
-                    .record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.completed(&run, calls.len()))?;
+                // Those beyond the run's last step are never made; where none is left, the next tells so.
+                let left = most_steps(&run, draft.read())?.saturating_sub(input.step).max(1);
+                let made = calls.len().min(left as usize);
+                draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.completed(&run, made))?;
                 keep(&Id::stored(&run.id), input.step, text, Some(json!(calls)), draft)?;
                 cost_cents
             }
@@ -183,7 +195,7 @@ impl Change for Settle {
                     asker: run.asker.clone(),
                     step: input.step,
                     kind: StepKind::Model,
-                    name: under_way.model,
+                    name: under_way.name,
                     reason,
                 })?;
                 0
@@ -194,7 +206,7 @@ impl Change for Settle {
                 cost_cents
             }
             Heard::Failed(Failed::Useless { why, input_tokens, output_tokens }) => {
-                let price = draft.read().models().models.get(&under_way.model).map(|model| model.price);
+                let price = draft.read().models().models.get(&under_way.name).map(|model| model.price);
                 let cost_cents = price.map_or(under_way.cost_cents, |price| price.cents(input_tokens, output_tokens));
                 let (tokens_in, tokens_out) = (input_tokens, output_tokens);
                 draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.unknown(&run, why))?;
@@ -210,10 +222,10 @@ impl Change for Settle {
 fn cost(run: &Run, asked: &UnderWay, tokens: (u32, u32), read: &Reader<'_>) -> Result<u32, Stop> {
     let models = &read.models().models;
     let millionths = |name: &str, (input, output)| Some(models.get(name)?.price.millionths(input, output));
-    let Some(more) = millionths(&asked.model, tokens) else { return Ok(asked.cost_cents) };
+    let Some(more) = millionths(&asked.name, tokens) else { return Ok(asked.cost_cents) };
     let steps = read.steps(&run.id)?;
     let answers = steps.iter().filter(|step| is_answer(step)).map(UnderWay::of);
-    let before: u64 = answers.filter_map(|call| millionths(&call.model, (call.tokens_in, call.tokens_out))).sum();
+    let before: u64 = answers.filter_map(|call| millionths(&call.name, (call.tokens_in, call.tokens_out))).sum();
     Ok(whole_cents(before + more) - whole_cents(before))
 }
 

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::model;
 use super::prompt::asking;
 use super::think::{Thought, think};
-use super::tools::QUESTION;
+use super::tools::{QUESTION, is_there};
 use super::under_way::UnderWay;
 use super::{OneRun, RUN, find};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::store::actors::Status;
-use crate::store::runs::Run;
+use crate::store::runs::{Run, Step};
 use crate::types::actor::KillScope;
 use crate::types::chat::Prompt;
 use crate::types::id::ActorId;
@@ -47,6 +47,30 @@ pub struct OneCall {
     /// None where it cannot be performed: that is recorded.
     pub input: Option<Value>,
     pub facts: RunFacts,
+    pub stage: Stage,
+}
+
+/// How far a call of a tool from elsewhere has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// It is not decided yet.
+    Fresh,
+    /// An approver let it go on.
+    Decided,
+    /// It was begun, and nobody waits for what comes of it.
+    Dispatched,
+}
+
+impl Stage {
+    pub(super) fn of(step: &Step) -> Stage {
+        match step.status {
+            _ if step.kind != StepKind::Tool => Stage::Fresh,
+            StepStatus::Decided => Stage::Decided,
+            StepStatus::Dispatched => Stage::Dispatched,
+            _ => Stage::Fresh,
+        }
+    }
 }
 
 /// A step at which a run calls a tool.
@@ -55,6 +79,7 @@ pub(super) struct Todo {
     pub operation: String,
     /// The input; or why it cannot be called.
     pub input: Result<Value, String>,
+    pub stage: Stage,
 }
 
 /// What the server itself records of a run.
@@ -88,9 +113,9 @@ pub(super) enum Move {
 }
 
 /// What a run does next.
-pub enum Step {}
+pub enum Following {}
 
-impl Query for Step {
+impl Query for Following {
     const SPEC: Spec = Spec {
         name: "run.next",
         doc: "Tell what a run does next. The server asks itself.",
@@ -136,10 +161,10 @@ fn calls(run: &Run, todo: Vec<Todo>, read: &Reader<'_>) -> Result<Vec<OneCall>, 
         None => 0,
     };
     let first = run.under_way().unwrap_or(run.steps);
-    let call = |Todo { number, operation, input }: Todo| {
+    let call = |Todo { number, operation, input, stage }: Todo| {
         let steps = number.saturating_sub(1);
         let calls = run.calls.saturating_sub(over).saturating_add(steps.saturating_sub(first));
-        OneCall { operation, input: input.ok(), facts: RunFacts { steps, calls, ..run.facts() } }
+        OneCall { operation, input: input.ok(), stage, facts: RunFacts { steps, calls, ..run.facts() } }
     };
     Ok(todo.into_iter().map(call).collect())
 }
@@ -167,7 +192,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     if run.denials >= MOST_DENIALS {
         return fail(Failure::Denied, format!("it was refused the same thing {MOST_DENIALS} times in a row"));
     }
-    let most = read.agent_limits(&run.agent)?.and_then(|limits| limits.steps).unwrap_or(MOST_STEPS).min(MOST_STEPS);
+    let most = most_steps(run, read)?;
     if run.steps > most {
         return fail(Failure::Steps, format!("it took more than {most} steps"));
     }
@@ -181,8 +206,8 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
             Move::Calls(todo) if todo.iter().any(|todo| todo.number <= most) => {
                 Ok(Move::Calls(todo.into_iter().filter(|todo| todo.number <= most).collect()))
             }
-            // Those that it may not make any more come when the others are over.
-            Move::Calls(_) if !read.waiting_steps(run)?.is_empty() => Ok(Move::Nothing),
+            // Its answer wanted no more than it may take: its agent may take fewer by now.
+            Move::Calls(_) => fail(Failure::Steps, format!("it may take no more than {most} steps")),
             Move::Nothing => Ok(Move::Nothing),
             _ if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
             Move::Think(_) if took_too_long(run, read)? => {
@@ -199,6 +224,12 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
         Some(step) => planned(run, step, read),
         None => Ok(Move::Own(Own::Complete)),
     }
+}
+
+/// How many steps a run may take.
+pub(super) fn most_steps(run: &Run, read: &Reader<'_>) -> Result<u32, Stop> {
+    let limits = read.agent_limits(&run.agent)?;
+    Ok(limits.and_then(|limits| limits.steps).unwrap_or(MOST_STEPS).min(MOST_STEPS))
 }
 
 /// Whether a run has been at work for as long as it may. Only models take time.
@@ -218,6 +249,9 @@ fn waited(run: &Run, now: Time, read: &Reader<'_>) -> Result<Option<Own>, Stop> 
     let over = read.waiting_steps(run)?.into_iter().find(|step| step.until().is_some_and(|until| until <= now));
     Ok(over.map(|step| match step.wait {
         Some(Wait::Time { .. }) => Own::Awake,
+        Some(Wait::Outcome { .. }) => {
+            Own::Fail(Failure::UnknownEffect, format!("nobody said whether {} has happened", step.name))
+        }
         _ => Own::Fail(Failure::TimedOut, "nobody answered in time".into()),
     }))
 }
@@ -225,7 +259,7 @@ fn waited(run: &Run, now: Time, read: &Reader<'_>) -> Result<Option<Own>, Stop> 
 fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop> {
     let number = run.facts().step();
     let call = |operation: &str, input: Value| {
-        Move::Calls(vec![Todo { number, operation: operation.to_owned(), input: Ok(input) }])
+        Move::Calls(vec![Todo { number, operation: operation.to_owned(), input: Ok(input), stage: Stage::Fresh }])
     };
     Ok(match step {
         plan::Step::Say(text) => Move::Own(Own::Say(text.clone())),
@@ -247,15 +281,24 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
                 Some(reason) => Err(reason),
                 None => Ok(Value::Object(one.with.clone())),
             };
-            Move::Calls(vec![Todo { number, operation: one.tool.clone(), input }])
+            let stage = stage(run, number, read)?;
+            Move::Calls(vec![Todo { number, operation: one.tool.clone(), input, stage }])
         }
     })
+}
+
+/// How far the call at a step has come.
+pub(super) fn stage(run: &Run, number: u32, read: &Reader<'_>) -> Result<Stage, Stop> {
+    Ok(read.step(&run.id, number)?.map_or(Stage::Fresh, |step| Stage::of(&step)))
 }
 
 /// Why a run's agent cannot call a tool, whatever the policies say, if it cannot.
 pub(super) fn unable(run: &Run, tool: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     if tool != QUESTION && !read.tools_of(&run.agent)?.asks_for(tool) {
         return Ok(Some(format!("the definition of {} does not ask for {tool}", run.agent)));
+    }
+    if !is_there(tool, read) {
+        return Ok(Some(format!("there is no tool `{tool}`")));
     }
     let stopped = read.kill(&KillScope::Tool(tool.to_owned())).is_some();
     Ok(stopped.then(|| "a kill switch stops this tool".to_owned()))

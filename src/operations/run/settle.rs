@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::next::{Move, Own, Todo, next, next_by};
+use super::next::{Move, Own, Stage, Todo, next, next_by};
 use super::prompt::asking;
 use super::think::Thought;
+use super::under_way::UnderWay;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::approvals::events::ApprovalStale;
@@ -86,10 +87,9 @@ impl Change for Settle {
         let settled = match (next(&run, draft.read())?, why) {
             (Move::Calls(todo), why) => {
                 let todo = todo.into_iter().find(|todo| todo.number == input.step);
-                let Todo { number, operation, input } = todo.ok_or_else(|| elsewhere(&run, input.step))?;
-                let reason = input.err().or(why);
-                reason
-                    .map(|reason| record(&run, number, Own::Unable { kind: StepKind::Tool, operation, reason }, draft))
+                let todo = todo.ok_or_else(|| elsewhere(&run, input.step))?;
+                let (number, own) = (todo.number, of_call(&run, todo, why, input.sends, draft.read())?);
+                own.map(|own| record(&run, number, own, draft))
             }
             _ if run.facts().step() != input.step => return Err(elsewhere(&run, input.step).into()),
             (Move::Own(own), _) => Some(record(&run, input.step, own, draft)),
@@ -108,6 +108,18 @@ impl Change for Settle {
 
 fn elsewhere(run: &Run, step: u32) -> Refusal {
     Refusal::conflict(format!("{} is not at step {step}", run.id))
+}
+
+/// What is to be recorded of a call: why it cannot be made; or that it begins, as was decided before. What came of one that
+/// was begun is not for this.
+fn of_call(run: &Run, todo: Todo, why: Option<String>, sends: bool, read: &Reader<'_>) -> Result<Option<Own>, Stop> {
+    let Todo { number, operation, input, stage } = todo;
+    Ok(match (stage, input.err().or(why)) {
+        (Stage::Dispatched, _) => None,
+        (_, Some(reason)) => Some(Own::Unable { kind: StepKind::Tool, operation, reason }),
+        (Stage::Decided, None) if sends => read.step(&run.id, number)?.map(|step| Own::Dispatch(UnderWay::of(&step))),
+        (Stage::Decided | Stage::Fresh, None) => None,
+    })
 }
 
 /// What is to be recorded where a model is to be asked, and is not: why.

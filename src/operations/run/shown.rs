@@ -141,7 +141,7 @@ pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun,
     let (input, output) = (text("asked", "text")?, text("output", "text")?);
     let trace = read.steps_after(&run.id, since)?.into_iter().map(|step| shown_step(&run.id, step, read));
     let trace = trace.collect::<Result<Vec<_>, _>>()?;
-    let asks = trace.iter().find(|step| step.kind == StepKind::Question && step.status == StepStatus::Waiting);
+    let asks = trace.iter().find(|step| step.question.is_some() && step.status == StepStatus::Waiting);
     let question = asks.and_then(|step| step.question.clone());
     Ok(WholeRun { input, output, question, trace, run: shown(run, read) })
 }
@@ -154,7 +154,7 @@ fn shown_step(run: &str, step: Step, read: &Reader<'_>) -> Result<ShownStep, Sto
         output.iter_mut().for_each(|answer| entry.veil(answer, read));
     }
     let question = match step.kind {
-        StepKind::Question => read.kept(run, &format!("{}/question", step.number))?,
+        StepKind::Question | StepKind::Tool => read.kept(run, &format!("{}/question", step.number))?,
         _ => None,
     };
     Ok(ShownStep {

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::next::{Move, Own, Todo, unable};
+use super::next::{Move, Own, Stage, Todo, stage, unable};
 use super::tools::meant;
 use super::under_way::UnderWay;
 use crate::gate::Reader;
@@ -30,6 +30,7 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     let mut steps = read.steps(&run.id)?;
     let current = steps.iter().position(|step| step.number > run.steps).map(|at| steps.split_off(at));
     match current.iter().flatten().next() {
+        Some(step) if step.kind != StepKind::Model => {}
         Some(step) if step.status == StepStatus::Dispatched => {
             let reason = "nobody waited for its answer: the server or the run was stopped".to_owned();
             return Ok(Move::Own(Own::Lost(UnderWay::of(step), reason)));
@@ -60,7 +61,7 @@ fn to_be_made(run: &Run, (answer, calls): (u32, Vec<Wanted>), read: &Reader<'_>)
     let taken: Vec<u32> = read
         .begun_steps(run)?
         .into_iter()
-        .filter(|step| step.status != StepStatus::Due)
+        .filter(|step| step.status != StepStatus::Due && Stage::of(step) == Stage::Fresh)
         .map(|step| step.number)
         .collect();
     let mut todo = Vec::new();
@@ -74,7 +75,7 @@ fn to_be_made(run: &Run, (answer, calls): (u32, Vec<Wanted>), read: &Reader<'_>)
 
 /// A call that an approver let go on, to whom it was to go.
 fn decided(call: UnderWay, read: &Reader<'_>) -> Move {
-    let model = call.model.clone();
+    let model = call.name.clone();
     match read.models().models.get(&model) {
         Some(found) if found.provider == call.provider => Move::Think(Thought { model, decided: Some(call) }),
         _ => {
@@ -97,17 +98,17 @@ pub(super) fn wanted(run: &Run, step: u32, read: &Reader<'_>) -> Result<Option<V
 
 /// A call that a model wants. What cannot be made is told to it as the call's error.
 fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<Todo, Stop> {
-    let Some(entry) = meant(&call.tool) else {
+    let Some(entry) = meant(&call.tool, read) else {
         let operation: String = call.tool.chars().take(80).collect();
         let reason = format!("there is no tool `{operation}`");
-        return Ok(Todo { number, operation, input: Err(reason) });
+        return Ok(Todo { number, operation, input: Err(reason), stage: Stage::Fresh });
     };
-    let name = entry.spec.name;
+    let (name, stage) = (entry.spec.name, stage(run, number, read)?);
     let why = match call.arguments.is_object() {
         false => Some("its arguments must be a JSON object; they are not".to_owned()),
         true => unable(run, name, read)?,
     };
-    Ok(Todo { number, operation: name.to_owned(), input: why.map_or(Ok(call.arguments), Err) })
+    Ok(Todo { number, operation: name.to_owned(), input: why.map_or(Ok(call.arguments), Err), stage })
 }
 
 /// The model that is to be asked, after what was tried in vain since the last answer: one that refuses, or may not be asked,

@@ -1,4 +1,4 @@
-//! Tools: the operations that an agent may be offered.
+//! Tools: the operations that an agent may be offered, and the tools from elsewhere.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,22 +16,28 @@ use crate::types::scope::Reach;
 use crate::types::work::ToolEffect;
 
 /// Whether there is a tool of this name that a plan may call. What only a run does has a step of its own.
-pub fn is_tool(name: &str) -> bool {
-    operations::ALL
-        .iter()
-        .any(|entry| entry.spec.name == name && entry.spec.route.is_served() && entry.tool().is_some())
+pub fn is_tool(name: &str, read: &Reader<'_>) -> bool {
+    let may_be = |entry: &Entry| entry.spec.route.is_served() || entry.spec.route.effect.is_some();
+    let found = operations::ALL.iter().find(|entry| entry.spec.name == name);
+    found.is_some_and(|entry| may_be(entry) && entry.tool().is_some()) && is_there(name, read)
+}
+
+/// Whether a tool is there: all operations are; one from elsewhere is where this server has been given it.
+pub(super) fn is_there(name: &str, read: &Reader<'_>) -> bool {
+    let is_outside = |entry: &Entry| entry.spec.name == name && entry.spec.route.effect.is_some();
+    !operations::ALL.iter().any(is_outside) || read.has_tool(name)
 }
 
 /// The tool that a model means. Providers take no dots in a name, and models do not always write a name as they read it.
-pub(super) fn meant(written: &str) -> Option<&'static Entry> {
+pub(super) fn meant(written: &str, read: &Reader<'_>) -> Option<&'static Entry> {
     let plain = |name: &str| name.replace(['.', '-'], "_");
     let wanted = plain(written);
-    operations::ALL.iter().find(|entry| is_offered(entry) && plain(entry.spec.name) == wanted)
+    operations::ALL.iter().find(|entry| is_offered(entry, read) && plain(entry.spec.name) == wanted)
 }
 
 /// Whether a model may be offered an operation: a tool, or a question to a person.
-fn is_offered(entry: &Entry) -> bool {
-    is_tool(entry.spec.name) || entry.spec.name == QUESTION
+fn is_offered(entry: &Entry, read: &Reader<'_>) -> bool {
+    is_tool(entry.spec.name, read) || entry.spec.name == QUESTION
 }
 
 /// How a run asks a person, which no definition has to ask for.
@@ -41,7 +47,7 @@ pub(super) const QUESTION: &str = "run.ask";
 /// and the policies could allow.
 pub(super) fn offered(agent: &ActorId, read: &Reader<'_>) -> Result<Vec<Offered>, Stop> {
     let (mut offered, asked) = (Vec::new(), read.tools_of(agent)?);
-    for entry in operations::ALL.iter().filter(|entry| is_offered(entry)) {
+    for entry in operations::ALL.iter().filter(|entry| is_offered(entry, read)) {
         let name = entry.spec.name;
         let is_stopped = read.kill(&KillScope::Tool(name.to_owned())).is_some();
         if is_stopped || !(name == QUESTION || asked.asks_for(name)) || hint(entry, read).is_none() {
@@ -105,7 +111,11 @@ pub enum Hint {
 }
 
 fn hint(entry: &Entry, read: &Reader<'_>) -> Option<Hint> {
-    if !read.could(entry.spec.name) {
+    let could = match entry.spec.route.effect {
+        Some(_) => read.could_at_work(entry.spec.name),
+        None => read.could(entry.spec.name),
+    };
+    if !could {
         return None;
     }
     if entry.spec.about != [&COMPANY] {
@@ -138,7 +148,7 @@ impl Query for List {
     }
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Vec<Tool>, Stop> {
-        let offered = operations::ALL.iter().filter(|entry| is_tool(entry.spec.name));
+        let offered = operations::ALL.iter().filter(|entry| is_tool(entry.spec.name, read));
         let tool = |entry: &Entry| {
             Some(Tool {
                 gate: hint(entry, read)?,

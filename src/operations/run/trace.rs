@@ -18,10 +18,13 @@ use crate::types::work::RunStatus;
 const MOST: u32 = 200;
 const USUAL: u32 = 50;
 
+/// How a day is written.
+const DAY: &str = "YYYY-MM-DD";
+
 /// Which traces.
 #[derive(Deserialize, JsonSchema)]
 pub struct Which {
-    /// Those of runs that were asked for since this time: RFC 3339.
+    /// Those of runs that were asked for since this time, RFC 3339, or this day in UTC, YYYY-MM-DD.
     pub since: Option<String>,
     /// How many at most: 1 to 200, 50 unless given.
     #[schemars(range(min = 1, max = 200))]
@@ -63,8 +66,9 @@ impl Query for List {
     }
 
     fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<Trace>, Stop> {
-        let unread = |_| Refusal::field("since", "must be a time such as 2026-01-31T00:00:00Z");
-        let since = input.since.as_deref().map(|text| text.parse::<Time>().map_err(unread)).transpose()?;
+        let unread =
+            || Refusal::field("since", "must be a time such as 2026-01-31T09:00:00Z, or a day such as 2026-01-31");
+        let since = input.since.as_deref().map(|text| time_or_day(text).ok_or_else(unread)).transpose()?;
         let limit = match input.limit.unwrap_or(USUAL) {
             limit @ 1..=MOST => limit,
             limit => return Err(Refusal::bad_request(format!("limit: must be 1 to {MOST}, not {limit}")).into()),
@@ -81,6 +85,11 @@ impl Query for List {
     fn next(output: &Page<Trace>) -> Option<String> {
         output.next.clone()
     }
+}
+
+fn time_or_day(text: &str) -> Option<Time> {
+    let day = || if text.len() == DAY.len() { format!("{text}T00:00:00Z").parse().ok() } else { None };
+    text.parse().ok().or_else(day)
 }
 
 fn trace(run: Run, read: &Reader<'_>) -> Result<Trace, Stop> {

@@ -1,4 +1,4 @@
-//! A call of a model that a run makes, as what happens to it is recorded.
+//! A call outside that a run makes, of a model or a tool, as what happens to it is recorded.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,12 @@ use crate::types::work::StepKind;
 
 /// The call, with what it may take, or has taken.
 pub(super) struct UnderWay {
+    pub kind: StepKind,
     pub step: u32,
+    /// Who provides the model; nobody, of a tool.
     pub provider: String,
-    pub model: String,
+    /// The model, or the tool.
+    pub name: String,
     pub tokens_in: u32,
     pub tokens_out: u32,
     pub cost_cents: u32,
@@ -25,8 +28,8 @@ macro_rules! event {
             agent: $run.agent.clone(),
             asker: $run.asker.clone(),
             step: $of.step,
-            kind: StepKind::Model,
-            name: $of.model,
+            kind: $of.kind,
+            name: $of.name,
             target: $of.provider,
             tokens_in: $of.tokens_in,
             tokens_out: $of.tokens_out,
@@ -40,9 +43,10 @@ impl UnderWay {
     pub fn of(step: &Step) -> UnderWay {
         let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
         UnderWay {
+            kind: step.kind,
             step: step.number,
             provider: step.target.clone(),
-            model: step.name.clone(),
+            name: step.name.clone(),
             tokens_in: whole(step.tokens_in),
             tokens_out: whole(step.tokens_out),
             cost_cents: whole(step.cost_cents),

@@ -8,6 +8,7 @@ use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::definition::Written;
 use crate::operations::run::{Beginning, Begun, begin};
 use crate::store::content::events::ContentKept;
+use crate::store::delegations::events::BudgetReserved;
 use crate::store::runs::events::{RunStarted, RunWaiting};
 use crate::types::actor::ActorKind;
 use crate::types::plan::Plan;
@@ -37,7 +38,7 @@ impl Change for Run {
         scope: Reach::Full,
         route: post("/tasks/{id}/run").accepted(),
         about: &[&TASK],
-        events: &[RunStarted::KIND, RunWaiting::KIND, ContentKept::KIND],
+        events: &[RunStarted::KIND, RunWaiting::KIND, ContentKept::KIND, BudgetReserved::KIND],
     };
     const SAYS: &'static str = "lets the agent of {id} work on it[ for at most {budget_cents} cents]";
     type Input = Work;

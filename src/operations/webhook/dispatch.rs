@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WEBHOOK;
-use crate::gate::vault::Signed;
+use crate::gate::state::vault::Signed;
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::operations::company::COMPANY;
 use crate::store::outbox::Intent;

@@ -14,6 +14,7 @@ use crate::types::change::ChangeState;
 use crate::types::field::Label;
 use crate::types::history::{Done, History};
 use crate::types::id::ActorId;
+use crate::types::knowledge::KnowledgeStatus;
 use crate::types::scope::Scope;
 use crate::types::time::Time;
 
@@ -103,6 +104,7 @@ fn furnish(fixture: &mut Fixture, named: &Named) {
     propose(fixture, &everybody);
     break_glass(fixture, &everybody);
     work(fixture, &everybody);
+    know(fixture, &everybody);
     let hosts = named.texts.iter().map(String::as_str).filter(|text| text.contains('.'));
     let hosts: Vec<&str> = ["hooks.example.com"].into_iter().chain(hosts).take(MOST).collect();
     for owner in ["ana", "max"] {
@@ -184,6 +186,22 @@ fn work(fixture: &mut Fixture, everybody: &[ActorId]) {
     }
 }
 
+/// Knowledge of everybody, for all and for some, as it can stand.
+fn know(fixture: &mut Fixture, everybody: &[ActorId]) {
+    use KnowledgeStatus::{Accepted, Proposed, Quarantined};
+    for who in everybody {
+        for (number, status) in [Proposed, Quarantined, Accepted].into_iter().enumerate() {
+            let entry = |what: &str| {
+                let row = Row::new("knowledge", format!("kno_{what}{number}.{who}")).with("proposer", who);
+                row.with("status", status.name())
+            };
+            fixture.rows.push(entry("all"));
+            fixture.rows.push(entry("team").with("team", "team:ops").with("origin", "untrusted"));
+            fixture.rows.push(entry("person").with("person", "mia").with("kind", "preference"));
+        }
+    }
+}
+
 /// Changes of everybody, as they can stand; and one that each could decide a request about.
 fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
     use ChangeState::{Approved, Canary, Promoted, Proposed};
@@ -246,6 +264,7 @@ impl Scene {
             "Ok::BreakGlass" => self.rows("break_glass").collect(),
             "Ok::Webhook" => self.rows("webhooks").collect(),
             "Ok::Task" => self.rows("tasks").filter(|id| owned(id) || id.ends_with(".max")).collect(),
+            "Ok::Knowledge" => self.rows("knowledge").filter(|id| owned(id) || id.ends_with(".max")).collect(),
             "Ok::Run" => self.rows("runs").filter(|id| owned(id) || id.ends_with(".max")).collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::Collection" => self.rows("collections").collect(),

@@ -20,7 +20,7 @@ use super::schema::{self, Known};
 use super::snapshot::{Parts, Rule};
 use crate::policy::approvals::{self as approval_file, ApprovalRules};
 use crate::policy::bundle::is_policy;
-use crate::policy::finding::{SCHEMA_FILE, Source, Sources, code};
+use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, Sources, code};
 use crate::policy::lexer::out_of_bounds;
 use crate::policy::limits::{self, Limits};
 use crate::policy::stack::each;
@@ -132,6 +132,10 @@ impl Loading {
     fn file(&mut self, file: &str, text: &str) {
         effort::spend(1 + text.len() / 16);
         let source = Source::new(file, text);
+        if text.starts_with(MARK) {
+            self.findings.push(source.finding(code::PARSE, (0, MARK.len_utf8()), MARKED));
+            return;
+        }
         if let Some((at, what)) = out_of_bounds(text) {
             self.findings.push(source.finding(code::TOO_LARGE, (at, 1), what));
             return;

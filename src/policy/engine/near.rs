@@ -32,10 +32,20 @@ impl Names {
             ValidationError::UnrecognizedEntityType(_) => &self.types,
             ValidationError::UnrecognizedActionId(_) => &self.actions,
             ValidationError::UnsafeAttributeAccess(_) => return kept(finding),
+            _ if finding.message.contains(LENGTH) => return Some(by_length()),
             _ => return finding.help.clone(),
         };
         nearest(written, names).map(|name| format!("did you mean `{name}`?"))
     }
+}
+
+/// How Cedar tells the type of a text that policies see by its length.
+const LENGTH: &str = "{length: Long,}";
+
+fn by_length() -> String {
+    "a text that may be longer than 1,024 characters is seen by its length alone: compare `.length` of it, such as \
+     `context.input.goal.length <= 500`"
+        .to_owned()
 }
 
 /// The attribute that Cedar proposes, if it is near the one that the message names.

@@ -15,7 +15,7 @@ use cedar_policy_core::validator::{RawName, ValidatorEntityTypeKind};
 
 use super::approvals::KIND_TYPE;
 use crate::policy::expansion::too_much;
-use crate::policy::finding::{SCHEMA_FILE, Source, code};
+use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, code};
 use crate::policy::folder::PRODUCT_SCHEMA;
 use crate::policy::lexer::{Tokens, out_of_bounds};
 use crate::policy::{Bundle, Finding, kinds};
@@ -69,6 +69,9 @@ fn product(text: &str) -> Result<Known, Finding> {
 fn extended(ours: &str, theirs: &str) -> Result<Schema, Vec<Finding>> {
     let source = Source::new(SCHEMA_FILE, theirs);
     let told = |error: &dyn miette::Diagnostic| vec![source.diagnostic(code::SCHEMA, error, (0, 0))];
+    if theirs.starts_with(MARK) {
+        return Err(vec![source.finding(code::SCHEMA, (0, MARK.len_utf8()), MARKED)]);
+    }
     if theirs.starts_with(GENERATED) {
         let what = format!("this begins with the product's own schema, which is exported as `{PRODUCT_SCHEMA}`");
         let finding = source.finding(code::REDEFINED, (0, GENERATED.len()), what);

@@ -50,7 +50,7 @@ impl<'a> Asker<'a> {
         let snapshot = self.snapshot;
         let common = self.common(subject, action, circumstances);
         if common.as_ref().is_none_or(|common| common.takes.as_ref() != Some(resource.kind())) {
-            applies(snapshot, subject, action, resource)?;
+            applies(snapshot, action, subject.kind(), resource.kind())?;
         }
         let slice = match common.filter(|common| !common.is_described_by(resource)) {
             Some(common) => {
@@ -126,20 +126,26 @@ pub fn gathered(
     resource: &Thing,
     circumstances: &Circumstances,
 ) -> Result<(Few, Facts), Wrong> {
-    applies(snapshot, subject, action, resource)?;
+    applies(snapshot, action, subject.kind(), resource.kind())?;
     let parts = [(&subject.found, "subject"), (&resource.found, "resource"), (&circumstances.found, "context")];
     Ok((gather(snapshot, &[], parts)?, circumstances.facts.clone()))
 }
 
-fn applies(snapshot: &Snapshot, subject: &Thing, action: &EntityUid, resource: &Thing) -> Result<(), Wrong> {
-    if snapshot.is_known_to_take(action, subject.kind(), resource.kind()) {
+/// Whether the schema lets an action be asked about these types.
+pub fn applies(
+    snapshot: &Snapshot,
+    action: &EntityUid,
+    subject: &EntityType,
+    resource: &EntityType,
+) -> Result<(), Wrong> {
+    if snapshot.is_known_to_take(action, subject, resource) {
         return Ok(());
     }
     let unknown = || Wrong::new(format!("the schema knows no action `{action}`"));
     let known = snapshot.schema().as_ref().get_action_id(action.as_ref()).ok_or_else(unknown)?;
     let ends = [
-        ("subject", subject.kind(), known.is_applicable_principal_type(subject.kind())),
-        ("resource", resource.kind(), known.is_applicable_resource_type(resource.kind())),
+        ("subject", subject, known.is_applicable_principal_type(subject)),
+        ("resource", resource, known.is_applicable_resource_type(resource)),
     ];
     match ends.into_iter().find(|(_, _, applies)| !applies) {
         Some((end, kind, _)) => {

@@ -113,6 +113,13 @@ pub fn described(said: &Properties, into: &mut BTreeSet<Named>) {
     said.iter().for_each(|(_, json)| look(json, into));
 }
 
+/// One of the entities that something describes.
+pub fn describes(said: &Properties) -> Option<Named> {
+    let mut all = BTreeSet::new();
+    described(said, &mut all);
+    all.pop_first()
+}
+
 fn look(json: &Json, into: &mut BTreeSet<Named>) {
     match json {
         Json::Object(fields) => described(fields, into),

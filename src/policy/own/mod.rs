@@ -14,9 +14,9 @@ mod reader;
 mod said;
 mod wrong;
 
-pub use ask::{Asker, gathered};
+pub use ask::{Asker, applies, gathered};
 pub use catalog::{Catalog, action, actions, asked_as, entity_type, is_unknown, name};
-pub use completed::{Completion, Named, described};
+pub use completed::{Completion, Named, described, describes};
 pub use invent::Inventor;
 pub use json::Properties;
 pub use read::{Circumstances, Parts, Thing, circumstances, thing};

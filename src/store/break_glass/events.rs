@@ -11,7 +11,7 @@ use crate::types::inbox::ItemKind;
 use crate::types::operations::Operations;
 use crate::types::time::Time;
 
-const GLASS: Table = Table { name: "glass", key: "id" };
+const BREAK_GLASS: Table = Table { name: "break_glass", key: "id" };
 
 events! {
     /// Somebody goes on without approval for a short time; whoever may review it is told.
@@ -20,7 +20,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
     } about [id] => {
-        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
+        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(broken), notify: Notify::AndShow(notify_reviewers), news: None,
     }
     /// A call went on because of it; whoever would have approved is told.
@@ -28,27 +28,27 @@ events! {
         id: Id, holder: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kinds: Vec<String>, skipped: Vec<ActorId>,
     } about [id, holder] => {
-        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
+        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(used), notify: Notify::AndShow(notify_skipped), news: None,
     }
     /// A break-glass grant ended before its time.
     GlassEnded = "glass_ended" {
         id: Id, holder: ActorId,
     } about [id, holder] => {
-        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
+        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(ended), notify: Notify::Nobody, news: None,
     }
     /// Somebody else said whether it was justified; its holder may have another.
     GlassReviewed = "glass_reviewed" {
         id: Id, holder: ActorId, verdict: GlassVerdict, note: String,
     } about [id, holder] => {
-        content: Content::SHOWN, tables: &[GLASS], memory: Memory::BreakGlass,
+        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(reviewed), notify: Notify::AndShow(notify_holder), news: None,
     }
 }
 
 fn broken(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "INSERT INTO glass (id, holder, operations, reason, created_at, expires_at, uses, issuer) \
+    let sql = "INSERT INTO break_glass (id, holder, operations, reason, created_at, expires_at, uses, issuer) \
                VALUES (?, ?, ?, ?, ?, ?, 0, ?)";
     moment.conn.prepare_cached(sql)?.execute(params![
         event.id.as_str(),
@@ -63,19 +63,19 @@ fn broken(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<Touched>
 }
 
 fn used(event: &GlassUsed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    moment.conn.prepare_cached("UPDATE glass SET uses = uses + 1 WHERE id = ?")?.execute([event.id.as_str()])?;
+    moment.conn.prepare_cached("UPDATE break_glass SET uses = uses + 1 WHERE id = ?")?.execute([event.id.as_str()])?;
     Ok(Touched::BreakGlass)
 }
 
 fn ended(event: &GlassEnded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE glass SET expires_at = ? WHERE id = ?";
+    let sql = "UPDATE break_glass SET expires_at = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
     Ok(Touched::BreakGlass)
 }
 
 fn reviewed(event: &GlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let GlassReviewed { id, verdict, note, .. } = event;
-    let sql = "UPDATE glass SET reviewer = ?, verdict = ?, note = ?, reviewed_at = ? WHERE id = ?";
+    let sql = "UPDATE break_glass SET reviewer = ?, verdict = ?, note = ?, reviewed_at = ? WHERE id = ?";
     let row = params![moment.by.as_str(), verdict.name(), note, moment.at.0, id.as_str()];
     moment.conn.prepare_cached(sql)?.execute(row)?;
     Ok(Touched::BreakGlass)
@@ -91,7 +91,7 @@ fn notify_reviewers(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Resul
 fn notify_skipped(event: &GlassUsed, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let GlassUsed { id, holder, operation, target, skipped, .. } = event;
     let title = format!("{holder} did {operation} of {target} without your approval");
-    let sql = "SELECT uses FROM glass WHERE id = ?";
+    let sql = "SELECT uses FROM break_glass WHERE id = ?";
     let uses: i64 = moment.conn.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))?;
     let which = format!("{id}.{}", uses + 1);
     let alert = |actor| inbox::add_as(moment, actor, ItemKind::Alert, (id.as_str(), &which), &title);

@@ -48,6 +48,7 @@ events! {
     /// A part of a delegation's budget was set aside, before it is spent.
     BudgetReserved = "budget_reserved" {
         id: Id, delegation: Id, to: ActorId, cents: i64, purpose: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")] run: Option<Id>,
     } about [id, delegation, to] => {
         content: Content::SHOWN, tables: &[DELEGATION, RESERVATION], memory: Memory::Delegations,
         fold: Some(reserved), notify: Notify::Nobody, news: None,
@@ -90,9 +91,10 @@ fn granted(event: &DelegationGranted, moment: &Moment<'_>) -> rusqlite::Result<T
 }
 
 fn reserved(event: &BudgetReserved, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let BudgetReserved { id, delegation, cents, .. } = event;
-    let sql = "INSERT INTO delegation_reservation (id, delegation, cents) VALUES (?, ?, ?)";
-    moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), delegation.as_str(), cents])?;
+    let BudgetReserved { id, delegation, cents, run, .. } = event;
+    let sql = "INSERT INTO delegation_reservation (id, delegation, cents, run) VALUES (?, ?, ?, ?)";
+    let run = run.as_ref().map(Id::as_str);
+    moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), delegation.as_str(), cents, run])?;
     moved(moment.conn, delegation.as_str(), 0, *cents)?;
     Ok(Touched::Delegations(Vec::new()))
 }

@@ -14,6 +14,13 @@ use crate::types::id::Id;
 pub(in crate::store) const ENTITY: Table = Table { name: "entity", key: "id" };
 
 events! {
+    /// What is kept for decisions changed, in this many entities.
+    EntitiesChanged = "entities_changed" {
+        kept: u64, removed: u64,
+    } about [] => {
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        fold: None, notify: Notify::Nobody, news: None,
+    }
     /// An entity of the company's own types is kept for decisions, as it is from now on.
     EntityKept = "entity_kept" {
         id: Id, kind: String, name: String, properties: Map<String, Value>,

@@ -18,7 +18,7 @@ use crate::store::tasks::events::TASK;
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
-use crate::types::work::{Failure, RunStatus, StepKind, Wait};
+use crate::types::work::{Failure, Happened, RunStatus, StepKind, Wait};
 
 pub const RUN: Table = Table { name: "run", key: "id" };
 const STEP: Table = Table { name: "step", key: "run || ' ' || printf('%06d', number)" };
@@ -110,9 +110,10 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed_step), notify: Notify::Nobody, news: None,
     }
-    /// Somebody answered what a run had asked.
+    /// Somebody answered what a run had asked; or said whether the effect of a tool has happened.
     RunAnswered = "run_answered" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, by: ActorId,
+        #[serde(default, skip_serializing_if = "Option::is_none")] happened: Option<Happened>,
     } about [id, agent, asker, by] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(answered),
@@ -122,6 +123,7 @@ events! {
     RunHeld = "run_held" {
         id: Id, agent: ActorId, asker: ActorId, reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")] until: Option<Time>,
+        #[serde(default, skip_serializing_if = "Option::is_none")] payer: Option<Id>,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(held), notify: Notify::AndShow(notify_of_hold), news: None,

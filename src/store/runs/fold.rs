@@ -17,7 +17,7 @@ use crate::store::tasks::events::became;
 use crate::store::to_json;
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
-use crate::types::work::{Failure, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
+use crate::types::work::{Failure, Happened, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
 
 pub(super) fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents, labels } = event;
@@ -147,9 +147,13 @@ fn task_waits(moment: &Moment<'_>, run: &Run) -> rusqlite::Result<Touched> {
 }
 
 pub(super) fn resumed(event: &RunResumed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    taken_anew(moment, (&event.id, event.step))
+}
+
+fn taken_anew(moment: &Moment<'_>, (run, step): (&Id, u32)) -> rusqlite::Result<Touched> {
     let sql = "UPDATE step SET status = 'due' WHERE run = ? AND number = ? AND status = 'waiting'";
-    moment.conn.prepare_cached(sql)?.execute(params![event.id.as_str(), event.step])?;
-    stand(moment, &event.id)
+    moment.conn.prepare_cached(sql)?.execute(params![run.as_str(), step])?;
+    stand(moment, run)
 }
 
 /// What a run is at, by its steps: one that can be taken is taken now; it waits only where each of those that it may take
@@ -189,10 +193,7 @@ fn stand(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
 
 /// Who is to answer what is asked at a step.
 fn asked_at(step: &Step) -> &[ActorId] {
-    match &step.wait {
-        Some(Wait::Question { to }) => to,
-        _ => &[],
-    }
+    step.wait.as_ref().map_or(&[], Wait::asks)
 }
 
 pub(super) fn decided_step(event: &StepDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -250,15 +251,28 @@ pub(super) fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::
 }
 
 pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let RunAnswered { id, step, by, .. } = event;
-    let by = by.as_str();
-    Taken::new(id, *step, StepKind::Question, by, by, StepStatus::Completed).settle(moment, None)
+    let RunAnswered { id, step: number, by, happened, .. } = event;
+    let Some(happened) = happened else {
+        let by = by.as_str();
+        return Taken::new(id, *number, StepKind::Question, by, by, StepStatus::Completed).settle(moment, None);
+    };
+    let Some(step) = step(moment.conn, id.as_str(), *number)? else { return Ok(Touched::Nothing) };
+    let taken = |status| Taken::new(id, *number, StepKind::Tool, &step.name, &step.target, status);
+    match happened {
+        Happened::Yes => taken(StepStatus::Completed).settle(moment, None),
+        Happened::No => {
+            let reason = format!("{by} says that it did not happen");
+            taken(StepStatus::Failed).because(&reason).settle(moment, None)
+        }
+        Happened::Retry => taken_anew(moment, (id, *number)),
+    }
 }
 
 pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE run SET status = 'held', wait = ?, due_at = ? WHERE id = ?";
     let until = event.until.map(|until| until.0);
-    let wait = Wait::Budget { reason: event.reason.clone(), until: event.until };
+    let (reason, payer) = (event.reason.clone(), event.payer.clone());
+    let wait = Wait::Budget { reason, payer, until: event.until };
     moment.conn.prepare_cached(sql)?.execute(params![to_json(&wait)?, until, event.id.as_str()])?;
     get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
 }
@@ -273,10 +287,11 @@ pub fn look_again(moment: &Moment<'_>) -> rusqlite::Result<()> {
 pub(super) fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE run SET budget_cents = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![event.budget_cents, event.id.as_str()])?;
-    match get(moment.conn, event.id.as_str())? {
-        Some(run) if run.wait.as_ref().is_some_and(Wait::is_for_own_budget) => stand(moment, &event.id),
-        _ => Ok(Touched::Nothing),
+    let run = get(moment.conn, event.id.as_str())?;
+    if run.is_some_and(|run| run.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget)) {
+        stand(moment, &event.id)?;
     }
+    go_on_below(moment, event.id.as_str()).map(|()| Touched::Nothing)
 }
 
 pub(super) fn failed(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -328,12 +343,22 @@ pub(super) fn ended(
     }
 }
 
-/// What a part did not spend the others may: those that are held look again.
-fn go_on_beside(moment: &Moment<'_>, parent: &str) -> rusqlite::Result<()> {
-    for part in
-        open_parts(moment.conn, parent)?.into_iter().filter(|part| matches!(part.wait, Some(Wait::Budget { .. })))
-    {
-        stand(moment, &Id::stored(&part.id))?;
+/// What one part did not spend any other of the same whole may: those that are held look again, however deep they are.
+fn go_on_beside(moment: &Moment<'_>, parent: &Run) -> rusqlite::Result<()> {
+    let mut whole = parent.clone();
+    while let Some(above) = whole.parent.as_deref().map(|id| get(moment.conn, id)).transpose()?.flatten() {
+        whole = above;
+    }
+    go_on_below(moment, &whole.id)
+}
+
+/// The parts of a run that a budget holds look again, and theirs.
+fn go_on_below(moment: &Moment<'_>, whole: &str) -> rusqlite::Result<()> {
+    for part in open_parts(moment.conn, whole)? {
+        if part.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget) {
+            stand(moment, &Id::stored(&part.id))?;
+        }
+        go_on_below(moment, &part.id)?;
     }
     Ok(())
 }
@@ -346,7 +371,7 @@ fn part_ended(
     status: RunStatus,
 ) -> rusqlite::Result<Touched> {
     let Some(run) = get(moment.conn, parent)? else { return Ok(Touched::Nothing) };
-    go_on_beside(moment, parent)?;
+    go_on_beside(moment, &run)?;
     let Some(ended) = get(moment.conn, part.as_str())? else { return Ok(Touched::Nothing) };
     let (tokens_in, tokens_out, cost_cents) = (ended.tokens_in, ended.tokens_out, ended.cost_cents);
     let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);

@@ -14,9 +14,15 @@ use crate::types::webhook::Topic;
 use crate::types::work::{Failure, RunStatus, Wait};
 
 pub(super) fn notify_of_question(event: &RunWaiting, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let Wait::Question { to } = &event.wait else { return Ok(()) };
-    let title = format!("{} asks you something", event.agent);
-    to.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Question, event.id.as_str(), &title))
+    let title = match &event.wait {
+        Wait::Outcome { .. } => format!("{} asks you whether {} has happened", event.agent, event.name),
+        _ => format!("{} asks you something", event.agent),
+    };
+    event
+        .wait
+        .asks()
+        .iter()
+        .try_for_each(|actor| inbox::add(moment, actor, ItemKind::Question, event.id.as_str(), &title))
 }
 
 /// Nothing is asked at a step any more: who is asked nothing else by the run is told so.
@@ -24,9 +30,7 @@ pub(super) fn notify_of_less(run: &Id, over: u32, moment: &Moment<'_>) -> rusqli
     let Some(run) = get(moment.conn, run.as_str())? else { return Ok(()) };
     let mut asked = Vec::new();
     for step in waits(moment.conn, &run)?.into_iter().filter(|step| step.number != over) {
-        if let Some(Wait::Question { to }) = step.wait {
-            asked.extend(to);
-        }
+        asked.extend(step.wait.iter().flat_map(|wait| wait.asks().iter().cloned()));
     }
     inbox::resolve_but(moment, &run.id, &asked)
 }

@@ -169,7 +169,7 @@ CREATE TABLE approval_notice (
   PRIMARY KEY (approval, kind, notice)
 ) STRICT;
 -- Break-glass: who may go on without approval for a while.
-CREATE TABLE glass (
+CREATE TABLE break_glass (
   id          TEXT PRIMARY KEY,
   holder      TEXT NOT NULL,
   operations  TEXT NOT NULL,       -- JSON
@@ -183,9 +183,9 @@ CREATE TABLE glass (
   reviewed_at INTEGER,
   issuer      TEXT                 -- of the token that it was opened with, where that is not the holder
 ) STRICT;
-CREATE INDEX glass_by_age ON glass (created_at DESC, id);
-CREATE INDEX glass_by_holder ON glass (holder, created_at DESC, id);
-CREATE INDEX glass_unreviewed ON glass (created_at, id) WHERE reviewed_at IS NULL;
+CREATE INDEX break_glass_by_age ON break_glass (created_at DESC, id);
+CREATE INDEX break_glass_by_holder ON break_glass (holder, created_at DESC, id);
+CREATE INDEX break_glass_unreviewed ON break_glass (created_at, id) WHERE reviewed_at IS NULL;
 
 CREATE TABLE delegation (
   id             TEXT PRIMARY KEY,
@@ -214,8 +214,10 @@ CREATE TABLE delegation_reservation (
   id            TEXT PRIMARY KEY,
   delegation    TEXT NOT NULL,
   cents         INTEGER NOT NULL,
-  settled_cents INTEGER
+  settled_cents INTEGER,
+  run           TEXT               -- the run that spends it
 ) STRICT;
+CREATE INDEX delegation_reservation_of_run ON delegation_reservation (run) WHERE run IS NOT NULL AND settled_cents IS NULL;
 CREATE INDEX delegation_reservation_open ON delegation_reservation (delegation) WHERE settled_cents IS NULL;
 
 -- Places outside that are told of some things. Their secrets are kept nowhere.
@@ -292,7 +294,8 @@ CREATE TABLE entity (
   kept_at    INTEGER NOT NULL,
   UNIQUE (kind, name)
 ) STRICT;
-CREATE INDEX entity_age ON entity (kept_at DESC, id);
+CREATE INDEX entity_by_age ON entity (kept_at DESC, id);
+CREATE INDEX entity_of_kind_by_age ON entity (kind, kept_at DESC, id);
 CREATE TABLE task (
   id         TEXT PRIMARY KEY,
   title      TEXT NOT NULL,
@@ -325,6 +328,39 @@ CREATE TABLE task_ref (
   PRIMARY KEY (task, place, thing)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX task_ref_by_thing ON task_ref (place, thing);
+-- What people and agents have learnt. Statements are content.
+CREATE TABLE knowledge (
+  id            TEXT PRIMARY KEY,
+  kind          TEXT NOT NULL,
+  topics        TEXT NOT NULL,             -- JSON
+  team          TEXT,                      -- whom it concerns, unless everybody
+  person        TEXT,
+  status        TEXT NOT NULL,
+  origin        TEXT NOT NULL,
+  source        TEXT NOT NULL,
+  reasons       TEXT NOT NULL,             -- JSON: why it was held apart
+  confidence    INTEGER,                   -- percent
+  proposer      TEXT NOT NULL,
+  run           TEXT,
+  supersedes    TEXT,
+  superseded_by TEXT,
+  decided_by    TEXT,
+  expires_at    INTEGER,
+  version       INTEGER NOT NULL,
+  created_at    INTEGER NOT NULL,
+  updated_at    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX knowledge_by_age ON knowledge (created_at DESC, id);
+CREATE INDEX knowledge_of_proposer ON knowledge (proposer, created_at DESC, id);
+CREATE INDEX knowledge_of_person ON knowledge (person, created_at DESC, id);
+CREATE INDEX knowledge_open ON knowledge (proposer) WHERE status IN ('proposed', 'quarantined');
+CREATE INDEX knowledge_with_status ON knowledge (status, created_at DESC, id);
+CREATE INDEX knowledge_ending ON knowledge (expires_at, id) WHERE status = 'accepted';
+CREATE TABLE knowledge_topic (
+  topic     TEXT NOT NULL,
+  knowledge TEXT NOT NULL,
+  PRIMARY KEY (topic, knowledge)
+) STRICT, WITHOUT ROWID;
 -- The words of records and tasks; their texts stand in their own tables.
 CREATE TABLE search_row (
   number INTEGER PRIMARY KEY,

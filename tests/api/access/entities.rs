@@ -16,18 +16,18 @@ async fn remove(test: &Test, removed: Value) -> Answer {
     test.call("PUT", "/access/v1/entities", &test.admin, Some(json!({ "removed": removed }))).await
 }
 
-async fn find(test: &Test, what: &str, body: Value) -> Answer {
+pub async fn find(test: &Test, what: &str, body: Value) -> Answer {
     test.post(&format!("/access/v1/search/{what}"), &test.admin, body).await
 }
 
-fn plan() -> Value {
+pub fn plan() -> Value {
     json!({ "type": "Docs::Doc", "id": "plan" })
 }
 
-/// Which decisions the log's tables lead to is what the server holds.
-fn assert_folds(test: &Test) {
+/// The tables, and what is in memory of them, are what the log says.
+pub fn assert_folds(test: &Test) {
     assert!(test.verdict().ok);
-    assert_eq!(ok::gate::refold::compare(&test.file()).unwrap(), []);
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
     refolded(&test.file());
 }
 
@@ -78,6 +78,40 @@ async fn a_question_that_says_nothing_of_an_entity_takes_it_as_it_is_kept() {
         ask(&test, question("view", json!({ "type": "Docs::Doc", "id": "draft" }))).await.json()["decision"],
         false
     );
+}
+
+#[tokio::test]
+async fn the_past_is_explained_by_what_was_kept_then() {
+    let test = company().await;
+    let begun = test.last_seq().await;
+    keep(&test, json!([doc("plan", json!({ "open": true }))])).await;
+    let open = test.last_seq().await;
+    keep(&test, json!([doc("plan", json!({ "open": false })), doc("draft", json!({ "open": false }))])).await;
+    let closed = test.last_seq().await;
+    remove(&test, json!([plan()])).await;
+    let gone = test.last_seq().await;
+    keep(&test, json!([doc("plan", json!({ "open": true }))])).await;
+    let again = test.last_seq().await;
+    let explained = async |at: i64| {
+        let asked = json!({ "evaluation": question("view", plan()), "at": at });
+        let answer = test.post("/policy/explain", &test.admin, asked).await;
+        if answer.status == 200 { answer.json()["decision"].clone() } else { json!(answer.error()) }
+    };
+    let missing = json!("400 bad_request resource.properties: of `Docs::Doc::\"plan\"`, open: is missing");
+    for (at, expected) in [
+        (open, json!("allow")),
+        (closed - 1, json!("deny")),
+        (closed, json!("deny")),
+        (gone, missing.clone()),
+        (again, json!("allow")),
+    ] {
+        assert_eq!(explained(at).await, expected, "{at}");
+    }
+    assert_eq!(explained(begun).await, missing);
+    // What has been forgotten since is known of no time.
+    test.post("/context/forget", &test.admin, json!({ "events": [open], "reason": "asked" })).await;
+    assert_eq!(explained(open).await, missing);
+    assert_eq!(explained(again).await, json!("allow"));
 }
 
 #[tokio::test]

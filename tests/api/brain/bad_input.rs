@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{INVOICES, change, company, write};
+use super::{INVOICES, accounted_for, change, company, create, write};
 
 #[tokio::test]
 async fn what_is_amiss_with_a_record_is_told_with_its_field() {
@@ -168,4 +168,47 @@ async fn what_nobody_else_may_have_nobody_gets_twice() {
     assert_eq!(test.post(path, &cast.max, json!({ "fields": { "code": "a" } })).await.status, 200);
     let back = test.post(&format!("{one}/rollback"), &cast.mia, json!({ "to_version": 1, "reason": "r" })).await;
     assert_eq!(back.error(), "409 conflict fields.code: another record has \"a\"");
+}
+
+#[tokio::test]
+async fn numbers_are_kept_as_the_log_keeps_them_or_refused() {
+    let (test, _) = company().await;
+    let spec = json!({ "key": ["k"], "fields": {
+        "k": { "type": "text", "required": true }, "payload": { "type": "json" }, "n": { "type": "integer" } } });
+    create(&test, "odd", spec).await;
+    let write = async |fields: &str| {
+        let body = format!("{{\"fields\": {fields}}}");
+        let bearer = format!("Bearer {}", test.admin);
+        let headers = [("content-type", "application/json"), ("authorization", bearer.as_str())];
+        test.raw("POST", "/brain/collections/odd/records", &headers, body).await
+    };
+    for (number, payload) in [
+        r#"{"b":1,"a":{"z":1,"y":2}}"#,
+        r#"{"x":1.0}"#,
+        r#"[1e2,-0.0,0.1,1e300,1e21]"#,
+        r#"{"ü":1,"a":[{"c":1,"b":0}]}"#,
+    ]
+    .iter()
+    .enumerate()
+    {
+        let written = write(&format!("{{\"k\":\"{number}\",\"payload\":{payload}}}")).await;
+        assert_eq!(written.status, 200, "{payload}: {}", written.text());
+        let id = written.json()["id"].as_str().unwrap().to_owned();
+        let history = test.get(&format!("/brain/collections/odd/records/{id}/history"), &test.admin).await.json();
+        let shown = test.get(&format!("/brain/collections/odd/records/{id}"), &test.admin).await.json();
+        assert_eq!(history[0]["fields"]["payload"].to_string(), shown["fields"]["payload"].to_string());
+    }
+    accounted_for(&test);
+    for fields in [
+        r#"{"k":"a","n":-9223372036854775808}"#,
+        r#"{"k":"a","n":9007199254740992}"#,
+        r#"{"k":"a","payload":{"tweet":1790000000000000001}}"#,
+        r#"{"k":"a","payload":[-9223372036854775808]}"#,
+    ] {
+        let refused = write(fields).await;
+        assert_eq!(refused.status, 422, "{fields}: {}", refused.text());
+        assert!(refused.text().contains("9007199254740991"), "{}", refused.text());
+    }
+    assert_eq!(write(r#"{"k":"last","n":-9007199254740991}"#).await.status, 200);
+    accounted_for(&test);
 }

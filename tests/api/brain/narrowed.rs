@@ -51,6 +51,22 @@ async fn an_explanation_shows_no_field_that_its_reader_may_not_read() {
     assert_eq!(apply(&test, &kept).await.status, 200);
     let told = told(&test.admin).await;
     assert!(!told.contains("240.5") && told.contains("hidden"), "{told}");
+    // Nor does what would change the answer tell the field, by being there or not.
+    let trusted = "@id(\"trusted\") permit (principal is Ok::Actor, action == Ok::Action::\"record.read\", resource is Brain::invoices)\n\
+                   when { principal has trust && principal.trust >= 3 && resource has total && resource.total.greaterThan(decimal(\"100.0\")) };";
+    let small = write(&test, &test.admin, json!({ "number": "2", "total": "50.0" })).await;
+    for (policies, is_told) in [(trusted.to_owned(), true), (format!("{kept}{trusted}"), false)] {
+        let applied = apply(&test, &policies).await;
+        assert_eq!(applied.status, 200, "{}", applied.text());
+        let mut changes = Vec::new();
+        for id in [&record["id"], &small["id"]] {
+            let question = json!({ "op": "record.read", "target": id, "actor": "bot" });
+            let answer = test.post("/policy/explain", &test.admin, question).await.json();
+            assert_eq!(answer["decision"], "deny", "{answer}");
+            changes.push(answer["what_would_change"].clone());
+        }
+        assert_eq!(changes[0] != changes[1], is_told, "{changes:?}");
+    }
 }
 
 #[tokio::test]

@@ -28,7 +28,25 @@ impl Examples {
         for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served()) {
             assert!(all.contains_key(entry.spec.name), "no example of {}", entry.spec.name);
         }
-        crate::reference::says("src/gate/openapi/examples.json", &format!("{:#}\n", json!(all)));
+        all.iter().for_each(|(name, sent)| is_taken(name, sent));
+        crate::reference::says("src/gate/declare/openapi/examples.json", &format!("{:#}\n", json!(all)));
+    }
+}
+
+/// All that an example has is in the path, the query or the body of its operation.
+fn is_taken(name: &str, sent: &Value) {
+    let document = ok::gate::declare::openapi::document(&ok::operations::ALL);
+    let paths =
+        document["paths"].as_object().unwrap().values().flat_map(|methods| methods.as_object().unwrap().values());
+    let operation = paths.into_iter().find(|operation| operation["operationId"] == name).unwrap();
+    let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+    let body = match body["$ref"].as_str() {
+        Some(path) => document.pointer(path.trim_start_matches('#')).unwrap(),
+        None => body,
+    };
+    for field in sent.as_object().unwrap().keys() {
+        let is_parameter = operation["parameters"].as_array().unwrap().iter().any(|one| one["name"] == *field);
+        assert!(is_parameter || body["properties"].get(field).is_some(), "{name} is sent no `{field}`");
     }
 }
 

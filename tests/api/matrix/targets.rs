@@ -40,6 +40,10 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "health.read"
         | "inbox.list"
         | "kill.list"
+        | "knowledge.list"
+        | "knowledge.propose"
+        | "knowledge.quarantine"
+        | "knowledge.recall"
         | "me.read"
         | "me.agents"
         | "run.list"
@@ -74,6 +78,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "record.refs" | "record.rollback" | "record.flag" | "schema.read" | "schema.apply" | "schema.reject" => {
             &[Own, Another, Absent]
         }
+        "knowledge.read" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => &[Own, Another, Absent],
         "break_glass.list" => &[Company],
         "break_glass.open" => &[Own],
         "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],

@@ -40,6 +40,23 @@ impl Stage {
         (task, run["run"].as_str().unwrap().to_owned())
     }
 
+    /// What the caller proposed, or somebody else.
+    pub(super) async fn knowledge(&mut self, of: Of, who: &Who, is_accepted: bool) -> String {
+        if of == Absent {
+            return "kno_00000000000000000000000000".into();
+        }
+        let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
+        let token = self.test.token(by, json!({})).await;
+        let new = json!({ "statement": self.fresh("known"), "topics": ["matrix"] });
+        let id = self.test.post("/knowledge", &token, new).await.json()["id"].as_str().unwrap().to_owned();
+        if is_accepted {
+            let steward = self.test.token(if by == "sam" { "ana" } else { "sam" }, json!({})).await;
+            let accepted = self.test.post(&format!("/knowledge/{id}/accept"), &steward, json!({})).await;
+            assert_eq!(accepted.status, 200, "{}", accepted.text());
+        }
+        id
+    }
+
     /// A note, and the id of one that the caller wrote, or somebody else.
     pub(super) async fn record(&mut self, of: Of, who: &Who) -> Value {
         let notes = "/brain/collections/notes";
@@ -175,13 +192,16 @@ impl Stage {
     }
 
     /// A webhook of the caller, if it can have one, or of ana; and a message that was to be sent to it.
-    pub(super) async fn webhook(&mut self, of: Of, who: &Who) -> Value {
+    pub(super) async fn webhook(&mut self, name: &str, of: Of, who: &Who) -> Value {
         let new = json!({ "url": "https://hooks.example.com/ok", "events": ["agent.gate.pending"] });
         let machine = ["bot", "ext", ""].contains(&who.id);
+        let about = |id: &Value, message: &Value| match name {
+            "webhook.redeliver" => json!({ "id": id, "message": message }),
+            "webhook.update" => json!({ "id": id, "description": "a matrix" }),
+            _ => json!({ "id": id }),
+        };
         let id = match of {
-            Absent => {
-                return json!({ "id": "whk_00000000000000000000000000", "message": "msg_00000000000000000000000000" });
-            }
+            Absent => return about(&json!("whk_00000000000000000000000000"), &json!("msg_00000000000000000000000000")),
             Own if !machine => {
                 // Nobody but admins names one; others get it from an admin who leaves.
                 let admin = self.fresh("giver");
@@ -197,7 +217,7 @@ impl Stage {
         let path = format!("/v1/webhooks/{}", id.as_str().unwrap());
         self.test.post(&format!("{path}/test"), &self.test.admin, json!({})).await;
         let sent = self.test.get(&format!("{path}/deliveries"), &self.test.admin).await.json();
-        json!({ "id": id, "message": sent["data"][0]["id"] })
+        about(&id, &sent["data"][0]["id"])
     }
 
     /// So that there are never too many.

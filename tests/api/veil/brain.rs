@@ -1,4 +1,4 @@
-//! Records that somebody hidden wrote.
+//! Records that somebody hidden wrote, and what they know.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn notes(ids: &[String]) -> Vec<Value> {
 
 impl Stage {
     /// Notes that they wrote, and a change that they want.
-    pub(super) async fn records(&mut self, lead: &str) {
+    pub(super) async fn records(&mut self, lead: &str, admin: &str) {
         let test = &self.test;
         let spec = json!({ "fields": { "text": { "type": "text" }, "owner": { "type": "actor" } } });
         crate::api::brain::create(test, "notes", spec).await;
@@ -23,7 +23,13 @@ impl Stage {
         }
         let ops = json!([{ "index": { "name": "text", "on": true } }]);
         let wanted = json!({ "collection": "notes", "ops": ops, "reason": "for @eye" });
-        self.proposal = id(&test.post("/schema/proposals", lead, wanted).await);
+        self.others.push(id(&test.post("/schema/proposals", lead, wanted).await));
+        for statement in ["all is well", "it rains", "trains are late", "tea is hot"] {
+            let new = json!({ "statement": statement, "topics": ["veil"], "scope": "team:veil" });
+            self.others.push(id(&test.post("/knowledge", lead, new).await));
+        }
+        let accept = format!("/knowledge/{}/accept", self.others[1]);
+        assert_eq!(test.post(&accept, admin, json!({ "note": "fine, @eye" })).await.status, 200);
     }
 
     /// What is asked about them.
@@ -47,10 +53,15 @@ impl Stage {
                 vec![json!({ "collection": "notes", "id": self.records[0], "to_version": 1, "reason": "x" })]
             }
             "record.delete" => notes(&self.records[1..]),
+            "knowledge.propose" => vec![],
+            "knowledge.read" => self.others[1..].iter().map(|id| json!({ "id": id })).collect(),
+            "knowledge.retract" => vec![json!({ "id": self.others[1] })],
+            "knowledge.accept" => vec![json!({ "id": self.others[2] })],
+            "knowledge.reject" => vec![json!({ "id": self.others[3] })],
             "schema.propose" => vec![],
-            "schema.read" => vec![json!({ "id": self.proposal })],
-            "schema.apply" => vec![json!({ "id": self.proposal, "dry_run": true })],
-            "schema.reject" => vec![json!({ "id": self.proposal, "reason": "x" })],
+            "schema.read" => vec![json!({ "id": self.others[0] })],
+            "schema.apply" => vec![json!({ "id": self.others[0], "dry_run": true })],
+            "schema.reject" => vec![json!({ "id": self.others[0], "reason": "x" })],
             _ => vec![json!({})],
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::invalid;
-use crate::gate::arguments::{Field, Shape};
+use crate::gate::declare::arguments::{Field, Shape};
 use crate::types::refusal::Refusal;
 
 /// Whether a rule leaves a field open.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::call::Call;
-use crate::gate::arguments::{Field, Shape};
+use crate::gate::declare::arguments::{Field, Shape};
 use crate::gate::{Reader, Target};
 use crate::policy::Snapshot;
 use crate::types::caller::{Caller, Channel};

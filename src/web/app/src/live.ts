@@ -19,6 +19,7 @@ const TOUCHES: [RegExp, string[]][] = [
   [/^(task_|run_|step_)/, ['task', 'run', 'trace', 'inbox', 'eventList']],
   [/^glass_/, ['breakGlass', 'inbox']],
   [/^inbox_/, ['inbox']],
+  [/^knowledge_/, ['knowledge', 'inbox']],
   [/^(record_|schema_|content_)/, ['collection', 'record', 'schema', 'search', 'flag']],
 ];
 

@@ -2,7 +2,7 @@
 
 import type { Client, Options as Options2, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AccessEvaluateActionsData, AccessEvaluateActionsErrors, AccessEvaluateActionsResponses, AccessEvaluateBatchData, AccessEvaluateBatchErrors, AccessEvaluateBatchResponses, AccessEvaluateData, AccessEvaluateErrors, AccessEvaluateResourcesData, AccessEvaluateResourcesErrors, AccessEvaluateResourcesResponses, AccessEvaluateResponses, AccessEvaluateSubjectsData, AccessEvaluateSubjectsErrors, AccessEvaluateSubjectsResponses, AccessMetadataData, AccessMetadataErrors, AccessMetadataResponses, ActorAddData, ActorAddErrors, ActorAddResponses, ActorHireData, ActorHireErrors, ActorHireResponses, ActorListData, ActorListErrors, ActorListResponses, ActorOffboardData, ActorOffboardErrors, ActorOffboardResponses, ActorReadData, ActorReadErrors, ActorReadResponses, ActorTrustData, ActorTrustErrors, ActorTrustResponses, ActorUpdateData, ActorUpdateErrors, ActorUpdateResponses, AgentAskData, AgentAskErrors, AgentAskResponses, ApprovalDecideData, ApprovalDecideErrors, ApprovalDecideResponses, ApprovalExplainData, ApprovalExplainErrors, ApprovalExplainResponses, ApprovalListData, ApprovalListErrors, ApprovalListResponses, ApprovalReadData, ApprovalReadErrors, ApprovalReadResponses, ApprovalWithdrawData, ApprovalWithdrawErrors, ApprovalWithdrawResponses, AuditCheckpointsData, AuditCheckpointsErrors, AuditCheckpointsResponses, AuditConsistencyData, AuditConsistencyErrors, AuditConsistencyResponses, AuditHeadData, AuditHeadErrors, AuditHeadResponses, AuditKeyData, AuditKeyErrors, AuditKeyResponses, AuditProofData, AuditProofErrors, AuditProofResponses, AuditVerifyData, AuditVerifyErrors, AuditVerifyResponses, BlueprintInstallData, BlueprintInstallErrors, BlueprintInstallResponses, BlueprintListData, BlueprintListErrors, BlueprintListResponses, BreakGlassEndData, BreakGlassEndErrors, BreakGlassEndResponses, BreakGlassListData, BreakGlassListErrors, BreakGlassListResponses, BreakGlassOpenData, BreakGlassOpenErrors, BreakGlassOpenResponses, BreakGlassReviewData, BreakGlassReviewErrors, BreakGlassReviewResponses, BudgetRaiseData, BudgetRaiseErrors, BudgetRaiseResponses, ChangeCanaryData, ChangeCanaryErrors, ChangeCanaryResponses, ChangeEvalsData, ChangeEvalsErrors, ChangeEvalsResponses, ChangeListData, ChangeListErrors, ChangeListResponses, ChangePromoteData, ChangePromoteErrors, ChangePromoteResponses, ChangeProposeData, ChangeProposeErrors, ChangeProposeResponses, ChangeReadData, ChangeReadErrors, ChangeReadResponses, ChangeRejectData, ChangeRejectErrors, ChangeRejectResponses, ChangeReviewData, ChangeReviewErrors, ChangeReviewResponses, CollectionCatalogData, CollectionCatalogErrors, CollectionCatalogResponses, CollectionListData, CollectionListErrors, CollectionListResponses, CollectionQueryData, CollectionQueryErrors, CollectionQueryResponses, CollectionReadData, CollectionReadErrors, CollectionReadResponses, CompanyReadData, CompanyReadErrors, CompanyReadResponses, CompanyReplaceData, CompanyReplaceErrors, CompanyReplaceResponses, CompanyUpdateData, CompanyUpdateErrors, CompanyUpdateResponses, ContextForgetData, ContextForgetErrors, ContextForgetResponses, DefinitionSchemasData, DefinitionSchemasErrors, DefinitionSchemasResponses, DelegationGrantData, DelegationGrantErrors, DelegationGrantResponses, DelegationListData, DelegationListErrors, DelegationListResponses, DelegationReadData, DelegationReadErrors, DelegationReadResponses, DelegationReserveData, DelegationReserveErrors, DelegationReserveResponses, DelegationRevokeData, DelegationRevokeErrors, DelegationRevokeResponses, DelegationSettleData, DelegationSettleErrors, DelegationSettleResponses, DirectoryCardsData, DirectoryCardsErrors, DirectoryCardsResponses, DirectoryFindData, DirectoryFindErrors, DirectoryFindResponses, EntityKeepData, EntityKeepErrors, EntityKeepResponses, EntityListData, EntityListErrors, EntityListResponses, EventListData, EventListErrors, EventListResponses, EventStreamData, EventStreamErrors, EventStreamResponse, EventStreamResponses, FlagListData, FlagListErrors, FlagListResponses, HealthReadData, HealthReadErrors, HealthReadResponses, InboxListData, InboxListErrors, InboxListResponses, InboxReadData, InboxReadErrors, InboxReadResponses, KillData, KillErrors, KillListData, KillListErrors, KillListResponses, KillResponses, MeAgentsData, MeAgentsErrors, MeAgentsResponses, MeReadData, MeReadErrors, MeReadResponses, ModelReadData, ModelReadErrors, ModelReadResponses, OpenapiReadData, OpenapiReadErrors, OpenapiReadResponses, PolicyAppliedData, PolicyAppliedErrors, PolicyAppliedResponses, PolicyCheckData, PolicyCheckErrors, PolicyCheckResponses, PolicyDiffData, PolicyDiffErrors, PolicyDiffResponses, PolicyDriftData, PolicyDriftErrors, PolicyDriftResponses, PolicyExplainData, PolicyExplainErrors, PolicyExplainResponses, PolicyExportData, PolicyExportErrors, PolicyExportResponses, PolicyProposeData, PolicyProposeErrors, PolicyProposeResponses, PolicyReadData, PolicyReadErrors, PolicyReadResponses, PolicySourceData, PolicySourceErrors, PolicySourceResponses, PolicyWhoCanData, PolicyWhoCanErrors, PolicyWhoCanResponses, RecordAggregateData, RecordAggregateErrors, RecordAggregateResponses, RecordChangeData, RecordChangeErrors, RecordChangeResponses, RecordDeleteData, RecordDeleteErrors, RecordDeleteResponses, RecordFlagData, RecordFlagErrors, RecordFlagResponses, RecordHistoryData, RecordHistoryErrors, RecordHistoryResponses, RecordImportData, RecordImportErrors, RecordImportResponses, RecordListData, RecordListErrors, RecordListResponses, RecordReadData, RecordReadErrors, RecordReadResponses, RecordRefsData, RecordRefsErrors, RecordRefsResponses, RecordReplaceData, RecordReplaceErrors, RecordReplaceResponses, RecordRollbackData, RecordRollbackErrors, RecordRollbackResponses, RecordWriteData, RecordWriteErrors, RecordWriteResponses, RunAnswerData, RunAnswerErrors, RunAnswerResponses, RunCancelData, RunCancelErrors, RunCancelResponses, RunListData, RunListErrors, RunListResponses, RunReadData, RunReadErrors, RunReadResponses, RunStreamData, RunStreamErrors, RunStreamResponse, RunStreamResponses, SchemaApplyData, SchemaApplyErrors, SchemaApplyResponses, SchemaListData, SchemaListErrors, SchemaListResponses, SchemaProposeData, SchemaProposeErrors, SchemaProposeResponses, SchemaReadData, SchemaReadErrors, SchemaReadResponses, SchemaRejectData, SchemaRejectErrors, SchemaRejectResponses, SearchData, SearchErrors, SearchResponses, TaskAssignData, TaskAssignErrors, TaskAssignResponses, TaskCompleteData, TaskCompleteErrors, TaskCompleteResponses, TaskCreateData, TaskCreateErrors, TaskCreateResponses, TaskListData, TaskListErrors, TaskListResponses, TaskReadData, TaskReadErrors, TaskReadResponses, TaskRunData, TaskRunErrors, TaskRunResponses, TaskUpdateData, TaskUpdateErrors, TaskUpdateResponses, TickData, TickErrors, TickResponses, TokenIssueData, TokenIssueErrors, TokenIssueResponses, TokenListData, TokenListErrors, TokenListResponses, TokenNarrowData, TokenNarrowErrors, TokenNarrowResponses, TokenRevokeAllData, TokenRevokeAllErrors, TokenRevokeAllResponses, TokenRevokeData, TokenRevokeErrors, TokenRevokeResponses, ToolListData, ToolListErrors, ToolListResponses, TraceReadData, TraceReadErrors, TraceReadResponses, WebhookCreateData, WebhookCreateErrors, WebhookCreateResponses, WebhookDeleteData, WebhookDeleteErrors, WebhookDeleteResponses, WebhookDeliveriesData, WebhookDeliveriesErrors, WebhookDeliveriesResponses, WebhookListData, WebhookListErrors, WebhookListResponses, WebhookReadData, WebhookReadErrors, WebhookReadResponses, WebhookRedeliverData, WebhookRedeliverErrors, WebhookRedeliverResponses, WebhookRotateData, WebhookRotateErrors, WebhookRotateResponses, WebhookTestData, WebhookTestErrors, WebhookTestResponses, WebhookUpdateData, WebhookUpdateErrors, WebhookUpdateResponses } from './types.gen';
+import type { AccessEvaluateActionsData, AccessEvaluateActionsErrors, AccessEvaluateActionsResponses, AccessEvaluateBatchData, AccessEvaluateBatchErrors, AccessEvaluateBatchResponses, AccessEvaluateData, AccessEvaluateErrors, AccessEvaluateResourcesData, AccessEvaluateResourcesErrors, AccessEvaluateResourcesResponses, AccessEvaluateResponses, AccessEvaluateSubjectsData, AccessEvaluateSubjectsErrors, AccessEvaluateSubjectsResponses, AccessMetadataData, AccessMetadataErrors, AccessMetadataResponses, ActorAddData, ActorAddErrors, ActorAddResponses, ActorHireData, ActorHireErrors, ActorHireResponses, ActorListData, ActorListErrors, ActorListResponses, ActorOffboardData, ActorOffboardErrors, ActorOffboardResponses, ActorReadData, ActorReadErrors, ActorReadResponses, ActorTrustData, ActorTrustErrors, ActorTrustResponses, ActorUpdateData, ActorUpdateErrors, ActorUpdateResponses, AgentAskData, AgentAskErrors, AgentAskResponses, ApprovalDecideData, ApprovalDecideErrors, ApprovalDecideResponses, ApprovalExplainData, ApprovalExplainErrors, ApprovalExplainResponses, ApprovalListData, ApprovalListErrors, ApprovalListResponses, ApprovalReadData, ApprovalReadErrors, ApprovalReadResponses, ApprovalWithdrawData, ApprovalWithdrawErrors, ApprovalWithdrawResponses, AuditCheckpointsData, AuditCheckpointsErrors, AuditCheckpointsResponses, AuditConsistencyData, AuditConsistencyErrors, AuditConsistencyResponses, AuditHeadData, AuditHeadErrors, AuditHeadResponses, AuditKeyData, AuditKeyErrors, AuditKeyResponses, AuditProofData, AuditProofErrors, AuditProofResponses, AuditVerifyData, AuditVerifyErrors, AuditVerifyResponses, BlueprintInstallData, BlueprintInstallErrors, BlueprintInstallResponses, BlueprintListData, BlueprintListErrors, BlueprintListResponses, BreakGlassEndData, BreakGlassEndErrors, BreakGlassEndResponses, BreakGlassListData, BreakGlassListErrors, BreakGlassListResponses, BreakGlassOpenData, BreakGlassOpenErrors, BreakGlassOpenResponses, BreakGlassReviewData, BreakGlassReviewErrors, BreakGlassReviewResponses, BudgetRaiseData, BudgetRaiseErrors, BudgetRaiseResponses, ChangeCanaryData, ChangeCanaryErrors, ChangeCanaryResponses, ChangeEvalsData, ChangeEvalsErrors, ChangeEvalsResponses, ChangeListData, ChangeListErrors, ChangeListResponses, ChangePromoteData, ChangePromoteErrors, ChangePromoteResponses, ChangeProposeData, ChangeProposeErrors, ChangeProposeResponses, ChangeReadData, ChangeReadErrors, ChangeReadResponses, ChangeRejectData, ChangeRejectErrors, ChangeRejectResponses, ChangeReviewData, ChangeReviewErrors, ChangeReviewResponses, CollectionCatalogData, CollectionCatalogErrors, CollectionCatalogResponses, CollectionListData, CollectionListErrors, CollectionListResponses, CollectionQueryData, CollectionQueryErrors, CollectionQueryResponses, CollectionReadData, CollectionReadErrors, CollectionReadResponses, CompanyReadData, CompanyReadErrors, CompanyReadResponses, CompanyReplaceData, CompanyReplaceErrors, CompanyReplaceResponses, CompanyUpdateData, CompanyUpdateErrors, CompanyUpdateResponses, ContextForgetData, ContextForgetErrors, ContextForgetResponses, DefinitionSchemasData, DefinitionSchemasErrors, DefinitionSchemasResponses, DelegationGrantData, DelegationGrantErrors, DelegationGrantResponses, DelegationListData, DelegationListErrors, DelegationListResponses, DelegationReadData, DelegationReadErrors, DelegationReadResponses, DelegationReserveData, DelegationReserveErrors, DelegationReserveResponses, DelegationRevokeData, DelegationRevokeErrors, DelegationRevokeResponses, DelegationSettleData, DelegationSettleErrors, DelegationSettleResponses, DirectoryCardsData, DirectoryCardsErrors, DirectoryCardsResponses, DirectoryFindData, DirectoryFindErrors, DirectoryFindResponses, EntityKeepData, EntityKeepErrors, EntityKeepResponses, EntityListData, EntityListErrors, EntityListResponses, EventListData, EventListErrors, EventListResponses, EventStreamData, EventStreamErrors, EventStreamResponse, EventStreamResponses, FlagListData, FlagListErrors, FlagListResponses, HealthReadData, HealthReadErrors, HealthReadResponses, InboxListData, InboxListErrors, InboxListResponses, InboxReadData, InboxReadErrors, InboxReadResponses, KillData, KillErrors, KillListData, KillListErrors, KillListResponses, KillResponses, KnowledgeAcceptData, KnowledgeAcceptErrors, KnowledgeAcceptResponses, KnowledgeListData, KnowledgeListErrors, KnowledgeListResponses, KnowledgeProposeData, KnowledgeProposeErrors, KnowledgeProposeResponses, KnowledgeQuarantineData, KnowledgeQuarantineErrors, KnowledgeQuarantineResponses, KnowledgeReadData, KnowledgeReadErrors, KnowledgeReadResponses, KnowledgeRecallData, KnowledgeRecallErrors, KnowledgeRecallResponses, KnowledgeRejectData, KnowledgeRejectErrors, KnowledgeRejectResponses, KnowledgeRetractData, KnowledgeRetractErrors, KnowledgeRetractResponses, MeAgentsData, MeAgentsErrors, MeAgentsResponses, MeReadData, MeReadErrors, MeReadResponses, ModelReadData, ModelReadErrors, ModelReadResponses, OpenapiReadData, OpenapiReadErrors, OpenapiReadResponses, PolicyAppliedData, PolicyAppliedErrors, PolicyAppliedResponses, PolicyCheckData, PolicyCheckErrors, PolicyCheckResponses, PolicyDiffData, PolicyDiffErrors, PolicyDiffResponses, PolicyDriftData, PolicyDriftErrors, PolicyDriftResponses, PolicyExplainData, PolicyExplainErrors, PolicyExplainResponses, PolicyExportData, PolicyExportErrors, PolicyExportResponses, PolicyProposeData, PolicyProposeErrors, PolicyProposeResponses, PolicyReadData, PolicyReadErrors, PolicyReadResponses, PolicySourceData, PolicySourceErrors, PolicySourceResponses, PolicyWhoCanData, PolicyWhoCanErrors, PolicyWhoCanResponses, RecordAggregateData, RecordAggregateErrors, RecordAggregateResponses, RecordChangeData, RecordChangeErrors, RecordChangeResponses, RecordDeleteData, RecordDeleteErrors, RecordDeleteResponses, RecordFlagData, RecordFlagErrors, RecordFlagResponses, RecordHistoryData, RecordHistoryErrors, RecordHistoryResponses, RecordImportData, RecordImportErrors, RecordImportResponses, RecordListData, RecordListErrors, RecordListResponses, RecordReadData, RecordReadErrors, RecordReadResponses, RecordRefsData, RecordRefsErrors, RecordRefsResponses, RecordReplaceData, RecordReplaceErrors, RecordReplaceResponses, RecordRollbackData, RecordRollbackErrors, RecordRollbackResponses, RecordWriteData, RecordWriteErrors, RecordWriteResponses, RunAnswerData, RunAnswerErrors, RunAnswerResponses, RunCancelData, RunCancelErrors, RunCancelResponses, RunListData, RunListErrors, RunListResponses, RunReadData, RunReadErrors, RunReadResponses, RunStreamData, RunStreamErrors, RunStreamResponse, RunStreamResponses, SchemaApplyData, SchemaApplyErrors, SchemaApplyResponses, SchemaListData, SchemaListErrors, SchemaListResponses, SchemaProposeData, SchemaProposeErrors, SchemaProposeResponses, SchemaReadData, SchemaReadErrors, SchemaReadResponses, SchemaRejectData, SchemaRejectErrors, SchemaRejectResponses, SearchData, SearchErrors, SearchResponses, TaskAssignData, TaskAssignErrors, TaskAssignResponses, TaskCompleteData, TaskCompleteErrors, TaskCompleteResponses, TaskCreateData, TaskCreateErrors, TaskCreateResponses, TaskListData, TaskListErrors, TaskListResponses, TaskReadData, TaskReadErrors, TaskReadResponses, TaskRunData, TaskRunErrors, TaskRunResponses, TaskUpdateData, TaskUpdateErrors, TaskUpdateResponses, TickData, TickErrors, TickResponses, TokenIssueData, TokenIssueErrors, TokenIssueResponses, TokenListData, TokenListErrors, TokenListResponses, TokenNarrowData, TokenNarrowErrors, TokenNarrowResponses, TokenRevokeAllData, TokenRevokeAllErrors, TokenRevokeAllResponses, TokenRevokeData, TokenRevokeErrors, TokenRevokeResponses, ToolListData, ToolListErrors, ToolListResponses, TraceReadData, TraceReadErrors, TraceReadResponses, WebhookCreateData, WebhookCreateErrors, WebhookCreateResponses, WebhookDeleteData, WebhookDeleteErrors, WebhookDeleteResponses, WebhookDeliveriesData, WebhookDeliveriesErrors, WebhookDeliveriesResponses, WebhookListData, WebhookListErrors, WebhookListResponses, WebhookReadData, WebhookReadErrors, WebhookReadResponses, WebhookRedeliverData, WebhookRedeliverErrors, WebhookRedeliverResponses, WebhookRotateData, WebhookRotateErrors, WebhookRotateResponses, WebhookTestData, WebhookTestErrors, WebhookTestResponses, WebhookUpdateData, WebhookUpdateErrors, WebhookUpdateResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -798,6 +798,95 @@ export const kill = <ThrowOnError extends boolean = false>(options: Options<Kill
 });
 
 /**
+ * List the knowledge that the caller may read, newest first.
+ */
+export const knowledgeList = <ThrowOnError extends boolean = false>(options?: Options<KnowledgeListData, ThrowOnError>) => (options?.client ?? client).get<KnowledgeListResponses, KnowledgeListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/knowledge',
+    ...options
+});
+
+/**
+ * Propose what others may rest on. It is recalled once somebody else has accepted it; what comes from outside, looks like an attack or contradicts what is accepted is held apart until then.
+ */
+export const knowledgePropose = <ThrowOnError extends boolean = false>(options: Options<KnowledgeProposeData, ThrowOnError>) => (options.client ?? client).post<KnowledgeProposeResponses, KnowledgeProposeErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/knowledge',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the knowledge that is held apart until somebody decides about it, with the reasons, newest first; of that alone that the caller may read.
+ */
+export const knowledgeQuarantine = <ThrowOnError extends boolean = false>(options?: Options<KnowledgeQuarantineData, ThrowOnError>) => (options?.client ?? client).get<KnowledgeQuarantineResponses, KnowledgeQuarantineErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/knowledge/quarantine',
+    ...options
+});
+
+/**
+ * Recall what is accepted about topics, as far as the caller may read it: data with where it comes from, the best first. It gives no right to anything.
+ */
+export const knowledgeRecall = <ThrowOnError extends boolean = false>(options?: Options<KnowledgeRecallData, ThrowOnError>) => (options?.client ?? client).get<KnowledgeRecallResponses, KnowledgeRecallErrors, ThrowOnError>({
+    querySerializer: { parameters: { topics: { array: { explode: false } } } },
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/knowledge/recall',
+    ...options
+});
+
+/**
+ * Show one entry of knowledge: what it says, where it comes from, and how it stands.
+ */
+export const knowledgeRead = <ThrowOnError extends boolean = false>(options: Options<KnowledgeReadData, ThrowOnError>) => (options.client ?? client).get<KnowledgeReadResponses, KnowledgeReadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/knowledge/{id}',
+    ...options
+});
+
+/**
+ * Accept knowledge that was proposed or is held apart: it is recalled from now on, and what it supersedes no longer.
+ */
+export const knowledgeAccept = <ThrowOnError extends boolean = false>(options: Options<KnowledgeAcceptData, ThrowOnError>) => (options.client ?? client).post<KnowledgeAcceptResponses, KnowledgeAcceptErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/knowledge/{id}/accept',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Reject knowledge that was proposed or is held apart, or take back one's own proposal.
+ */
+export const knowledgeReject = <ThrowOnError extends boolean = false>(options: Options<KnowledgeRejectData, ThrowOnError>) => (options.client ?? client).post<KnowledgeRejectResponses, KnowledgeRejectErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/knowledge/{id}/reject',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Retract knowledge that was accepted and does not hold: it is recalled no longer.
+ */
+export const knowledgeRetract = <ThrowOnError extends boolean = false>(options: Options<KnowledgeRetractData, ThrowOnError>) => (options.client ?? client).post<KnowledgeRetractResponses, KnowledgeRetractErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/knowledge/{id}/retract',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * List the models that agents may ask for: provider, context, capabilities, prices.
  */
 export const modelRead = <ThrowOnError extends boolean = false>(options?: Options<ModelReadData, ThrowOnError>) => (options?.client ?? client).get<ModelReadResponses, ModelReadErrors, ThrowOnError>({
@@ -1222,7 +1311,7 @@ export const taskRun = <ThrowOnError extends boolean = false>(options: Options<T
 });
 
 /**
- * Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.
+ * Advance the clock once: end the tokens, approvals, delegations and knowledge whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.
  */
 export const tick = <ThrowOnError extends boolean = false>(options?: Options<TickData, ThrowOnError>) => (options?.client ?? client).post<TickResponses, TickErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

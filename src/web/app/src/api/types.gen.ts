@@ -20,6 +20,25 @@ export type Able = {
     because: Array<ShownPolicy>;
 };
 
+export type Acceptance = {
+    /**
+     * The entry.
+     */
+    id: string;
+    /**
+     * What its proposer is told; at most 500 characters. The log keeps it for good.
+     */
+    note?: string;
+    /**
+     * What it says from now on, in other words than were proposed: at most 2000 characters. It can be erased.
+     */
+    edit?: string | null;
+    /**
+     * The version of the entry that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
+};
+
 /**
  * What the subject would do.
  */
@@ -1137,6 +1156,20 @@ export type Events = {
 };
 
 /**
+ * Which page of a list is wanted. A command reads page after page.
+ */
+export type Everything = {
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
  * The gate's answer, and why.
  */
 export type Explained = {
@@ -1174,7 +1207,7 @@ export type Explained = {
     /**
      * What a break-glass grant does to it; told to whoever may see the actor's grants.
      */
-    break_glass?: ShownGlass | null;
+    break_glass?: ShownBreakGlass | null;
     /**
      * The engaged kill switches that touch the actor.
      */
@@ -1284,7 +1317,7 @@ export type Exported = {
 /**
  * How a run ended, if not well.
  */
-export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded';
+export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded' | 'unknown_effect';
 
 /**
  * A field of a collection.
@@ -1845,7 +1878,7 @@ export type Item = {
 /**
  * Why something is in an inbox.
  */
-export type ItemKind = 'approval' | 'decision' | 'assignment' | 'question' | 'failure' | 'mention' | 'alert';
+export type ItemKind = 'approval' | 'decision' | 'assignment' | 'question' | 'failure' | 'knowledge' | 'mention' | 'alert';
 
 /**
  * What came of it.
@@ -1869,7 +1902,7 @@ export type KeptEntity = {
     type: string;
     id: string;
     /**
-     * Its attributes as the schema has them, and its `parents`; at most 16 KiB.
+     * Its attributes as the schema has them, and its `parents`; at most 16 KiB. Entities in them are only named.
      */
     properties?: {
         [key: string]: unknown;
@@ -1907,6 +1940,16 @@ export type Knowledge = {
     topics?: Array<string>;
     collections?: Array<string>;
 };
+
+/**
+ * What an entry of knowledge is.
+ */
+export type KnowledgeKind = 'fact' | 'preference' | 'procedure' | 'warning';
+
+/**
+ * How an entry of knowledge stands. Only what is accepted is recalled.
+ */
+export type KnowledgeStatus = 'proposed' | 'quarantined' | 'accepted' | 'rejected' | 'superseded' | 'expired' | 'retracted';
 
 /**
  * How sensitive a field is.
@@ -2271,6 +2314,10 @@ export type NewActor = {
      * What it can do, in a word each.
      */
     skills?: Array<string>;
+    /**
+     * Of an agent: how far it is trusted; `observe` unless given. More is for those who may set its trust.
+     */
+    trust?: Trust | null;
 };
 
 /**
@@ -2359,6 +2406,48 @@ export type NewGrant = {
      * How long, 1 to 240; 30 unless given.
      */
     minutes?: number | null;
+};
+
+/**
+ * What somebody has learnt.
+ */
+export type NewKnowledge = {
+    /**
+     * What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
+     */
+    statement: string;
+    /**
+     * What kind of knowledge: `fact` unless given.
+     */
+    kind?: KnowledgeKind;
+    /**
+     * What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
+     */
+    topics?: Array<string>;
+    /**
+     * Whom alone it concerns: a team or a person. The whole company unless given.
+     */
+    scope?: ActorId | null;
+    /**
+     * Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
+     */
+    source?: SourceKind;
+    /**
+     * Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
+     */
+    reference?: string;
+    /**
+     * How sure its proposer is, in percent.
+     */
+    confidence?: number | null;
+    /**
+     * The accepted entry whose place it is to take.
+     */
+    supersedes?: string | null;
+    /**
+     * Until when it holds.
+     */
+    expires_at?: string | null;
 };
 
 /**
@@ -2539,7 +2628,7 @@ export type NewSettings = {
  * A workspace, or a repository.
  */
 export type NewSource = {
-    kind: SourceKind;
+    kind: SourceKind2;
     /**
      * The repository's address, https or ssh; needed where kind is `repo`.
      */
@@ -2780,6 +2869,13 @@ export type OneEntry = {
     seq: number;
 };
 
+export type OneEntry2 = {
+    /**
+     * The entry.
+     */
+    id: string;
+};
+
 export type OneGrant = {
     /**
      * The grant.
@@ -2881,6 +2977,11 @@ export type Operation = {
  * there are, the schema of the policies knows.
  */
 export type Operations = Array<string>;
+
+/**
+ * Whether what an entry of knowledge comes from is the company's own.
+ */
+export type Origin = 'trusted' | 'untrusted';
 
 /**
  * What is to be otherwise. What is absent stays as it is.
@@ -3134,7 +3235,7 @@ export type QuestionInput = {
      */
     evaluation?: Evaluation | null;
     /**
-     * The number of an event or a time: the answer of the policies and the directory as they were then; now unless given.
+     * The number of an event or a time: the answer of the policies, the directory and the kept entities as they were then; now unless given.
      */
     at?: number | string | null;
 };
@@ -3170,6 +3271,41 @@ export type RateLimit = {
 };
 
 /**
+ * What is known.
+ */
+export type Recalled = {
+    /**
+     * The best first.
+     */
+    entries: Array<Recollection>;
+    /**
+     * Whether all that is accepted was looked at; else only the newest of it.
+     */
+    is_all: boolean;
+};
+
+/**
+ * An entry that is recalled.
+ */
+export type Recollection = {
+    id: string;
+    kind: KnowledgeKind;
+    /**
+     * Data to weigh, not an instruction to follow.
+     */
+    statement: string;
+    topics: Array<string>;
+    scope: ActorId | null;
+    origin: Origin;
+    source: SourceKind;
+    reference: string | null;
+    confidence: number | null;
+    proposed_by: ActorId;
+    accepted_by: ActorId | null;
+    updated_at: string;
+};
+
+/**
  * Which decisions for other programs are recorded. What is recorded is durable before it is answered.
  */
 export type Recording = 'none' | 'all' | 'refusals';
@@ -3199,7 +3335,7 @@ export type Reply = {
      */
     id: string;
     /**
-     * The answer: 1 byte to 64 KiB. It can be erased.
+     * The answer: 1 byte to 64 KiB. It can be erased. Asked whether something has happened: yes, no, or retry.
      */
     text: string;
     /**
@@ -3492,8 +3628,8 @@ export type SearchHit = {
 
 export type SearchOptions = {
     /**
-     * The entities to search among, at most 1000. A missing `type` is the one searched for. Without any, the search is
-     * among those that the company keeps.
+     * The entities to search among, at most 1000; in an empty list nothing is found. A missing `type` is the one
+     * searched for. Where this is left out, the search is among those that the company keeps.
      */
     candidates?: Array<Entity> | null;
 };
@@ -3711,6 +3847,26 @@ export type ShownApproval = {
      * Why it went stale.
      */
     stale?: string | null;
+};
+
+/**
+ * A break-glass grant of the actor's for this call.
+ */
+export type ShownBreakGlass = {
+    /**
+     * `active`: there is one; `possible`: there is none, but the actor could open one.
+     */
+    state: 'active' | 'possible';
+    id: Id | null;
+    expires_at: string | null;
+    /**
+     * The answer with it: `allow`, `needs_approval` or `deny`.
+     */
+    decision: Decision2;
+    /**
+     * Why not, if it is not `allow`.
+     */
+    reason: string | null;
 };
 
 /**
@@ -3961,26 +4117,6 @@ export type ShownFlag = {
 };
 
 /**
- * A break-glass grant of the actor's for this call.
- */
-export type ShownGlass = {
-    /**
-     * `active`: there is one; `possible`: there is none, but the actor could open one.
-     */
-    state: 'active' | 'possible';
-    id: Id | null;
-    expires_at: string | null;
-    /**
-     * The answer with it: `allow`, `needs_approval` or `deny`.
-     */
-    decision: Decision2;
-    /**
-     * Why not, if it is not `allow`.
-     */
-    reason: string | null;
-};
-
-/**
  * A grant as people see it.
  */
 export type ShownGrant = {
@@ -4006,6 +4142,50 @@ export type ShownGrant = {
      * What somebody else said of it; until then its holder gets no other.
      */
     review: ShownReview | null;
+};
+
+/**
+ * An entry of knowledge.
+ */
+export type ShownKnowledge = {
+    id: string;
+    kind: KnowledgeKind;
+    /**
+     * What it says; none where it is erased.
+     */
+    statement: string | null;
+    topics: Array<string>;
+    /**
+     * Whom it concerns: a team, a person, or else the whole company.
+     */
+    scope: ActorId | null;
+    status: KnowledgeStatus;
+    /**
+     * Why it was held apart.
+     */
+    reasons: Array<string>;
+    origin: Origin;
+    source: SourceKind;
+    /**
+     * Where exactly it comes from, as its proposer said.
+     */
+    reference: string | null;
+    /**
+     * How sure its proposer is, in percent.
+     */
+    confidence: number | null;
+    proposed_by: ActorId;
+    /**
+     * The run in which it was learnt.
+     */
+    run: string | null;
+    supersedes: string | null;
+    superseded_by: string | null;
+    decided_by: ActorId | null;
+    expires_at: string | null;
+    version: number;
+    created_at: string;
+    updated_at: string;
 };
 
 /**
@@ -4377,10 +4557,28 @@ export type Sought = {
 };
 
 /**
+ * What is to be recalled: what has any of the topics, and best the words of the question.
+ */
+export type Sought2 = {
+    /**
+     * What it is about: any of these.
+     */
+    topics?: Array<string>;
+    /**
+     * Words that it should have; at most 500 characters.
+     */
+    q?: string;
+    /**
+     * How many entries at most: 1 to 100, 20 unless given.
+     */
+    limit?: number | null;
+};
+
+/**
  * Where the company keeps its policies.
  */
 export type Source = {
-    kind: SourceKind;
+    kind: SourceKind2;
     url: string | null;
     /**
      * The branch or tag.
@@ -4397,9 +4595,14 @@ export type Source = {
 };
 
 /**
+ * Where an entry of knowledge comes from.
+ */
+export type SourceKind = 'own' | 'document' | 'web' | 'mail' | 'webhook';
+
+/**
  * Where a company keeps its policies.
  */
-export type SourceKind = 'workspace' | 'repo';
+export type SourceKind2 = 'workspace' | 'repo';
 
 export type Span = {
     /**
@@ -4544,7 +4747,7 @@ export type TextDiff = {
 export type Ticked = {
     now: string;
     /**
-     * Ids of the tokens, approvals and delegations that ended.
+     * Ids of the tokens, approvals, delegations and entries of knowledge that ended.
      */
     expired: Array<string>;
     /**
@@ -4606,7 +4809,7 @@ export type Tool = {
 /**
  * What kind of effect a tool has: what may be done again where it is not known whether it was done.
  */
-export type ToolEffect = 'read' | 'idempotent';
+export type ToolEffect = 'read' | 'idempotent' | 'reconcilable' | 'once';
 
 /**
  * What a subscription can be told of.
@@ -4636,6 +4839,21 @@ export type Trust = 'observe' | 'assist' | 'standard' | 'trusted' | 'autonomous'
  */
 export type Verdict = 'approve' | 'reject';
 
+export type Verdict2 = {
+    /**
+     * The entry.
+     */
+    id: string;
+    /**
+     * Why; its proposer is told. At most 500 characters. The log keeps it for good.
+     */
+    note?: string;
+    /**
+     * The version of the entry that the change was made from; another one by now is a conflict.
+     */
+    version?: number | null;
+};
+
 /**
  * What a run waits for.
  */
@@ -4646,6 +4864,10 @@ export type Wait = {
     kind: 'question';
     to: Array<ActorId>;
 } | {
+    kind: 'outcome';
+    to: Array<ActorId>;
+    until: string;
+} | {
     kind: 'run';
     run: Id;
 } | {
@@ -4654,9 +4876,13 @@ export type Wait = {
 } | {
     kind: 'budget';
     /**
-     * Whose budget is spent.
+     * Which budget is spent, and how much of it.
      */
     reason?: string;
+    /**
+     * The run whose budget it is, where that is not the run's own: what it is a part of.
+     */
+    payer?: Id | null;
     /**
      * When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
      */
@@ -4748,9 +4974,35 @@ export type Which = {
 };
 
 /**
- * Which tokens.
+ * Which tasks. All of what is given must fit.
  */
 export type Which10 = {
+    /**
+     * Only those of this person or agent.
+     */
+    owner?: ActorId | null;
+    /**
+     * Only those that stand so.
+     */
+    status?: TaskStatus | null;
+    /**
+     * Those too that closed longer ago than the company keeps them in lists.
+     */
+    archived?: boolean;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which tokens.
+ */
+export type Which11 = {
     /**
      * Only this actor's.
      */
@@ -4768,7 +5020,7 @@ export type Which10 = {
 /**
  * Which deliveries.
  */
-export type Which11 = {
+export type Which12 = {
     /**
      * The subscription.
      */
@@ -4902,9 +5154,35 @@ export type Which6 = {
 };
 
 /**
- * Which runs. All of what is given must fit.
+ * Which knowledge. All of what is given must fit.
  */
 export type Which7 = {
+    /**
+     * Only what stands so.
+     */
+    status?: KnowledgeStatus | null;
+    /**
+     * Only of this kind.
+     */
+    kind?: KnowledgeKind | null;
+    /**
+     * Only about this topic.
+     */
+    topic?: string | null;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which runs. All of what is given must fit.
+ */
+export type Which8 = {
     /**
      * Only those of this agent.
      */
@@ -4934,39 +5212,13 @@ export type Which7 = {
 /**
  * Which traces.
  */
-export type Which8 = {
+export type Which9 = {
     /**
-     * Those of runs that were asked for since this time: RFC 3339.
+     * Those of runs that were asked for since this time, RFC 3339, or this day in UTC, YYYY-MM-DD.
      */
     since?: string | null;
     /**
      * How many at most: 1 to 200, 50 unless given.
-     */
-    limit?: number | null;
-    /**
-     * The `x-next-cursor` of the page before.
-     */
-    cursor?: string | null;
-};
-
-/**
- * Which tasks. All of what is given must fit.
- */
-export type Which9 = {
-    /**
-     * Only those of this person or agent.
-     */
-    owner?: ActorId | null;
-    /**
-     * Only those that stand so.
-     */
-    status?: TaskStatus | null;
-    /**
-     * Those too that closed longer ago than the company keeps them in lists.
-     */
-    archived?: boolean;
-    /**
-     * How many entries at most: 1 to 1000, 200 unless given.
      */
     limit?: number | null;
     /**
@@ -5987,6 +6239,10 @@ export type ActorAddData = {
          * What it can do, in a word each.
          */
         skills?: Array<string>;
+        /**
+         * Of an agent: how far it is trusted; `observe` unless given. More is for those who may set its trust.
+         */
+        trust?: Trust | null;
     };
     headers?: {
         /**
@@ -11639,6 +11895,768 @@ export type KillResponses = {
 
 export type KillResponse = KillResponses[keyof KillResponses];
 
+export type KnowledgeListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only what stands so.
+         */
+        status?: KnowledgeStatus | null;
+        /**
+         * Only of this kind.
+         */
+        kind?: KnowledgeKind | null;
+        /**
+         * Only about this topic.
+         */
+        topic?: string | null;
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/knowledge';
+};
+
+export type KnowledgeListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeListError = KnowledgeListErrors[keyof KnowledgeListErrors];
+
+export type KnowledgeListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownKnowledge>;
+};
+
+export type KnowledgeListResponse = KnowledgeListResponses[keyof KnowledgeListResponses];
+
+export type KnowledgeProposeData = {
+    /**
+     * What somebody has learnt.
+     */
+    body: {
+        /**
+         * What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
+         */
+        statement: string;
+        /**
+         * What kind of knowledge: `fact` unless given.
+         */
+        kind?: KnowledgeKind;
+        /**
+         * What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
+         */
+        topics?: Array<string>;
+        /**
+         * Whom alone it concerns: a team or a person. The whole company unless given.
+         */
+        scope?: ActorId | null;
+        /**
+         * Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
+         */
+        source?: SourceKind;
+        /**
+         * Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
+         */
+        reference?: string;
+        /**
+         * How sure its proposer is, in percent.
+         */
+        confidence?: number | null;
+        /**
+         * The accepted entry whose place it is to take.
+         */
+        supersedes?: string | null;
+        /**
+         * Until when it holds.
+         */
+        expires_at?: string | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/knowledge';
+};
+
+export type KnowledgeProposeErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeProposeError = KnowledgeProposeErrors[keyof KnowledgeProposeErrors];
+
+export type KnowledgeProposeResponses = {
+    /**
+     * Done
+     */
+    201: ShownKnowledge;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type KnowledgeProposeResponse = KnowledgeProposeResponses[keyof KnowledgeProposeResponses];
+
+export type KnowledgeQuarantineData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/knowledge/quarantine';
+};
+
+export type KnowledgeQuarantineErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeQuarantineError = KnowledgeQuarantineErrors[keyof KnowledgeQuarantineErrors];
+
+export type KnowledgeQuarantineResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownKnowledge>;
+};
+
+export type KnowledgeQuarantineResponse = KnowledgeQuarantineResponses[keyof KnowledgeQuarantineResponses];
+
+export type KnowledgeRecallData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * What it is about: any of these.
+         */
+        topics?: Array<string>;
+        /**
+         * Words that it should have; at most 500 characters.
+         */
+        q?: string;
+        /**
+         * How many entries at most: 1 to 100, 20 unless given.
+         */
+        limit?: number | null;
+    };
+    url: '/api/knowledge/recall';
+};
+
+export type KnowledgeRecallErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeRecallError = KnowledgeRecallErrors[keyof KnowledgeRecallErrors];
+
+export type KnowledgeRecallResponses = {
+    /**
+     * Done
+     */
+    200: Recalled;
+};
+
+export type KnowledgeRecallResponse = KnowledgeRecallResponses[keyof KnowledgeRecallResponses];
+
+export type KnowledgeReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The entry.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/knowledge/{id}';
+};
+
+export type KnowledgeReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeReadError = KnowledgeReadErrors[keyof KnowledgeReadErrors];
+
+export type KnowledgeReadResponses = {
+    /**
+     * Done
+     */
+    200: ShownKnowledge;
+};
+
+export type KnowledgeReadResponse = KnowledgeReadResponses[keyof KnowledgeReadResponses];
+
+export type KnowledgeAcceptData = {
+    body?: {
+        /**
+         * What its proposer is told; at most 500 characters. The log keeps it for good.
+         */
+        note?: string;
+        /**
+         * What it says from now on, in other words than were proposed: at most 2000 characters. It can be erased.
+         */
+        edit?: string | null;
+        /**
+         * The version of the entry that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The entry.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/knowledge/{id}/accept';
+};
+
+export type KnowledgeAcceptErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeAcceptError = KnowledgeAcceptErrors[keyof KnowledgeAcceptErrors];
+
+export type KnowledgeAcceptResponses = {
+    /**
+     * Done
+     */
+    200: ShownKnowledge;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type KnowledgeAcceptResponse = KnowledgeAcceptResponses[keyof KnowledgeAcceptResponses];
+
+export type KnowledgeRejectData = {
+    body?: {
+        /**
+         * Why; its proposer is told. At most 500 characters. The log keeps it for good.
+         */
+        note?: string;
+        /**
+         * The version of the entry that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The entry.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/knowledge/{id}/reject';
+};
+
+export type KnowledgeRejectErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeRejectError = KnowledgeRejectErrors[keyof KnowledgeRejectErrors];
+
+export type KnowledgeRejectResponses = {
+    /**
+     * Done
+     */
+    200: ShownKnowledge;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type KnowledgeRejectResponse = KnowledgeRejectResponses[keyof KnowledgeRejectResponses];
+
+export type KnowledgeRetractData = {
+    body?: {
+        /**
+         * Why; its proposer is told. At most 500 characters. The log keeps it for good.
+         */
+        note?: string;
+        /**
+         * The version of the entry that the change was made from; another one by now is a conflict.
+         */
+        version?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The entry.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/knowledge/{id}/retract';
+};
+
+export type KnowledgeRetractErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeRetractError = KnowledgeRetractErrors[keyof KnowledgeRetractErrors];
+
+export type KnowledgeRetractResponses = {
+    /**
+     * Done
+     */
+    200: ShownKnowledge;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type KnowledgeRetractResponse = KnowledgeRetractResponses[keyof KnowledgeRetractResponses];
+
 export type ModelReadData = {
     body?: never;
     headers?: {
@@ -12670,7 +13688,7 @@ export type PolicyExplainData = {
          */
         evaluation?: Evaluation | null;
         /**
-         * The number of an event or a time: the answer of the policies and the directory as they were then; now unless given.
+         * The number of an event or a time: the answer of the policies, the directory and the kept entities as they were then; now unless given.
          */
         at?: number | string | null;
     };
@@ -12945,7 +13963,7 @@ export type PolicySourceData = {
      * A workspace, or a repository.
      */
     body: {
-        kind: SourceKind;
+        kind: SourceKind2;
         /**
          * The repository's address, https or ssh; needed where kind is `repo`.
          */
@@ -13380,7 +14398,7 @@ export type RunReadResponse = RunReadResponses[keyof RunReadResponses];
 export type RunAnswerData = {
     body: {
         /**
-         * The answer: 1 byte to 64 KiB. It can be erased.
+         * The answer: 1 byte to 64 KiB. It can be erased. Asked whether something has happened: yes, no, or retry.
          */
         text: string;
         /**
@@ -15669,7 +16687,7 @@ export type TraceReadData = {
     path?: never;
     query?: {
         /**
-         * Those of runs that were asked for since this time: RFC 3339.
+         * Those of runs that were asked for since this time, RFC 3339, or this day in UTC, YYYY-MM-DD.
          */
         since?: string | null;
         /**

@@ -23,6 +23,8 @@ const STATES: Record<string, Tone> = {
   in_review: 'wait',
   canary: 'wait',
   promoted: 'allow',
+  accepted: 'allow',
+  quarantined: 'wait',
   active: 'allow',
   offboarded: 'plain',
   failing: 'deny',

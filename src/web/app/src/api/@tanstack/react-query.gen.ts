@@ -3,8 +3,8 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, collectionCatalog, collectionList, collectionQuery, collectionRead, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, entityKeep, entityList, eventList, flagList, healthRead, inboxList, inboxRead, kill, killList, meAgents, meRead, modelRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, recordAggregate, recordChange, recordDelete, recordFlag, recordHistory, recordImport, recordList, recordRead, recordRefs, recordReplace, recordRollback, recordWrite, runAnswer, runCancel, runList, runRead, schemaApply, schemaList, schemaPropose, schemaRead, schemaReject, search, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
-import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CollectionCatalogData, CollectionCatalogError, CollectionCatalogResponse, CollectionListData, CollectionListError, CollectionListResponse, CollectionQueryData, CollectionQueryError, CollectionQueryResponse, CollectionReadData, CollectionReadError, CollectionReadResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EntityKeepData, EntityKeepError, EntityKeepResponse, EntityListData, EntityListError, EntityListResponse, EventListData, EventListError, EventListResponse, FlagListData, FlagListError, FlagListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, ModelReadData, ModelReadError, ModelReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RecordAggregateData, RecordAggregateError, RecordAggregateResponse, RecordChangeData, RecordChangeError, RecordChangeResponse, RecordDeleteData, RecordDeleteError, RecordDeleteResponse, RecordFlagData, RecordFlagError, RecordFlagResponse, RecordHistoryData, RecordHistoryError, RecordHistoryResponse, RecordImportData, RecordImportError, RecordImportResponse, RecordListData, RecordListError, RecordListResponse, RecordReadData, RecordReadError, RecordReadResponse, RecordRefsData, RecordRefsError, RecordRefsResponse, RecordReplaceData, RecordReplaceError, RecordReplaceResponse, RecordRollbackData, RecordRollbackError, RecordRollbackResponse, RecordWriteData, RecordWriteError, RecordWriteResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, SchemaApplyData, SchemaApplyError, SchemaApplyResponse, SchemaListData, SchemaListError, SchemaListResponse, SchemaProposeData, SchemaProposeError, SchemaProposeResponse, SchemaReadData, SchemaReadError, SchemaReadResponse, SchemaRejectData, SchemaRejectError, SchemaRejectResponse, SearchData, SearchError, SearchResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
+import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, collectionCatalog, collectionList, collectionQuery, collectionRead, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, entityKeep, entityList, eventList, flagList, healthRead, inboxList, inboxRead, kill, killList, knowledgeAccept, knowledgeList, knowledgePropose, knowledgeQuarantine, knowledgeRead, knowledgeRecall, knowledgeReject, knowledgeRetract, meAgents, meRead, modelRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, recordAggregate, recordChange, recordDelete, recordFlag, recordHistory, recordImport, recordList, recordRead, recordRefs, recordReplace, recordRollback, recordWrite, runAnswer, runCancel, runList, runRead, schemaApply, schemaList, schemaPropose, schemaRead, schemaReject, search, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
+import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CollectionCatalogData, CollectionCatalogError, CollectionCatalogResponse, CollectionListData, CollectionListError, CollectionListResponse, CollectionQueryData, CollectionQueryError, CollectionQueryResponse, CollectionReadData, CollectionReadError, CollectionReadResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EntityKeepData, EntityKeepError, EntityKeepResponse, EntityListData, EntityListError, EntityListResponse, EventListData, EventListError, EventListResponse, FlagListData, FlagListError, FlagListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, KnowledgeAcceptData, KnowledgeAcceptError, KnowledgeAcceptResponse, KnowledgeListData, KnowledgeListError, KnowledgeListResponse, KnowledgeProposeData, KnowledgeProposeError, KnowledgeProposeResponse, KnowledgeQuarantineData, KnowledgeQuarantineError, KnowledgeQuarantineResponse, KnowledgeReadData, KnowledgeReadError, KnowledgeReadResponse, KnowledgeRecallData, KnowledgeRecallError, KnowledgeRecallResponse, KnowledgeRejectData, KnowledgeRejectError, KnowledgeRejectResponse, KnowledgeRetractData, KnowledgeRetractError, KnowledgeRetractResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, ModelReadData, ModelReadError, ModelReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RecordAggregateData, RecordAggregateError, RecordAggregateResponse, RecordChangeData, RecordChangeError, RecordChangeResponse, RecordDeleteData, RecordDeleteError, RecordDeleteResponse, RecordFlagData, RecordFlagError, RecordFlagResponse, RecordHistoryData, RecordHistoryError, RecordHistoryResponse, RecordImportData, RecordImportError, RecordImportResponse, RecordListData, RecordListError, RecordListResponse, RecordReadData, RecordReadError, RecordReadResponse, RecordRefsData, RecordRefsError, RecordRefsResponse, RecordReplaceData, RecordReplaceError, RecordReplaceResponse, RecordRollbackData, RecordRollbackError, RecordRollbackResponse, RecordWriteData, RecordWriteError, RecordWriteResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, SchemaApplyData, SchemaApplyError, SchemaApplyResponse, SchemaListData, SchemaListError, SchemaListResponse, SchemaProposeData, SchemaProposeError, SchemaProposeResponse, SchemaReadData, SchemaReadError, SchemaReadResponse, SchemaRejectData, SchemaRejectError, SchemaRejectResponse, SearchData, SearchError, SearchResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -1630,6 +1630,200 @@ export const killMutation = (options?: Partial<Options<KillData>>): UseMutationO
     return mutationOptions;
 };
 
+export const knowledgeListQueryKey = (options?: Options<KnowledgeListData>) => createQueryKey('knowledgeList', options);
+
+/**
+ * List the knowledge that the caller may read, newest first.
+ */
+export const knowledgeListOptions = (options?: Options<KnowledgeListData>) => queryOptions<KnowledgeListResponse, KnowledgeListError, KnowledgeListResponse, ReturnType<typeof knowledgeListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await knowledgeList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: knowledgeListQueryKey(options)
+});
+
+export const knowledgeListInfiniteQueryKey = (options?: Options<KnowledgeListData>): QueryKey<Options<KnowledgeListData>> => createQueryKey('knowledgeList', options, true);
+
+/**
+ * List the knowledge that the caller may read, newest first.
+ */
+export const knowledgeListInfiniteOptions = (options?: Options<KnowledgeListData>) => infiniteQueryOptions<KnowledgeListResponse, KnowledgeListError, InfiniteData<KnowledgeListResponse>, QueryKey<Options<KnowledgeListData>>, string | null | Pick<QueryKey<Options<KnowledgeListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<KnowledgeListData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await knowledgeList({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: knowledgeListInfiniteQueryKey(options)
+});
+
+/**
+ * Propose what others may rest on. It is recalled once somebody else has accepted it; what comes from outside, looks like an attack or contradicts what is accepted is held apart until then.
+ */
+export const knowledgeProposeMutation = (options?: Partial<Options<KnowledgeProposeData>>): UseMutationOptions<KnowledgeProposeResponse, KnowledgeProposeError, Options<KnowledgeProposeData>> => {
+    const mutationOptions: UseMutationOptions<KnowledgeProposeResponse, KnowledgeProposeError, Options<KnowledgeProposeData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await knowledgePropose({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const knowledgeQuarantineQueryKey = (options?: Options<KnowledgeQuarantineData>) => createQueryKey('knowledgeQuarantine', options);
+
+/**
+ * List the knowledge that is held apart until somebody decides about it, with the reasons, newest first; of that alone that the caller may read.
+ */
+export const knowledgeQuarantineOptions = (options?: Options<KnowledgeQuarantineData>) => queryOptions<KnowledgeQuarantineResponse, KnowledgeQuarantineError, KnowledgeQuarantineResponse, ReturnType<typeof knowledgeQuarantineQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await knowledgeQuarantine({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: knowledgeQuarantineQueryKey(options)
+});
+
+export const knowledgeQuarantineInfiniteQueryKey = (options?: Options<KnowledgeQuarantineData>): QueryKey<Options<KnowledgeQuarantineData>> => createQueryKey('knowledgeQuarantine', options, true);
+
+/**
+ * List the knowledge that is held apart until somebody decides about it, with the reasons, newest first; of that alone that the caller may read.
+ */
+export const knowledgeQuarantineInfiniteOptions = (options?: Options<KnowledgeQuarantineData>) => infiniteQueryOptions<KnowledgeQuarantineResponse, KnowledgeQuarantineError, InfiniteData<KnowledgeQuarantineResponse>, QueryKey<Options<KnowledgeQuarantineData>>, string | null | Pick<QueryKey<Options<KnowledgeQuarantineData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<KnowledgeQuarantineData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await knowledgeQuarantine({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: knowledgeQuarantineInfiniteQueryKey(options)
+});
+
+export const knowledgeRecallQueryKey = (options?: Options<KnowledgeRecallData>) => createQueryKey('knowledgeRecall', options);
+
+/**
+ * Recall what is accepted about topics, as far as the caller may read it: data with where it comes from, the best first. It gives no right to anything.
+ */
+export const knowledgeRecallOptions = (options?: Options<KnowledgeRecallData>) => queryOptions<KnowledgeRecallResponse, KnowledgeRecallError, KnowledgeRecallResponse, ReturnType<typeof knowledgeRecallQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await knowledgeRecall({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: knowledgeRecallQueryKey(options)
+});
+
+export const knowledgeReadQueryKey = (options: Options<KnowledgeReadData>) => createQueryKey('knowledgeRead', options);
+
+/**
+ * Show one entry of knowledge: what it says, where it comes from, and how it stands.
+ */
+export const knowledgeReadOptions = (options: Options<KnowledgeReadData>) => queryOptions<KnowledgeReadResponse, KnowledgeReadError, KnowledgeReadResponse, ReturnType<typeof knowledgeReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await knowledgeRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: knowledgeReadQueryKey(options)
+});
+
+/**
+ * Accept knowledge that was proposed or is held apart: it is recalled from now on, and what it supersedes no longer.
+ */
+export const knowledgeAcceptMutation = (options?: Partial<Options<KnowledgeAcceptData>>): UseMutationOptions<KnowledgeAcceptResponse, KnowledgeAcceptError, Options<KnowledgeAcceptData>> => {
+    const mutationOptions: UseMutationOptions<KnowledgeAcceptResponse, KnowledgeAcceptError, Options<KnowledgeAcceptData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await knowledgeAccept({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Reject knowledge that was proposed or is held apart, or take back one's own proposal.
+ */
+export const knowledgeRejectMutation = (options?: Partial<Options<KnowledgeRejectData>>): UseMutationOptions<KnowledgeRejectResponse, KnowledgeRejectError, Options<KnowledgeRejectData>> => {
+    const mutationOptions: UseMutationOptions<KnowledgeRejectResponse, KnowledgeRejectError, Options<KnowledgeRejectData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await knowledgeReject({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Retract knowledge that was accepted and does not hold: it is recalled no longer.
+ */
+export const knowledgeRetractMutation = (options?: Partial<Options<KnowledgeRetractData>>): UseMutationOptions<KnowledgeRetractResponse, KnowledgeRetractError, Options<KnowledgeRetractData>> => {
+    const mutationOptions: UseMutationOptions<KnowledgeRetractResponse, KnowledgeRetractError, Options<KnowledgeRetractData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await knowledgeRetract({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const modelReadQueryKey = (options?: Options<ModelReadData>) => createQueryKey('modelRead', options);
 
 /**
@@ -2485,7 +2679,7 @@ export const taskRunMutation = (options?: Partial<Options<TaskRunData>>): UseMut
 };
 
 /**
- * Advance the clock once: end the tokens, approvals and delegations whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.
+ * Advance the clock once: end the tokens, approvals, delegations and knowledge whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.
  */
 export const tickMutation = (options?: Partial<Options<TickData>>): UseMutationOptions<TickResponse, TickError, Options<TickData>> => {
     const mutationOptions: UseMutationOptions<TickResponse, TickError, Options<TickData>> = {

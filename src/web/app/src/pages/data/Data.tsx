@@ -14,13 +14,14 @@ import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { isWord, nameOf } from './filter';
+import { Knowledge } from './Knowledge';
 
 export function Data() {
   const { q = '' } = useSearch({ from: '/data' });
   const navigate = useNavigate();
   const set = (text: string) => void navigate({ to: '/data', search: { q: text || undefined }, replace: true });
   return (
-    <Page title="Data" lead="The company’s own records, as far as the policies let you read them.">
+    <Page title="Data" lead="The company’s own records and what it knows, as far as the policies let you read them.">
       <div className={parts.bar}>
         <TextInput placeholder="Words in records and tasks" aria-label="search the data" value={q} onChange={(event) => set(event.currentTarget.value)} leftSection={<Icon name="search" size={14} />} />
       </div>
@@ -28,6 +29,7 @@ export function Data() {
         {q.trim() !== '' && <Hits q={q} />}
         <Collections />
         <Proposals />
+        <Knowledge />
       </div>
     </Page>
   );

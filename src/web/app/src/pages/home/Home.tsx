@@ -139,7 +139,7 @@ function Happening({ record }: { record: EventRecord }) {
   );
 }
 
-const KINDS: Record<Item['kind'], IconName> = { approval: 'clock', decision: 'check', assignment: 'people', mention: 'inbox', alert: 'alert', question: 'help', failure: 'alert' };
+const KINDS: Record<Item['kind'], IconName> = { approval: 'clock', decision: 'check', assignment: 'people', mention: 'inbox', alert: 'alert', question: 'help', failure: 'alert', knowledge: 'data' };
 
 /** What stands under «Waits for you». */
 const ELSEWHERE = new Set<Item['kind']>(['approval', 'question', 'assignment']);

@@ -189,15 +189,22 @@ function Problems({ problems, go }: { problems: Problem[]; go: (path: string, li
 function Status({ checked, isChecking }: { checked: Checked | undefined; isChecking: boolean }) {
   if (!checked) return <p className={css.status}>checking…</p>;
   const failed = checked.tests.failed.length;
+  const errors = checked.problems.filter((problem) => problem.severity === 'error').length;
   return (
     <div className={css.status} role="status">
       <Tag tone={checked.ok ? 'allow' : 'deny'} icon={checked.ok ? 'check' : 'x'}>
         {checked.ok ? 'can come into force' : 'has errors'}
       </Tag>
-      <span>{checked.policies} policies</span>
-      <span>
-        {checked.tests.run} tests, {failed === 0 ? 'all pass' : `${failed} fail`}
-      </span>
+      {errors > 0 ? (
+        <span>{errors === 1 ? '1 error' : `${errors} errors`}; the tests were not run</span>
+      ) : (
+        <>
+          <span>{checked.policies} policies</span>
+          <span>
+            {checked.tests.run} tests, {failed === 0 ? 'all pass' : `${failed} fail`}
+          </span>
+        </>
+      )}
       {checked.coverage !== null && checked.coverage !== undefined && <span>{checked.coverage} % of the policies decide in a test</span>}
       {isChecking && <span>checking…</span>}
     </div>

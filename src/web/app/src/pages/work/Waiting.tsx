@@ -19,7 +19,11 @@ import parts from '../../parts/parts.module.css';
 /** What a run waits for, and what ends the waiting: calls that were made together each wait by themselves. */
 export function Waiting({ run }: { run: WholeRun }) {
   if (isOver(run.status)) return null;
-  if (run.waiting?.kind === 'budget') return run.waiting.until ? <Spent reason={run.waiting.reason ?? ''} until={run.waiting.until} /> : <Budget run={run} />;
+  if (run.waiting?.kind === 'budget') {
+    const { reason = '', until, payer } = run.waiting;
+    if (until) return <Spent reason={reason} until={until} />;
+    return payer ? <OfWhole reason={reason} payer={payer} /> : <Budget run={run} />;
+  }
   if (run.status === 'held') return <Stopped run={run} />;
   return run.trace.filter((step) => step.status === 'waiting').map((step) => <One key={step.seq} run={run} step={step} />);
 }
@@ -31,6 +35,8 @@ function One({ run, step }: { run: WholeRun; step: ShownStep }) {
       return <Approval id={waiting.approval} />;
     case 'question':
       return <Question run={run} step={step} to={waiting.to} />;
+    case 'outcome':
+      return <Outcome run={run} step={step} to={waiting.to} />;
     case 'run':
       return (
         <Panel icon="branch" title="It waits for a part">
@@ -116,6 +122,39 @@ function Question({ run, step, to }: { run: WholeRun; step: ShownStep; to: strin
   );
 }
 
+/** Whether a tool has done something, where nobody but people can tell. */
+function Outcome({ run, step, to }: { run: WholeRun; step: ShownStep; to: string[] }) {
+  const me = useMe();
+  const { act, busy } = useAct();
+  const say = (text: string) =>
+    void act((headers) => runAnswer({ path: { id: run.id }, body: { text, question: step.seq }, headers, throwOnError: true }), 'Answered');
+  return (
+    <Panel icon="help" title={<>Nobody knows whether {step.name} has done it</>}>
+      {step.question && <p>{step.question}</p>}
+      {me && to.includes(me.id) ? (
+        <div className={css.buttons}>
+          <Button onClick={() => say('yes')} loading={busy}>
+            It has
+          </Button>
+          <Button variant="default" onClick={() => say('no')} disabled={busy}>
+            It has not
+          </Button>
+          <Button variant="default" onClick={() => say('retry')} disabled={busy}>
+            Call it again
+          </Button>
+        </div>
+      ) : (
+        <p>
+          It waits for{' '}
+          {to.map((id) => (
+            <Actor key={id} id={id} />
+          ))}
+        </p>
+      )}
+    </Panel>
+  );
+}
+
 function Answer({ run, step }: { run: WholeRun; step: number }) {
   const [text, setText] = useState('');
   const { act, busy } = useAct();
@@ -160,6 +199,21 @@ function Spent({ reason, until }: { reason: string; until: string }) {
       <p>{reason}.</p>
       <p>
         It goes on by itself: <When at={until} />.
+      </p>
+    </Panel>
+  );
+}
+
+/** Held by the budget of what it is a part of: that one is raised there. */
+function OfWhole({ reason, payer }: { reason: string; payer: string }) {
+  return (
+    <Panel icon="key" title="The budget of its whole holds it">
+      <p>{reason}.</p>
+      <p>
+        <Link to="/runs/$id" params={{ id: payer }}>
+          See the run whose budget it is
+        </Link>
+        : once that is raised, or another part has ended, it goes on.
       </p>
     </Panel>
   );

@@ -31,6 +31,8 @@ test('a task is overdue only as long as it is not closed', () => {
 
 test('a run asks whom it names, and only while it waits', () => {
   const run = { status: 'waiting_input', waiting: { kind: 'question', to: ['max'] } } as unknown as ShownRun;
+  const outcome = { status: 'waiting_input', waiting: { kind: 'outcome', to: ['max'], until: '2026-11-27T00:00:00Z' } } as unknown as ShownRun;
+  expect([asks(outcome, 'max'), asks(outcome, 'mia')]).toEqual([true, false]);
   expect([asks(run, 'max'), asks(run, 'mia'), asks(run, undefined), asks({ ...run, status: 'held' }, 'max')]).toEqual([true, false, false, false]);
 });
 

@@ -44,7 +44,7 @@ export function titleOf(task: ShownTask, name: (id: string) => string): string {
 }
 
 /** Whether somebody is asked by a run and it waits for the answer. */
-export const asks = (run: ShownRun, me: string | undefined) => run.status === 'waiting_input' && run.waiting?.kind === 'question' && !!me && run.waiting.to.includes(me);
+export const asks = (run: ShownRun, me: string | undefined) => run.status === 'waiting_input' && (run.waiting?.kind === 'question' || run.waiting?.kind === 'outcome') && !!me && run.waiting.to.includes(me);
 
 /** A task of somebody's own that is not closed, and no agent's. */
 export const isTodo = (task: ShownTask, me: string | undefined) => !!me && task.owner === me && !isOver(task.status);

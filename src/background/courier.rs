@@ -1,0 +1,162 @@
+//! Carries out what the outbox holds: it asks the gate what is to be sent now, sends it, and tells the gate what came of it.
+//! It keeps nothing itself, so a server that dies in between sends again, under the same id: at least once.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{in_words, perform};
+use super::egress::Client;
+use crate::gate::Gate;
+use crate::operations::webhook::{Due, Message};
+use crate::types::refusal::Stop;
+
+/// Messages under way at once; never two to one webhook.
+const AT_ONCE: usize = 8;
+/// It asks at least so often: what the policies held may be fine by now.
+const PERIOD: Duration = Duration::from_secs(30);
+/// It asks at most so often, however fast the log grows.
+const PAUSE: Duration = Duration::from_millis(50);
+/// After something went wrong with the gate.
+const AFTER_FAULT: Duration = Duration::from_secs(5);
+/// How long what is under way may take when the server stops.
+const STOPPING: Duration = Duration::from_secs(3);
+
+/// Sends until `stop`.
+pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
+    match Client::new(gate.egress()) {
+        Ok(client) => Courier { gate, client: Arc::new(client), under_way: JoinSet::new() }.run(stop).await,
+        Err(why) => tracing::error!(%why, "webhooks cannot be sent"),
+    }
+}
+
+struct Courier {
+    gate: Arc<Gate>,
+    client: Arc<Client>,
+    /// Each ends with the webhook that it was for.
+    under_way: JoinSet<String>,
+}
+
+impl Courier {
+    async fn run(mut self, stop: CancellationToken) {
+        let mut grown = self.gate.grown();
+        let mut busy: BTreeSet<String> = BTreeSet::new();
+        let mut failing = false;
+        loop {
+            grown.mark_unchanged();
+            let asked = due(&self.gate, &busy).await;
+            let wait = match asked {
+                Ok(Due { messages, wait_ms }) => {
+                    failing = false;
+                    for message in messages {
+                        busy.insert(message.webhook.clone());
+                        self.send(message);
+                    }
+                    wait_ms.map_or(PERIOD, |ms| Duration::from_millis(ms.unsigned_abs()).min(PERIOD))
+                }
+                Err(why) => {
+                    let wait = if matches!(why, Stop::Refused(_)) { PERIOD } else { AFTER_FAULT };
+                    if !failing {
+                        tracing::error!(why = in_words(why), "what is to be sent cannot be told");
+                    }
+                    failing = true;
+                    wait
+                }
+            };
+            let until = Instant::now() + wait;
+            let full = busy.len() >= AT_ONCE;
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(done) = self.under_way.join_next() => {
+                    match done {
+                        Ok(webhook) => drop(busy.remove(&webhook)),
+                        // Which one is not known: all that are over are asked about again.
+                        Err(_) if self.under_way.is_empty() => busy.clear(),
+                        Err(_) => {}
+                    }
+                }
+                changed = grown.changed(), if !full && !failing => if changed.is_err() { break },
+                () = sleep_until(until) => {}
+            }
+            sleep(PAUSE).await;
+        }
+        // What does not end in time is sent again by the next server.
+        let rest = async { while self.under_way.join_next().await.is_some() {} };
+        let _ = timeout(STOPPING, rest).await;
+    }
+
+    fn send(&mut self, message: Message) {
+        let (gate, client) = (Arc::clone(&self.gate), Arc::clone(&self.client));
+        self.under_way.spawn(async move {
+            let (id, webhook, attempt) = (message.id.clone(), message.webhook.clone(), message.attempt);
+            let headers = [
+                ("webhook-id", message.id),
+                ("webhook-timestamp", message.timestamp.to_string()),
+                ("webhook-signature", message.signature),
+            ];
+            let answered = client.post(&message.url, &headers, message.body, message.timestamp).await;
+            let attempt = json!({
+                "id": id, "attempt": attempt, "http_status": answered.status, "error": answered.error,
+                "retry_after": answered.retry_after,
+            });
+            if let Err(Stop::Failed(why)) = perform::<IgnoredAny>(&gate, "webhook.settle", attempt).await {
+                tracing::error!(%why, message = id, "what came of a delivery cannot be recorded");
+            }
+            webhook
+        });
+    }
+}
+
+/// Nothing is asked where there is nowhere to send to: policies that do not know of webhooks would refuse, and refusals are
+/// recorded.
+async fn due(gate: &Arc<Gate>, busy: &BTreeSet<String>) -> Result<Due, Stop> {
+    if !gate.sends() {
+        return Ok(Due { messages: Vec::new(), wait_ms: None });
+    }
+    let most = AT_ONCE.saturating_sub(busy.len());
+    perform(gate, "webhook.dispatch", json!({ "busy": busy, "most": most, "stamp": gate.wall() })).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::state::open::{Options, open};
+    use crate::operations;
+    use crate::policy::Bundle;
+    use crate::types::entropy::SystemEntropy;
+    use crate::types::time::SystemClock;
+
+    #[tokio::test]
+    async fn policies_that_know_of_no_webhooks_refuse_nothing_where_there_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut policies = Bundle::built_in();
+        policies.files.retain(|path, _| !path.contains("webhooks"));
+        let options = Options {
+            path: folder.path().join("state.db"),
+            entries: &operations::ALL,
+            policies,
+            compiled: Vec::new(),
+            dev_auth: false,
+            tools: Arc::default(),
+            loopback: false,
+            secrets: None,
+            ports: vec![443],
+            models: Arc::default(),
+            low_water: None,
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+        };
+        let company = open(&options).unwrap();
+        let before = *company.gate.grown().borrow();
+        let asked = due(&company.gate, &BTreeSet::new()).await.ok().unwrap();
+        assert!(asked.messages.is_empty());
+        assert_eq!(*company.gate.grown().borrow(), before, "no refusal is recorded");
+        company.close().await;
+    }
+}

@@ -1,0 +1,303 @@
+//! Lets runs go on: it asks the gate which ones can, performs the next step of each as its agent, and asks again. It keeps
+//! nothing itself: what a run has done, and what it waits for, is in the log, so a server that dies goes on with the next.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::task::{Id, JoinSet};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{in_words, perform, read, together};
+use super::thinking::think;
+use super::tools::{Asked, Begun, Means, settle as settle_call};
+use crate::gate::{Gate, Request};
+use crate::operations::run::{BegunOutside, Came, Due, DueRun, Next, OneCall, Settled, Spoken, Stage, Wanted};
+use crate::types::caller::{Channel, Credential, Presented};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::work::RunFacts;
+
+/// Runs under way at once.
+const AT_ONCE: usize = 64;
+/// It asks at least so often.
+const PERIOD: Duration = Duration::from_secs(30);
+/// It asks at most so often, however fast the log grows.
+const PAUSE: Duration = Duration::from_millis(5);
+/// After something went wrong with the gate.
+const AFTER_FAULT: Duration = Duration::from_secs(5);
+/// How long a step that the server was too busy for waits, unless it says.
+const BUSY: Duration = Duration::from_millis(200);
+/// How much longer than it takes to ask it waits before it asks again: it costs a fifth of a core at most.
+const CALM: u32 = 4;
+/// How long what is under way may take when the server stops.
+const STOPPING: Duration = Duration::from_secs(3);
+
+/// Lets runs go on until `stop`.
+pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationToken) {
+    let mut grown = gate.grown();
+    let mut under_way = UnderWay::new(gate.clone(), means.into(), AFTER_FAULT);
+    let mut failing = false;
+    loop {
+        grown.mark_unchanged();
+        let began = Instant::now();
+        let wait = match under_way.start().await {
+            Ok(wait) => {
+                failing = false;
+                wait
+            }
+            Err(why) => {
+                let wait = if matches!(why, Stop::Refused(_)) { PERIOD } else { AFTER_FAULT };
+                if !failing {
+                    tracing::error!(why = in_words(why), "which runs can go on cannot be told");
+                }
+                failing = true;
+                wait
+            }
+        };
+        let pause = PAUSE.max(began.elapsed() * CALM);
+        let until = Instant::now() + wait;
+        tokio::select! {
+            () = stop.cancelled() => break,
+            ended = under_way.ended(), if !under_way.is_empty() => if let Err(why) = ended {
+                tracing::error!(why, "a run is tried again");
+            },
+            changed = grown.changed(), if !under_way.is_full() && !failing => if changed.is_err() { break },
+            () = sleep_until(until) => {}
+        }
+        sleep(pause).await;
+    }
+    // A step that does not end in time is taken by the next server, unless it was recorded.
+    let _ = timeout(STOPPING, async {
+        while !under_way.is_empty() {
+            let _ = under_way.ended().await;
+        }
+    })
+    .await;
+}
+
+/// Lets runs go on until none can by itself at this time.
+pub async fn settle(gate: &Arc<Gate>, means: impl Into<Means>) -> Result<(), String> {
+    let mut under_way = UnderWay::new(gate.clone(), means.into(), Duration::ZERO);
+    loop {
+        under_way.start().await.map_err(in_words)?;
+        if under_way.is_empty() {
+            return Ok(());
+        }
+        under_way.ended().await?;
+    }
+}
+
+/// The runs that are under way.
+struct UnderWay {
+    gate: Arc<Gate>,
+    means: Means,
+    tasks: JoinSet<Result<(), String>>,
+    runs: BTreeMap<Id, DueRun>,
+    /// How long a run that cannot go on is left alone; the others do not wait for it.
+    rest: Duration,
+}
+
+impl UnderWay {
+    fn new(gate: Arc<Gate>, means: Means, rest: Duration) -> UnderWay {
+        UnderWay { gate, means, tasks: JoinSet::new(), runs: BTreeMap::new(), rest }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    fn is_full(&self) -> bool {
+        self.runs.len() >= AT_ONCE
+    }
+
+    /// Starts what can go on, and says when to ask again. Nothing is asked where no run goes on by itself: policies that do not
+    /// know of runs would refuse, and refusals are recorded.
+    async fn start(&mut self) -> Result<Duration, Stop> {
+        if !self.gate.works()? {
+            return Ok(PERIOD);
+        }
+        let busy: Vec<&DueRun> = self.runs.values().collect();
+        let input = json!({ "busy": busy, "most": AT_ONCE.saturating_sub(busy.len()) });
+        let due: Due = perform(&self.gate, "run.dispatch", input).await?;
+        for run in due.runs {
+            let (gate, means, id, rest) = (self.gate.clone(), self.means.clone(), run.run.clone(), self.rest);
+            let task = self.tasks.spawn(async move {
+                let outcome = go_on(&gate, &means, &id).await;
+                if outcome.is_err() {
+                    sleep(rest).await;
+                }
+                outcome.map_err(|why| format!("{id} cannot go on: {}", in_words(why)))
+            });
+            self.runs.insert(task.id(), run);
+        }
+        Ok(due.wait_ms.map_or(PERIOD, |ms| Duration::from_millis(ms.unsigned_abs()).min(PERIOD)))
+    }
+
+    /// Waits until one of them has stopped, and says why it could not go on, if it could not.
+    async fn ended(&mut self) -> Result<(), String> {
+        let (id, outcome) = match self.tasks.join_next_with_id().await {
+            Some(Ok(ended)) => ended,
+            Some(Err(broken)) => (broken.id(), Err(format!("a run broke off: {broken}"))),
+            None => return Ok(()),
+        };
+        self.runs.remove(&id);
+        outcome
+    }
+}
+
+/// Takes one step after the other until the run waits, is held or has ended.
+async fn go_on(gate: &Arc<Gate>, means: &Means, run: &str) -> Result<(), Stop> {
+    let models = &means.models;
+    loop {
+        match perform::<Next>(gate, "run.next", json!({ "id": run })).await? {
+            Next::Calls { calls, agent } => {
+                together(calls.into_iter().map(|one| call_tool(gate, means, (run, one), agent.clone()))).await?;
+            }
+            Next::Think { call: question, prompt, agent, facts } => {
+                let step = facts.step();
+                match call(gate, "model.call", json!(question), (agent, facts)).await? {
+                    Called::Done(answer) if read::<Spoken>(&answer)?.dispatched => {
+                        think(gate, models, (run, step), &prompt).await?;
+                    }
+                    Called::Done(_) | Called::Settled => {}
+                    Called::Unable(reason) => drop(settle_step(gate, run, step, Some(reason)).await?),
+                }
+            }
+            Next::Send { step, prompt } => {
+                if settle_with(gate, json!({ "id": run, "step": step, "sends": true })).await? {
+                    think(gate, models, (run, step), &prompt).await?;
+                }
+            }
+            Next::Settle { step, .. } => drop(settle_step(gate, run, step, None).await?),
+            Next::Nothing => return Ok(()),
+        }
+    }
+}
+
+/// Makes a call, or has recorded why it cannot be made, where the gate has recorded nothing of it.
+async fn call_tool(gate: &Arc<Gate>, means: &Means, (run, one): (&str, OneCall), agent: ActorId) -> Result<(), Stop> {
+    let OneCall { operation, input, facts, stage } = one;
+    let step = facts.step();
+    let effect = gate.entry(&operation).and_then(|entry| entry.spec.route.effect);
+    let begun = |arguments: &Value, effect, doubt| {
+        let asked = Asked { tool: operation.clone(), arguments: arguments.clone(), key: format!("{run}/{step}") };
+        Begun { run, step, asked, effect, doubt }
+    };
+    let reason = match (input, effect, stage) {
+        (Some(input), Some(effect), Stage::Dispatched) => {
+            let doubt = Some("the server or the run was stopped while it was under way".to_owned());
+            return begun(&input, effect, doubt).carry_out(gate, &means.tools).await;
+        }
+        (_, _, Stage::Dispatched) => {
+            let why = Came::Unknown("it was under way, and may not be called any more".into());
+            return settle_call(gate, run, step, why).await;
+        }
+        (Some(input), Some(effect), Stage::Decided) => {
+            if settle_with(gate, json!({ "id": run, "step": step, "sends": true })).await? {
+                begun(&input, effect, None).carry_out(gate, &means.tools).await?;
+            }
+            return Ok(());
+        }
+        (Some(input), effect, _) => match call(gate, &operation, input.clone(), (agent, facts)).await? {
+            Called::Unable(reason) => Some(reason),
+            Called::Done(answer) => match effect {
+                Some(effect) if read::<BegunOutside>(&answer)?.dispatched => {
+                    return begun(&input, effect, None).carry_out(gate, &means.tools).await;
+                }
+                _ => return Ok(()),
+            },
+            Called::Settled => return Ok(()),
+        },
+        (None, ..) => None,
+    };
+    settle_step(gate, run, step, reason).await.map(drop)
+}
+
+/// What a call came to.
+enum Called {
+    /// It was done, with this answer.
+    Done(Vec<u8>),
+    /// The gate has recorded what it came to, or it is to be made again.
+    Settled,
+    /// It could not be performed, and nothing is recorded of it.
+    Unable(String),
+}
+
+/// Performs one operation as the agent. What comes of it is recorded with it; why it could not be performed, where the gate
+/// has recorded nothing, is for the run to know.
+async fn call(
+    gate: &Arc<Gate>,
+    operation: &str,
+    input: Value,
+    (agent, facts): (ActorId, RunFacts),
+) -> Result<Called, Stop> {
+    let unable = |reason: String| Ok(Called::Unable(reason));
+    let Some(entry) = gate.entry(operation) else { return unable(format!("there is no tool `{operation}`")) };
+    let credential = Credential::Run(agent, Arc::new(facts));
+    let presented = Presented { credential, channel: Channel::Run, address: None, under: None };
+    let caller = match gate.admit(&presented, &entry.spec) {
+        Ok(caller) => caller,
+        Err(refusal) => return unable(told(&refusal)),
+    };
+    let call = match entry.prepare(input) {
+        Ok(call) => call,
+        Err(bad) => return unable(bad.to_string()),
+    };
+    match gate.perform(Request { caller, call, idem: None }).await {
+        Ok(reply) => {
+            if operation == "model.call"
+                && let Some(wish) = read::<Spoken>(&reply.body)?.wants
+            {
+                ask_for(gate, wish).await?;
+            }
+            Ok(Called::Done(reply.body))
+        }
+        Err(Stop::Refused(refusal)) => match refusal.code {
+            Code::NeedsApproval => Ok(Called::Settled),
+            Code::Denied | Code::NotApprover if refusal.decision.is_some() => Ok(Called::Settled),
+            Code::RateLimited | Code::Unavailable | Code::AuditUnavailable => {
+                sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;
+                Ok(Called::Settled)
+            }
+            _ => unable(told(&refusal)),
+        },
+        Err(failed) => Err(failed),
+    }
+}
+
+/// Asks people, as the agent whose run is held, to let it spend more. Where the policies do not let it ask, it stays held until
+/// somebody raises its budget unasked.
+async fn ask_for(gate: &Arc<Gate>, Wanted { agent, raised }: Wanted) -> Result<(), Stop> {
+    let Some(entry) = gate.entry("budget.raise") else { return Ok(()) };
+    let presented =
+        Presented { credential: Credential::Holder(agent), channel: Channel::Run, address: None, under: None };
+    let Ok(caller) = gate.admit(&presented, &entry.spec) else { return Ok(()) };
+    let Ok(call) = entry.prepare(json!(raised)) else { return Ok(()) };
+    match gate.perform(Request { caller, call, idem: None }).await {
+        Err(Stop::Failed(failed)) => Err(failed.into()),
+        Ok(_) | Err(Stop::Refused(_)) => Ok(()),
+    }
+}
+
+fn told(refusal: &Refusal) -> String {
+    format!("{}: {}", refusal.code.name(), refusal.message)
+}
+
+/// Has a step recorded; whether it was. A run that is elsewhere by now needs nothing more.
+async fn settle_step(gate: &Arc<Gate>, run: &str, step: u32, failed: Option<String>) -> Result<bool, Stop> {
+    settle_with(gate, json!({ "id": run, "step": step, "failed": failed })).await
+}
+
+async fn settle_with(gate: &Arc<Gate>, outcome: Value) -> Result<bool, Stop> {
+    match perform::<Settled>(gate, "run.settle", outcome).await {
+        Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(false),
+        Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) => {
+            sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;
+            Ok(false)
+        }
+        settled => settled.map(|settled| settled.settled),
+    }
+}

@@ -1,0 +1,185 @@
+//! Whoever carries out calls of tools from elsewhere. A call is decided and recorded as begun before it comes here; what comes of it
+//! is recorded after. Where that breaks off, the kind of its effect says what is done next.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::call::perform;
+use super::models::Chat;
+use crate::gate::Gate;
+use crate::operations::run::{Came, Next, Stage};
+use crate::types::refusal::{Code, Stop};
+use crate::types::work::ToolEffect;
+
+/// How long a tool may take over one call.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often a call that may be made again is made.
+const TRIES: u32 = 3;
+/// How long until it is made again.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often it is looked whether what comes of it is still wanted, at most.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long until an outcome that could not be recorded is recorded again, and how often that is tried.
+const AGAIN: Duration = Duration::from_millis(500);
+const RECORDED: u32 = 20;
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub tool: String,
+    pub arguments: Value,
+    /// The same however often this very call is made, and no other call's.
+    pub key: String,
+}
+
+/// What can be found out about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// It was made, with this answer.
+    Done(Value),
+    /// It was not made, and will not be.
+    NotDone,
+    /// That cannot be told now.
+    Unknown(String),
+}
+
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Makes calls of tools from elsewhere.
+pub trait Tools: Send + Sync {
+    fn call<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Came>;
+    /// What came of a call. Only tools whose effect is `reconcilable` are asked.
+    fn look<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Looked>;
+}
+
+/// Those whom runs need outside: who answers prompts, and who carries out calls.
+#[derive(Clone)]
+pub struct Means {
+    pub models: Arc<dyn Chat>,
+    pub tools: Arc<dyn Tools>,
+}
+
+impl<C: Chat + 'static> From<Arc<C>> for Means {
+    fn from(models: Arc<C>) -> Means {
+        Means::from(models as Arc<dyn Chat>)
+    }
+}
+
+impl From<Arc<dyn Chat>> for Means {
+    fn from(models: Arc<dyn Chat>) -> Means {
+        Means { models, tools: Arc::new(Echo) }
+    }
+}
+
+/// The tools of `--dev-echo-tools`: they answer what they were asked, and do nothing.
+pub struct Echo;
+
+impl Tools for Echo {
+    fn call<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Came> {
+        Box::pin(async {
+            let seconds = asked.arguments.get("seconds").and_then(Value::as_u64).unwrap_or_default();
+            sleep(Duration::from_secs(seconds)).await;
+            Came::Done(asked.arguments.get("text").cloned().unwrap_or_default())
+        })
+    }
+
+    fn look<'a>(&'a self, _: &'a Asked) -> Answer<'a, Looked> {
+        Box::pin(async { Looked::NotDone })
+    }
+}
+
+/// A call that is recorded as begun.
+pub(super) struct Begun<'a> {
+    pub run: &'a str,
+    pub step: u32,
+    pub asked: Asked,
+    pub effect: ToolEffect,
+    /// Why it is not known whether it was made already; none where it was not.
+    pub doubt: Option<String>,
+}
+
+impl Begun<'_> {
+    /// Makes it, unless it must not be made again, and has recorded what came of it.
+    pub async fn carry_out(self, gate: &Arc<Gate>, tools: &Arc<dyn Tools>) -> Result<(), Stop> {
+        let came = match self.effect {
+            // To break it off would not undo it: nobody would know any more.
+            ToolEffect::Once => self.outcome(&**tools).await,
+            ToolEffect::Read | ToolEffect::Idempotent | ToolEffect::Reconcilable => tokio::select! {
+                came = self.outcome(&**tools) => came,
+                () = is_over(gate, self.run, self.step) => return Ok(()),
+            },
+        };
+        settle(gate, self.run, self.step, came).await
+    }
+
+    async fn outcome(&self, tools: &dyn Tools) -> Came {
+        let mut doubt = self.doubt.clone();
+        for _ in 0..TRIES {
+            if let Some(why) = &doubt {
+                match self.effect {
+                    ToolEffect::Once => break,
+                    ToolEffect::Reconcilable => match timeout(PATIENCE, tools.look(&self.asked)).await {
+                        Ok(Looked::Done(answer)) => return Came::Done(answer),
+                        Ok(Looked::NotDone) => {}
+                        Ok(Looked::Unknown(why)) => return Came::Unknown(why),
+                        Err(_) => return Came::Unknown(format!("{why}, and it does not answer")),
+                    },
+                    ToolEffect::Read | ToolEffect::Idempotent => {}
+                }
+            }
+            doubt = match timeout(PATIENCE, tools.call(&self.asked)).await {
+                Ok(Came::Unknown(why)) => Some(why),
+                Err(_) => Some(format!("it did not answer within {} seconds", PATIENCE.as_secs())),
+                Ok(came) => return came,
+            };
+            if self.effect != ToolEffect::Once {
+                sleep(PAUSE).await;
+            }
+        }
+        let why = doubt.unwrap_or_default();
+        // Whether something was read makes no difference to anybody.
+        if self.effect == ToolEffect::Read { Came::Failed(why) } else { Came::Unknown(why) }
+    }
+}
+
+/// Has recorded what came of a call. A run that is elsewhere by now needs nothing more.
+pub(super) async fn settle(gate: &Arc<Gate>, run: &str, step: u32, came: Came) -> Result<(), Stop> {
+    let outcome = json!({ "id": run, "step": step, "came": came });
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match perform::<IgnoredAny>(gate, "tool.settle", outcome.clone()).await {
+            Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => return Ok(()),
+            Err(Stop::Refused(refusal))
+                if tries < RECORDED && matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) =>
+            {
+                sleep(refusal.retry_after.map_or(AGAIN, Duration::from_secs)).await;
+            }
+            settled => return settled.map(drop),
+        }
+    }
+}
+
+/// Waits until a run does not wait for what comes of this step any more.
+async fn is_over(gate: &Arc<Gate>, run: &str, step: u32) {
+    let mut grown = gate.grown();
+    loop {
+        sleep(LOOK).await;
+        if grown.changed().await.is_err() {
+            return;
+        }
+        match perform::<Next>(gate, "run.next", json!({ "id": run })).await {
+            Ok(Next::Calls { calls, .. })
+                if calls.iter().any(|call| call.facts.step() == step && call.stage == Stage::Dispatched) => {}
+            Ok(_) => return,
+            // Whether it is over cannot be told now.
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Acting under a delegation: the chain from what the caller was given up to who gave it in their own right.
+//!
+//! Always true: a chain counts whole or not at all. One link that has ended or run out, one giver who may not act any more,
+//! and nothing is allowed under it.
+
+use std::sync::Arc;
+
+use crate::gate::decide::context;
+use crate::gate::decide::world::World;
+use crate::gate::declare::target::actor_uid;
+use crate::policy::{Giver, Record};
+use crate::store::actors::Status;
+use crate::types::caller::{Caller, Who};
+use crate::types::delegation::{Authority, DEEPEST, DelegationStatus, Terms};
+use crate::types::id::ActorId;
+use crate::types::operations::Operations;
+use crate::types::refusal::{Code, Refusal};
+use crate::types::time::Time;
+
+/// The links of a chain, what the caller was given first. Empty for whoever acts in their own right.
+pub(in crate::gate) type Links = Vec<Arc<Terms>>;
+
+/// The chain that a caller acts under; `None` where it does not hold.
+pub(in crate::gate) fn links(world: &World, caller: &Caller, now: Time) -> Option<Links> {
+    let Some(under) = &caller.under else { return Some(Vec::new()) };
+    let mut taker = caller.actor();
+    let mut next = Some(under.as_str());
+    let mut links = Links::new();
+    while let Some(id) = next {
+        let link = world.delegations.get(id)?;
+        if !link.is_live(now) || link.to != taker || links.len() >= DEEPEST as usize || !is_active(world, &link.from) {
+            return None;
+        }
+        taker = link.from.clone();
+        links.push(Arc::clone(link));
+        next = link.parent.as_deref();
+    }
+    Some(links)
+}
+
+fn is_active(world: &World, actor: &ActorId) -> bool {
+    world.card(actor).is_some_and(|card| card.actor.status == Status::Active)
+}
+
+/// That a caller may act under the delegation that it names. What was never theirs and what has ended read the same.
+pub(in crate::gate) fn holds(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+    match &caller.under {
+        Some(under) if links(world, caller, now).is_none() => {
+            let shown: String = under.as_str().chars().take(80).collect();
+            let message = format!("you do not act under `{shown}`: it has ended, or was never given to you");
+            Err(Refusal::new(Code::Denied, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// All on whose behalf a caller acts, the nearest first.
+pub(in crate::gate) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
+    let given = caller.under.as_ref().and_then(|under| world.delegations.get(under.as_str()));
+    let mut behalf = given.map(|terms| terms.chain.clone()).unwrap_or_default();
+    // What a run does, it does for whoever asked for it: they do not approve it either.
+    let askers = caller.run.iter().flat_map(|run| &run.askers);
+    behalf.extend(askers.filter(|asker| caller.actor() != **asker).cloned());
+    behalf
+}
+
+/// The agents that asked for a part of what they do: in it, nothing is allowed that they may not do themselves.
+pub(in crate::gate) fn agents_above(world: &World, caller: &Caller) -> Vec<ActorId> {
+    let askers = caller.run.iter().flat_map(|run| run.askers.iter());
+    let is_agent = |id: &&ActorId| world.card(id).is_some_and(|card| card.actor.kind.is_agent());
+    askers.filter(is_agent).cloned().collect()
+}
+
+/// One of them, as the policies are asked about it.
+pub(in crate::gate) fn above(world: &World, caller: &Caller, agent: &ActorId, now: Time) -> Giver {
+    let run = caller.run.as_ref().map(|run| run.run.to_string()).unwrap_or_default();
+    let who = Caller { run: caller.run.clone(), ..Caller::new(Who::Holder(agent.clone()), caller.channel) };
+    Giver {
+        name: agent.to_string(),
+        principal: actor_uid(agent),
+        facts: context::of(world, &who, &[], now),
+        delegation: run,
+        scope: Operations([Operations::ALL.to_owned()].into()),
+        authority: Authority::Act,
+        ended: !is_active(world, agent),
+    }
+}
+
+/// Those whom the policies are asked about beside the caller, nearest first.
+pub(in crate::gate) fn givers(world: &World, caller: &Caller, links: Option<&[Arc<Terms>]>, now: Time) -> Vec<Giver> {
+    let Some(links) = links else { return vec![ended(caller)] };
+    let giver = |(place, link): (usize, &Arc<Terms>)| {
+        // In their own right, or under what they were given themselves.
+        let above = links.get(place + 1..).unwrap_or_default();
+        let who = Caller::new(Who::Holder(link.from.clone()), caller.channel);
+        Giver {
+            name: link.from.to_string(),
+            principal: actor_uid(&link.from),
+            facts: context::of(world, &who, above, now),
+            delegation: link.id.clone(),
+            scope: link.scope.clone(),
+            authority: link.authority,
+            ended: false,
+        }
+    };
+    links.iter().enumerate().map(giver).collect()
+}
+
+/// Stands for a chain that does not hold.
+fn ended(caller: &Caller) -> Giver {
+    Giver {
+        name: String::new(),
+        principal: actor_uid(&caller.actor()),
+        facts: Record::new(),
+        delegation: caller.under.as_ref().map(ToString::to_string).unwrap_or_default(),
+        scope: Default::default(),
+        authority: crate::types::delegation::Authority::Inform,
+        ended: true,
+    }
+}
+
+/// What policies see of the delegation that somebody acts under.
+pub(in crate::gate) fn facts_of(links: &[Arc<Terms>]) -> Option<Record> {
+    let (given, root) = (links.first()?, links.last()?);
+    let exhausted = links.iter().any(|link| link.status == DelegationStatus::Exhausted);
+    let chain: Vec<_> = links.iter().map(|link| actor_uid(&link.from)).collect();
+    Some(
+        Record::new()
+            .entity("from", &actor_uid(&given.from))
+            .entity("root", &actor_uid(&root.from))
+            .entities("chain", &chain)
+            .string("authority", given.authority.name())
+            .long("depth", i64::from(given.depth))
+            .strings("tools", given.tools.iter().map(String::as_str))
+            .bool("exhausted", exhausted),
+    )
+}

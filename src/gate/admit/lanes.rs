@@ -1,0 +1,105 @@
+//! Where long work is done: apart from what is answered at once, a few pieces at a time, each under a deadline and with fuel,
+//! and for no longer than somebody waits for it. Each lane has places of its own, so lists never wait for comparisons; each
+//! caller has a part of them.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::gate::admit::shares::Shares;
+use crate::gate::declare::route::Lane;
+use crate::gate::perform::Gate;
+use crate::gate::write::queue::PATIENCE;
+use crate::types::caller::{Caller, Channel};
+use crate::types::effort::{Effort, Ended};
+use crate::types::refusal::{Code, Refusal, Stop};
+
+/// Places of all lanes together.
+pub(in crate::gate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + LONG.0;
+/// Places of a lane, and how many of them one caller may have.
+const LISTS: (u32, u32) = (6, 4);
+const APPROVALS: (u32, u32) = (3, 2);
+const LONG: (u32, u32) = (4, 3);
+/// What is read from so many bytes takes a further place: it compiles to many times its size.
+const HEAVY: usize = 256 << 10;
+/// How long work may take for whoever asks over HTTP, and for whoever holds the state file.
+const DEADLINE: Duration = Duration::from_secs(60);
+const HOLDERS_DEADLINE: Duration = Duration::from_secs(600);
+/// Evaluations of policies, or what costs as much.
+const FUEL: i64 = 500_000_000;
+
+pub(in crate::gate) struct Lanes {
+    lists: Shares,
+    approvals: Shares,
+    long: Shares,
+}
+
+impl Default for Lanes {
+    fn default() -> Lanes {
+        let lane = |(total, part)| Shares::new(total, part);
+        Lanes { lists: lane(LISTS), approvals: lane(APPROVALS), long: lane(LONG) }
+    }
+}
+
+impl Lanes {
+    fn of(&self, lane: Lane) -> &Shares {
+        match lane {
+            Lane::Lists => &self.lists,
+            Lane::Approvals => &self.approvals,
+            Lane::Long => &self.long,
+        }
+    }
+}
+
+impl Gate {
+    /// Does what takes long in its lane.
+    pub(in crate::gate) async fn apart<T: Send + 'static>(
+        self: &Arc<Self>,
+        lane: Lane,
+        bytes: usize,
+        caller: &Caller,
+        work: impl FnOnce(&Gate) -> Result<T, Stop> + Send + 'static,
+    ) -> Result<T, Stop> {
+        let count = u32::try_from(1 + bytes / HEAVY).unwrap_or(u32::MAX);
+        let place = self.lanes.of(lane).take(caller.actor().as_str(), count, PATIENCE).await;
+        let place = place.ok_or_else(|| busy("too many long questions at once; try again"))?;
+        let (gate, effort) = (Arc::clone(self), Effort::new(FUEL));
+        // Whoever hangs up drops this, and with it the work.
+        let wanted = effort.wanted();
+        let task = tokio::task::spawn_blocking({
+            let effort = effort.clone();
+            move || {
+                // It is given back when the work has really ended.
+                let _place = place;
+                catch_unwind(AssertUnwindSafe(|| effort.within(|| work(&gate))))
+            }
+        });
+        let deadline = if caller.channel == Channel::Cli { HOLDERS_DEADLINE } else { DEADLINE };
+        let done = timeout(deadline, task).await;
+        // What fails while it is being ended fails because of that.
+        let has_ended = effort.has_ended();
+        drop(wanted);
+        match done {
+            Err(_) => Err(too_long()),
+            Ok(Ok(Ok(Err(Stop::Failed(_))))) if has_ended => Err(too_long()),
+            Ok(Ok(Ok(done))) => done,
+            Ok(Ok(Err(unwound))) => ended(unwound),
+            Ok(Err(panic)) => resume_unwind(panic.into_panic()),
+        }
+    }
+}
+
+fn ended<T>(unwound: Box<dyn Any + Send>) -> Result<T, Stop> {
+    if unwound.is::<Ended>() { Err(too_long()) } else { resume_unwind(unwound) }
+}
+
+fn too_long() -> Stop {
+    Refusal::new(Code::Unavailable, "this takes too long to answer; ask for less at once").into()
+}
+
+fn busy(message: &str) -> Refusal {
+    Refusal { retry_after: Some(1), ..Refusal::new(Code::Unavailable, message) }
+}

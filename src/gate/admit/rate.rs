@@ -1,0 +1,108 @@
+//! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and what
+//! could fill the disk whatever the policies say: recorded refusals, calls that stop or revoke, and answers that are kept.
+
+use crate::gate::admit::limiter::Counted;
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::Spec;
+use crate::policy::limits::Rate;
+use crate::store::idem::KEPT_MS;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Refusal};
+use crate::types::time::{SECOND, Time};
+
+/// Entries that one actor's refusals lead to in a minute. What is refused beyond them is answered 429 and leaves none; what is
+/// allowed goes on, and so do refusals that are only counted.
+const REFUSALS: u32 = 300;
+/// Calls that stop or revoke, of somebody who is no admin, in a minute.
+const STOPS: u32 = 600;
+/// Calls with an `Idempotency-Key` of somebody who is no admin, in a day: each may leave an answer that is kept.
+const ANSWERS: u32 = 10_000;
+const MINUTE: i64 = 60 * SECOND;
+
+/// A limit that applies to somebody's calls, and what is left of it.
+pub struct Left {
+    pub id: String,
+    pub most: u32,
+    pub seconds: u32,
+    pub left: u32,
+}
+
+/// Counts one call against every limit that it falls under.
+pub(in crate::gate) fn count(world: &World, caller: &Caller, spec: &Spec, now: Time) -> Result<(), Refusal> {
+    let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
+    if spec.route.stops {
+        return stops(world, actor, now);
+    }
+    for (id, rate) in limits(world, actor, spec) {
+        let length = i64::from(rate.seconds) * SECOND;
+        world.rates.count((Counted::Limit(id.to_owned()), actor.clone()), rate.most, length, now).map_err(
+            |seconds| {
+                let message =
+                    format!("over the limit {id}: {} calls in {} s; try again in {seconds} s", rate.most, rate.seconds);
+                over(world, message, seconds)
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// Whatever stops or revokes is held up by no limit; but also where the disk is nearly full it is recorded, so only admins
+/// may do it without an end.
+fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
+    let told = |seconds| format!("{STOPS} calls in this minute that stop or revoke; try again in {seconds} s");
+    unless_admin(world, actor, (Counted::Stops, STOPS, MINUTE), told, now)
+}
+
+/// Counts a call whose answer is kept for a day, to be given again.
+pub(in crate::gate) fn keyed(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+    let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
+    let told =
+        |seconds| format!("{ANSWERS} calls in a day with an Idempotency-Key; retry without one, or in {seconds} s");
+    unless_admin(world, actor, (Counted::Answers, ANSWERS, KEPT_MS), told, now)
+}
+
+fn unless_admin(
+    world: &World,
+    actor: &ActorId,
+    (what, most, length): (Counted, u32, i64),
+    told: impl Fn(u64) -> String,
+    now: Time,
+) -> Result<(), Refusal> {
+    if world.card(actor).is_some_and(|card| card.actor.is_active_admin()) {
+        return Ok(());
+    }
+    world.rates.count((what, actor.clone()), most, length, now).map_err(|seconds| over(world, told(seconds), seconds))
+}
+
+fn over(world: &World, message: String, seconds: u64) -> Refusal {
+    let stands = Some(Box::new(world.stands()));
+    Refusal { retry_after: Some(seconds), stands, ..Refusal::new(Code::RateLimited, message) }
+}
+
+/// Counts an entry that a refusal is about to lead to. All who come without a token share one count.
+pub(in crate::gate) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+    if matches!(caller.who, Who::Server) {
+        return Ok(());
+    }
+    world.rates.count((Counted::Refusals, caller.actor()), REFUSALS, MINUTE, now).map_err(|seconds| {
+        let message = format!("refused, as {REFUSALS} others were in this minute; try again in {seconds} s");
+        over(world, message, seconds)
+    })
+}
+
+/// The limits of an actor's calls, and what is left of them.
+pub(in crate::gate) fn left(world: &World, actor: &ActorId, spec: &Spec, now: Time) -> Vec<Left> {
+    let left = |(id, rate): (&str, &Rate)| {
+        let counted = world.rates.counted(&(Counted::Limit(id.to_owned()), actor.clone()), now);
+        Left { id: id.to_owned(), most: rate.most, seconds: rate.seconds, left: rate.most.saturating_sub(counted) }
+    };
+    limits(world, actor, spec).map(left).collect()
+}
+
+/// What stops somebody is held up by no limit.
+fn limits<'a>(world: &'a World, actor: &ActorId, spec: &Spec) -> impl Iterator<Item = (&'a str, &'a Rate)> {
+    let card = world.card(actor).filter(|_| !spec.route.stops);
+    let concerns = move |rate: &Rate| card.is_some_and(|card| rate.concerns(card.actor.kind, card.actor.role));
+    world.policy.rates_of(spec.name).filter(move |(_, rate)| concerns(rate))
+}

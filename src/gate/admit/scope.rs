@@ -1,0 +1,41 @@
+//! What a token that is limited to some scopes does not reach, by the gate's own rule: no policy can give it back.
+
+use crate::gate::decide::world::World;
+use crate::gate::declare::target::Target;
+use crate::policy::Ruling;
+use crate::types::caller::{Caller, Who};
+use crate::types::scope::Scope;
+
+/// A token that is limited to proposals reaches its holder's own; one that reads reaches the others by reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::gate) enum Beyond {
+    Nothing,
+    /// Everything but this read.
+    AllBut(&'static str),
+    All,
+}
+
+impl Beyond {
+    pub fn of(world: &World, caller: &Caller, target: &Target) -> Beyond {
+        let (Who::Token { actor, scopes, .. }, Target::Thing(thing)) = (&caller.who, target) else {
+            return Beyond::Nothing;
+        };
+        let noun = world.resources.named(&thing.kind);
+        let Some((own, sight)) = noun.and_then(|noun| Some((noun.own?, noun.sight?))) else { return Beyond::Nothing };
+        match scopes.is_empty() || thing.names(own, actor) {
+            true => Beyond::Nothing,
+            false if scopes.contains(&Scope::Read) => Beyond::AllBut(sight),
+            false => Beyond::All,
+        }
+    }
+
+    pub fn refuses(self, operation: &str) -> Option<Ruling> {
+        let refused = match self {
+            Beyond::Nothing => false,
+            Beyond::AllBut(sight) => operation != sight,
+            Beyond::All => true,
+        };
+        let why = || Some("this token reaches its holder's own proposals only".to_owned());
+        refused.then(|| Ruling::Deny { because: Vec::new(), fault: None, why: why() })
+    }
+}

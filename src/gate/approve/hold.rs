@@ -1,0 +1,125 @@
+//! Parking a call that people must approve. What exactly was asked, and how the thing stood, is fixed by a digest, so
+//! that nothing else can be done in its name.
+
+use rusqlite::Connection;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::gate::declare::operation::Entry;
+use crate::gate::declare::target::Target;
+use crate::policy::Ruling;
+use crate::store::approvals;
+use crate::store::approvals::events::{ApprovalRequested, ArgumentsKept};
+use crate::store::event::Event;
+use crate::types::caller::{Caller, Channel};
+use crate::types::canonical;
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
+use crate::types::time::Time;
+
+/// What was asked, by whom, about what, and how that stood.
+pub(in crate::gate) struct Asked<'a> {
+    pub tenant: &'a str,
+    pub caller: &'a Caller,
+    /// On whose behalf.
+    pub behalf: &'a [ActorId],
+    pub entry: &'a Entry,
+    pub input: &'a Value,
+    pub target: &'a Target,
+    pub resource: Value,
+}
+
+#[derive(Serialize)]
+struct Exact<'a> {
+    action: &'a str,
+    actor: &'a ActorId,
+    arguments: &'a Value,
+    /// The run that it is a step of, and which: two equal calls that are made together are two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<(&'a str, u32)>,
+    /// The delegation that it was asked under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delegation: Option<&'a str>,
+    on_behalf_of: &'a [ActorId],
+    resource: String,
+    resource_version: &'a Value,
+    tenant: &'a str,
+}
+
+impl Asked<'_> {
+    /// SHA-256 over the canonical JSON (RFC 8785) of everything that an approval is for.
+    pub fn digest(&self) -> Result<String, Fault> {
+        let exact = Exact {
+            action: self.entry.spec.name,
+            actor: &self.caller.actor(),
+            arguments: &self.entry.arguments().whole(self.input),
+            delegation: self.caller.under.as_ref().map(Id::as_str),
+            on_behalf_of: self.behalf,
+            run: self.caller.run.as_ref().map(|run| (run.run.as_str(), run.step())),
+            resource: self.target.id(),
+            resource_version: &self.resource,
+            tenant: self.tenant,
+        };
+        Ok(hex::encode(Sha256::digest(canonical::to_vec(&exact)?)))
+    }
+
+    fn channel(&self) -> Channel {
+        self.caller.channel
+    }
+}
+
+/// Calls of one actor that may wait at once, or be approved and not yet carried out.
+const MOST: usize = 100;
+
+/// Whether one more call of an actor may wait.
+pub(in crate::gate) fn has_room(conn: &Connection, requester: &ActorId) -> Result<(), Stop> {
+    if approvals::open_of(conn, requester)?.len() < MOST {
+        return Ok(());
+    }
+    let told = "open requests, the most there may be: take one back, or have it decided";
+    Err(Refusal::conflict(format!("{requester} has {MOST} {told}")).into())
+}
+
+/// What a caller is told whose call waits.
+pub(in crate::gate) fn waits(id: &str, operation: &str, kinds: &[String], reason: &str) -> Refusal {
+    let message = format!("{operation} needs approval ({}): {reason}", kinds.join(" and "));
+    Refusal { approval: Some(id.into()), ..Refusal::new(Code::NeedsApproval, message) }
+}
+
+/// The events that park a call: what can be erased of its input is in one of its own.
+pub(in crate::gate) fn park(
+    id: Id,
+    asked: &Asked<'_>,
+    ruling: &Ruling,
+    expires_at: Time,
+    approvers: Vec<ActorId>,
+) -> Result<Vec<Event>, Fault> {
+    let Ruling::NeedsApproval { kinds, .. } = ruling else {
+        return Err(Fault::Broken("only a call that needs approval can be parked".into()));
+    };
+    let (input, erasable) = asked.entry.arguments().parted(asked.input);
+    let (requester, summary) = (asked.caller.actor(), asked.entry.summary(asked.input));
+    let keeps = !erasable.is_empty();
+    let kept = ArgumentsKept { id: id.clone(), requester, arguments: erasable };
+    let requested = ApprovalRequested {
+        id,
+        operation: asked.entry.spec.name.to_owned(),
+        target: asked.target.id(),
+        summary,
+        input,
+        resource: asked.resource.clone(),
+        kinds: kinds.clone(),
+        digest: asked.digest()?,
+        reason: ruling.reason().to_owned(),
+        channel: asked.channel(),
+        expires_at,
+        approvers,
+        under: asked.caller.under.clone(),
+        on_behalf_of: asked.behalf.to_vec(),
+        issuer: asked.caller.issuer.clone(),
+        run: asked.caller.run.as_deref().cloned(),
+    };
+    let kept = keeps.then(|| Event::from(kept));
+    Ok([Event::from(requested)].into_iter().chain(kept).collect())
+}

@@ -1,0 +1,86 @@
+//! Carrying out what was approved: the stored call is performed again, as its requester, against the policy, the kill
+//! switches and the thing as they are now, inside the transaction of the last decision. Anything that is not exactly what
+//! was approved makes the approval stale.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::gate::admit::admission;
+use crate::gate::admit::chain;
+use crate::gate::approve::hold::Asked;
+use crate::gate::decide::question;
+use crate::gate::declare::operation::Call;
+use crate::gate::write::decision::note;
+use crate::gate::write::draft::{Behalf, Draft, Drafted};
+use crate::gate::write::idempotency;
+use crate::gate::write::permit::Grant;
+use crate::gate::write::steps::Step;
+use crate::policy::Ruling;
+use crate::store::approvals::Approval;
+use crate::types::refusal::{Refusal, Stop};
+
+/// What came of an approval.
+pub enum Redeemed {
+    /// It was carried out; this is its answer.
+    Done(Value),
+    /// It is no longer what was approved.
+    Stale(String),
+    /// Its answer is a secret for the requester alone: their next identical call carries it out.
+    AtNextCall,
+}
+
+impl Draft<'_> {
+    /// Performs a parked call with these kinds of approval. Its events become part of this draft.
+    pub fn redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
+        match self.try_redeem(approval, granted) {
+            Err(Stop::Refused(refusal)) => Ok(Redeemed::Stale(refusal.message)),
+            other => other,
+        }
+    }
+
+    fn try_redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
+        let unknown = || Refusal::conflict(format!("there is no operation {} any more", approval.operation));
+        let entry = self.entry(&approval.operation).ok_or_else(unknown)?;
+        if entry.spec.route.once().is_some() {
+            return Ok(Redeemed::AtNextCall);
+        }
+        if approval.erasable.is_none() {
+            return Ok(Redeemed::Stale("a part of what was asked for has been erased".into()));
+        }
+        if approval.run.is_some() && self.read().run_waiting_for(approval)?.is_none() {
+            return Ok(Redeemed::Stale("the run that asked for it has gone on without it".into()));
+        }
+        let caller = approval.requester();
+        let read = self.read().acting_as(&caller);
+        admission::still(read.world(), caller.clone(), &entry.spec, read.now())?;
+        let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
+        let target = call.target(&read)?;
+        let resource = read.state_of(&target)?;
+        let (tenant, operation) = (&read.world().instance.ulid, entry.spec.name);
+        let behalf = chain::behalf(read.world(), &caller);
+        let (caller_of, input) = (&caller, &approval.whole_input());
+        let asked = Asked { tenant, caller: caller_of, behalf: &behalf, entry, input, target: &target, resource };
+        if asked.digest()? != approval.digest {
+            return Ok(Redeemed::Stale(format!("{} has changed since it was asked for", target.id())));
+        }
+        let asked = question::Call { operation, target: &target, input: Some(input) };
+        let ruling = read.ruling_with(&caller, asked, granted);
+        let Ruling::Allow { because } = &ruling else {
+            return Ok(Redeemed::Stale(format!("by now the policy says: {}", ruling.reason())));
+        };
+        let Call::Change(act) = call.call else {
+            return Ok(Redeemed::Stale(format!("{operation} changes nothing")));
+        };
+        let gate = note(read.world(), entry, &caller, (&target, input), granted, &ruling);
+        let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
+        let mut nested = self.nested(&read, &entry.spec);
+        let done = act.run(grant, &mut nested)?;
+        let mut events = nested.into_outcome().events;
+        let step = Step { caller: &caller, spec: &entry.spec, target: &target };
+        let taken = step.completed(events.iter().map(|drafted| &drafted.event), &done.body, read.labels());
+        events.extend(taken.into_iter().map(|event| Drafted { event, behalf: None }));
+        self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
+        Ok(Redeemed::Done(serde_json::from_slice(&idempotency::without(&done.body, entry.spec.route.once())?)?))
+    }
+}

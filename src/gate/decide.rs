@@ -1,0 +1,12 @@
+//! The question that a call puts to Cedar, what it is decided by (directory, usage), and the answer kept for equal questions.
+
+pub(super) mod cache;
+pub mod context;
+pub(super) mod entities;
+pub(super) mod equivalence;
+pub(super) mod ground;
+pub(super) mod index;
+pub(super) mod joining;
+pub mod question;
+pub mod usage;
+pub mod world;

@@ -1,0 +1,80 @@
+//! Answers that were given already. In one state of a company the same caller asking for the same operation about the
+//! company as a whole is answered alike, unless a policy reads the time or the input.
+//!
+//! Always true: what is remembered belongs to one published world, which never changes; a copy of a world begins with
+//! nothing. Only yes is remembered: every refusal is decided, and recorded, on its own.
+
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+
+use crate::gate::decide::world::World;
+use crate::gate::declare::target::Target;
+use crate::policy::{Because, Ruling};
+use crate::types::caller::{Caller, Channel, Who};
+use crate::types::id::ActorId;
+use crate::types::token::TokenHash;
+
+/// Answers that are remembered in one state of a company.
+const MOST: usize = 4_096;
+
+/// By what a caller shows: the scopes of a token do not change within one world.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    Token(TokenHash),
+    Holder(ActorId),
+}
+
+type Question = (&'static str, Channel, Identity);
+
+#[derive(Default)]
+pub(in crate::gate) struct Cache(RwLock<BTreeMap<Question, Vec<Because>>>);
+
+impl Clone for Cache {
+    fn clone(&self) -> Cache {
+        Cache::default()
+    }
+}
+
+/// A delegation ends by time; a grant and a run are of one call.
+fn is_apart(caller: &Caller) -> bool {
+    caller.under.is_some() || caller.break_glass.is_some() || caller.run.is_some()
+}
+
+/// The question, where its answer can be remembered.
+fn question(world: &World, caller: &Caller, operation: &'static str, target: &Target) -> Option<Question> {
+    // A candidate on trial wants to see every question.
+    if !matches!(target, Target::Company) || world.trial.is_some() || is_apart(caller) {
+        return None;
+    }
+    let identity = match &caller.who {
+        Who::Token { hash, .. } => Identity::Token(*hash),
+        Who::Holder(actor) => Identity::Holder(actor.clone()),
+        Who::Visitor | Who::Server => return None,
+    };
+    Some((operation, caller.channel, identity))
+}
+
+/// The answer to a query: as it was given before, or as `decide` gives it now.
+pub(in crate::gate) fn remembered<E>(
+    world: &World,
+    caller: &Caller,
+    operation: &'static str,
+    target: &Target,
+    decide: impl FnOnce() -> Result<Ruling, E>,
+) -> Result<Ruling, E> {
+    let Some(question) = question(world, caller, operation, target) else { return decide() };
+    if let Ok(known) = world.cache.0.read()
+        && let Some(because) = known.get(&question)
+    {
+        return Ok(Ruling::Allow { because: because.clone() });
+    }
+    let ruling = decide()?;
+    if let Ruling::Allow { because } = &ruling
+        && !world.policy.reads_the_call(operation)
+        && let Ok(mut known) = world.cache.0.write()
+        && known.len() < MOST
+    {
+        known.insert(question, because.clone());
+    }
+    Ok(ruling)
+}

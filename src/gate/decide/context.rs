@@ -1,0 +1,98 @@
+//! The context of a decision: what the server itself knows about a request, never what a caller claims.
+
+use std::sync::Arc;
+
+use crate::gate::admit::chain;
+use crate::gate::decide::usage;
+use crate::gate::decide::world::World;
+use crate::gate::declare::target::actor_uid;
+use crate::policy::Record;
+use crate::types::actor::KillScope;
+use crate::types::caller::{Caller, Who};
+use crate::types::delegation::Terms;
+use crate::types::scope::Scope;
+use crate::types::time::Time;
+use crate::types::work::RunFacts;
+
+/// The engaged switches that touch a caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Killed {
+    pub global: bool,
+    pub actor: bool,
+    pub team: bool,
+}
+
+pub(in crate::gate) fn killed(world: &World, caller: &Caller) -> Killed {
+    if world.kills.is_empty() {
+        return Killed::default();
+    }
+    let global = world.kills.contains_key(&KillScope::Global);
+    match &caller.who {
+        Who::Visitor | Who::Server => Killed { global, ..Killed::default() },
+        Who::Token { actor, .. } | Who::Holder(actor) => {
+            let teams = world.card(actor).map(|card| &*card.teams).unwrap_or_default();
+            Killed {
+                global,
+                actor: world.kills.contains_key(&KillScope::Actor(actor.clone())),
+                team: teams.iter().any(|team| world.kills.contains_key(&KillScope::Team(team.clone()))),
+            }
+        }
+    }
+}
+
+/// The engaged switches that touch a caller, by name.
+pub(in crate::gate) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
+    let (actor, card) = match &caller.who {
+        Who::Visitor | Who::Server => (None, None),
+        Who::Token { actor, .. } | Who::Holder(actor) => (Some(actor.clone()), world.card(actor).cloned()),
+    };
+    let touches = move |scope: &KillScope| match scope {
+        KillScope::Global => true,
+        KillScope::Actor(id) => actor.as_ref() == Some(id),
+        KillScope::Team(team) => card.as_ref().is_some_and(|card| card.teams.contains(team)),
+        KillScope::Tool(_) => false,
+    };
+    world.kills.keys().cloned().collect::<Vec<_>>().into_iter().filter(touches)
+}
+
+/// What policies see of the run that a call is a step of.
+fn of_run(run: &RunFacts) -> Record {
+    let askers: Vec<_> = run.askers.iter().map(actor_uid).collect();
+    Record::new()
+        .entity("asker", &actor_uid(&run.asker))
+        .entities("askers", &askers)
+        .long("depth", run.depth.into())
+        .long("steps", run.steps.into())
+        .long("calls", run.calls.into())
+        .long("cost_cents", run.cost_cents)
+        .strings("labels", run.labels.iter().map(|label| label.name()))
+}
+
+/// `links`: the chain of delegations that the caller acts under.
+pub(in crate::gate) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time) -> Record {
+    let killed = killed(world, caller);
+    let kill = Record::new()
+        .bool("engaged", killed.global || killed.actor || killed.team)
+        .bool("global", killed.global)
+        .bool("actor", killed.actor)
+        .bool("team", killed.team);
+    let (scoped, reads) = match &caller.who {
+        Who::Token { scopes, .. } if !scopes.is_empty() => (true, scopes.contains(&Scope::Read)),
+        Who::Token { .. } | Who::Visitor | Who::Server | Who::Holder(_) => (false, true),
+    };
+    let token = Record::new().bool("scoped", scoped).bool("reads", reads);
+    let issuer = caller.issuer.iter().filter(|issuer| world.card(issuer).is_some());
+    let token = issuer.fold(token, |token, issuer| token.entity("issuer", &actor_uid(issuer)));
+    let facts = Record::new()
+        .bool("break_glass", caller.break_glass.is_some())
+        .string("channel", caller.channel.name())
+        .record("kill", kill)
+        .datetime("now", now.0)
+        .record("token", token);
+    let facts = usage::facts(world, caller, now).iter().fold(facts, |facts, done| facts.record("hist", done.clone()));
+    let facts = caller.run.iter().fold(facts, |facts, run| facts.record("run", of_run(run)));
+    match chain::facts_of(links) {
+        Some(delegation) => facts.record("delegation", delegation),
+        None => facts,
+    }
+}

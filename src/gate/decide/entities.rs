@@ -1,0 +1,58 @@
+//! Cedar entities of the actors that were asked about of late. An entity takes several times the room of the card that it is
+//! made from, and few of a large directory act at a time: so the directory keeps cards, and this as many entities as fit.
+//!
+//! Always true: an entity is of the very card that it is found by; another card, though of the same actor, has another.
+
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwapOption;
+
+use crate::gate::decide::world::Card;
+use crate::policy::Closed;
+
+/// How many entities are kept, in shelves that are made when they are wanted. Each has one place, and gives way to the next
+/// that wants it.
+const PLACES: usize = SHELVES * SHELF;
+const SHELVES: usize = 256;
+const SHELF: usize = 64;
+
+/// Entities by the card that they were made from.
+#[derive(Default)]
+pub(in crate::gate) struct Entities(OnceLock<Box<[OnceLock<Shelf>]>>);
+
+type Shelf = Box<[ArcSwapOption<Kept>]>;
+
+struct Kept {
+    card: Arc<Card>,
+    entity: Closed,
+}
+
+impl Entities {
+    /// The entity of a card: kept, or made now.
+    pub fn of(&self, card: &Arc<Card>) -> Closed {
+        let Some(place) = self.place(card) else { return card.entity() };
+        if let Some(kept) = &*place.load()
+            && Arc::ptr_eq(&kept.card, card)
+        {
+            return kept.entity.clone();
+        }
+        let entity = card.entity();
+        place.store(Some(Arc::new(Kept { card: Arc::clone(card), entity: entity.clone() })));
+        entity
+    }
+}
+
+impl Entities {
+    fn place(&self, card: &Arc<Card>) -> Option<&ArcSwapOption<Kept>> {
+        let (shelf, place) = (place_of(card) / SHELF, place_of(card) % SHELF);
+        let shelves = self.0.get_or_init(|| (0..SHELVES).map(|_| OnceLock::new()).collect());
+        shelves.get(shelf)?.get_or_init(|| (0..SHELF).map(|_| ArcSwapOption::empty()).collect()).get(place)
+    }
+}
+
+/// Cards stand far apart in memory: their addresses are spread by the golden ratio (Knuth, TAOCP 6.4).
+fn place_of(card: &Arc<Card>) -> usize {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let spread = (Arc::as_ptr(card) as u64 >> 4).wrapping_mul(GOLDEN);
+    (spread >> (64 - PLACES.trailing_zeros())) as usize
+}

@@ -1,0 +1,309 @@
+//! When two questions are alike: everything that a policy could look at is the same, but for names that no policy names.
+//! What was answered to one is the answer to the other, because Cedar tells entities apart only by what they are, by whether
+//! they are the same one, and by the names that stand in policies.
+//!
+//! Always true of a key: it holds all that [`Asker`](crate::gate::decide::question::Asker) gathers, except the time and what was done before; whoever adds to that adds
+//! here. Whoever acts under a delegation is asked anew each time. Names are replaced by the order in which they turn up, types and all other values stay.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::gate::decide::context::killed;
+use crate::gate::decide::world::{Card, World};
+use crate::gate::declare::fact::Far;
+use crate::gate::declare::target::{Fact, Target, Thing, full_name};
+use crate::policy::Snapshot;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::ActorId;
+
+/// The entities that policies name, by their Cedar type.
+pub(in crate::gate) struct Names(BTreeMap<String, BTreeSet<String>>);
+
+impl Names {
+    /// The names in any of these policies.
+    pub fn of(snapshots: &[&Snapshot]) -> Names {
+        let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (kind, id) in snapshots.iter().flat_map(|snapshot| snapshot.literals()) {
+            names.entry(kind).or_default().insert(id);
+        }
+        Names(names)
+    }
+
+    fn know(&self, kind: &str, id: &str) -> bool {
+        self.0.get(kind).is_some_and(|ids| ids.contains(id))
+    }
+}
+
+struct Writer<'a> {
+    world: &'a World,
+    names: &'a Names,
+    key: &'a mut Vec<u8>,
+    seen: Vec<(ActorId, Far)>,
+}
+
+/// Writes what the question is, into `key`.
+pub(in crate::gate) fn write(
+    key: &mut Vec<u8>,
+    world: &World,
+    names: &Names,
+    caller: &Caller,
+    (operation, target, granted): (&str, &Target, &[String]),
+) {
+    let mut writer = Writer { world, names, key, seen: Vec::with_capacity(12) };
+    writer.text(operation);
+    writer.text(caller.channel.name());
+    let stopped = killed(world, caller);
+    writer.flags(&[stopped.global, stopped.actor, stopped.team, caller.break_glass.is_some()]);
+    writer.count(granted.len());
+    granted.iter().for_each(|kind| writer.text(kind));
+    writer.caller(caller);
+    writer.maybe(caller.issuer.as_ref(), Far::End);
+    writer.run(caller);
+    writer.target(target);
+    writer.cards();
+}
+
+impl Writer<'_> {
+    fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.key.extend_from_slice(text.as_bytes());
+    }
+
+    fn count(&mut self, number: usize) {
+        self.key.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
+    }
+
+    fn flags(&mut self, flags: &[bool]) {
+        self.key.extend(flags.iter().map(|flag| u8::from(*flag)));
+    }
+
+    fn caller(&mut self, caller: &Caller) {
+        match &caller.who {
+            Who::Visitor => self.key.push(0),
+            Who::Server => self.key.push(1),
+            Who::Holder(actor) => {
+                self.key.push(2);
+                self.actor(actor, Far::End);
+                self.count(0);
+            }
+            Who::Token { actor, scopes, .. } => {
+                self.key.push(2);
+                self.actor(actor, Far::End);
+                self.count(scopes.len());
+                scopes.iter().for_each(|scope| self.text(scope.name()));
+            }
+        }
+    }
+
+    fn run(&mut self, caller: &Caller) {
+        self.key.push(u8::from(caller.run.is_some()));
+        if let Some(run) = &caller.run {
+            self.actor(&run.asker, Far::End);
+            self.all(run.askers.iter(), Far::Beyond);
+            [run.depth, run.steps, run.calls]
+                .iter()
+                .for_each(|number| self.key.extend_from_slice(&number.to_le_bytes()));
+            self.key.extend_from_slice(&run.cost_cents.to_le_bytes());
+            self.count(run.labels.len());
+            run.labels.iter().for_each(|label| self.text(label.name()));
+        }
+    }
+
+    /// Somebody: by name if a policy names them, otherwise by when they turned up.
+    fn actor(&mut self, id: &ActorId, far: Far) {
+        let kind = if id.is_team() { "Ok::Team" } else { "Ok::Actor" };
+        let place = match self.seen.iter_mut().position(|(seen, _)| seen == id) {
+            Some(place) => place,
+            None => {
+                self.seen.push((id.clone(), far));
+                self.seen.len() - 1
+            }
+        };
+        if let Some((_, nearest)) = self.seen.get_mut(place) {
+            *nearest = far.min(*nearest);
+        }
+        self.key.push(if id.is_team() { 1 } else { 0 });
+        self.count(place);
+        self.thing(kind, id.as_str());
+    }
+
+    fn maybe(&mut self, id: Option<&ActorId>, far: Far) {
+        self.key.push(u8::from(id.is_some()));
+        if let Some(id) = id {
+            self.actor(id, far);
+        }
+    }
+
+    fn all<'b>(&mut self, ids: impl ExactSizeIterator<Item = &'b ActorId>, far: Far) {
+        self.count(ids.len());
+        ids.for_each(|id| self.actor(id, far));
+    }
+
+    /// A name, if a policy names it. What is no actor needs nothing else: nothing refers to it.
+    fn thing(&mut self, kind: &str, id: &str) {
+        let named = self.names.know(kind, id);
+        self.flags(&[named]);
+        if named {
+            self.text(id);
+        }
+    }
+
+    fn target(&mut self, target: &Target) {
+        match target {
+            Target::Company => self.key.push(10),
+            Target::Actor(id) => {
+                self.key.push(11);
+                self.actor(id, Far::End);
+            }
+            Target::Thing(thing) => {
+                self.key.push(12);
+                self.text(&thing.kind);
+                self.thing(&full_name(&thing.kind), &thing.id);
+                self.facts(thing);
+            }
+        }
+    }
+
+    /// What a policy can look at.
+    fn facts(&mut self, thing: &Thing) {
+        let declared = self.world.resources.facts(thing);
+        for spec in declared {
+            self.fact(thing.fact(spec.name), spec.far);
+        }
+        for (name, fact) in thing.facts().filter(|(name, _)| declared.iter().all(|spec| spec.name != *name)) {
+            self.text(name);
+            self.fact(Some(fact), Far::Link);
+        }
+    }
+
+    fn fact(&mut self, fact: Option<&Fact>, far: Far) {
+        match fact {
+            None => self.key.push(0),
+            Some(Fact::Actor(id)) => {
+                self.key.push(1);
+                self.actor(id, far);
+            }
+            Some(Fact::Actors(ids)) => {
+                self.key.push(2);
+                self.all(ids.iter(), far);
+            }
+            Some(Fact::Text(text)) => {
+                self.key.push(3);
+                self.text(text);
+            }
+            Some(Fact::Texts(texts)) => {
+                self.key.push(6);
+                self.count(texts.len());
+                texts.iter().for_each(|text| self.text(text));
+            }
+            Some(Fact::Flag(flag)) => self.key.extend([4, u8::from(*flag)]),
+            Some(Fact::Number(number)) => self.number(5, *number),
+            Some(Fact::Decimal(number)) => self.number(7, *number),
+            Some(Fact::Time(at)) => self.number(8, at.0),
+        }
+    }
+
+    fn number(&mut self, kind: u8, number: i64) {
+        self.key.push(kind);
+        self.key.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Everybody who has turned up, as far as it matters.
+    fn cards(&mut self) {
+        let world = self.world;
+        let mut at = 0;
+        while let Some((id, far)) = self.seen.get(at).cloned() {
+            at += 1;
+            let card = world.card(&id);
+            self.key.push(u8::from(card.is_some()));
+            if let Some(card) = card.filter(|_| far < Far::Beyond) {
+                self.card(card, if far == Far::End { Far::Link } else { Far::Beyond });
+            }
+        }
+    }
+
+    fn card(&mut self, card: &Card, next: Far) {
+        let actor = &card.actor;
+        self.key.extend([actor.kind as u8, actor.role as u8, actor.status as u8, actor.trust as u8]);
+        self.maybe(actor.team.as_ref(), next);
+        self.maybe(actor.lead.as_ref(), next);
+        self.maybe(actor.owner.as_ref(), next);
+        self.all(card.teams.iter(), Far::Beyond);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::gate::decide::question::Asker;
+    use crate::gate::declare::schema::schema;
+    use crate::gate::explain::fixture::Known;
+    use crate::policy::Bundle;
+    use crate::policy::diff::Answer;
+    use crate::policy::testing::{Row, parse};
+    use crate::types::caller::Channel;
+    use crate::types::time::Time;
+
+    /// Policies that look at whatever there is, by name and by relation.
+    const MORE: &str = r#"
+@id("named") permit (principal == Ok::Actor::"kim", action, resource is Ok::Actor) when { resource != Ok::Actor::"pia" };
+@id("owner") permit (principal is Ok::Actor, action, resource is Ok::Actor)
+when { resource has owner && (resource.owner == principal || resource.owner has team && resource.owner.team == Ok::Team::"team:lab") };
+@id("trust") permit (principal is Ok::Actor, action, resource is Ok::Actor) when { principal.trust > resource.trust };
+@id("lead") permit (principal is Ok::Actor, action, resource is Ok::Team) when { resource has lead && resource.lead == principal };
+@id("token") permit (principal is Ok::Actor, action, resource == Ok::Token::"tok_9");
+@id("event") permit (principal is Ok::Actor, action, resource is Ok::Event) when { resource.leads.contains(principal) };
+@id("in") permit (principal in Ok::Team::"team:club", action, resource is Ok::Token) when { resource.holder in Ok::Team::"team:ops" };
+"#;
+
+    #[test]
+    fn alike_questions_have_one_answer() {
+        let mut bundle = Bundle::built_in();
+        bundle.files.insert("more.cedar".into(), MORE.into());
+        let mut company =
+            parse("company.yaml", include_str!("../../policy/diff/company.yaml"), &|_| Ok(())).unwrap().fixture;
+        // Two who are alike in everything but their name.
+        for twin in ["ida", "ivo"] {
+            let mut twins = company.actors.iter().find(|row| row.id.as_str() == "mia").unwrap().clone();
+            twins.id = twin.parse().unwrap();
+            company.actors.push(twins);
+        }
+        let schema = schema(&crate::operations::ALL);
+        let snapshot = Arc::new(Snapshot::load(&schema, &bundle).unwrap());
+        let world = Known::new(&crate::operations::ALL).world(&snapshot, &company);
+        let names = Names::of(&[&snapshot]);
+        let mut known: BTreeMap<Vec<u8>, Answer> = BTreeMap::new();
+        let mut asked = 0;
+        let actors: Vec<ActorId> = company.actors.iter().map(|row| row.id.clone()).collect();
+        let teams = company.teams.iter().map(|row| row.id.clone());
+        let others: Vec<ActorId> = actors.iter().cloned().chain(teams).collect();
+        for actor in &actors {
+            for (number, other) in others.iter().enumerate() {
+                let mut about = vec![("actor.read", Target::Actor(other.clone()))];
+                let row = Row::new("events", "event:1").with("kind", "denied").with("subjects", [other]);
+                let event = world.resources.named("Event").unwrap().stage("event:1", &[row], &world).unwrap().unwrap();
+                about.push(("event.list", event.into()));
+                if !other.is_team() {
+                    let id = format!("tok_{number}");
+                    about.push(("token.list", Thing::new("Token", id).actor("holder", other).into()));
+                }
+                for (operation, target) in about {
+                    let caller = Caller::new(Who::Holder(actor.clone()), Channel::Http);
+                    let mut key = Vec::new();
+                    write(&mut key, &world, &names, &caller, (operation, &target, &[]));
+                    let question = Asker::new(&world, &caller, &target, Time(0)).asked(
+                        operation,
+                        world.resources.sight(&target),
+                        vec![],
+                    );
+                    let answer = Answer::of(&question.answer(&snapshot));
+                    let first = known.entry(key).or_insert_with(|| answer.clone());
+                    assert_eq!(*first, answer, "{actor} {operation} {target:?}");
+                    asked += 1;
+                }
+            }
+        }
+        assert!(known.len() * 10 < asked * 9, "{} of {asked}: nothing is alike", known.len());
+    }
+}

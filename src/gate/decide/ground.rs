@@ -1,0 +1,55 @@
+//! What a world stands on: all that does not follow from the log, and so outlives a world that is read again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::gate::admit::limiter::Rates;
+use crate::gate::decide::entities::Entities;
+use crate::gate::decide::world::World;
+use crate::gate::declare::resource::Resources;
+use crate::gate::state::vault::Vault;
+use crate::gate::write::build_cache::BuildCache;
+use crate::policy::Snapshot;
+use crate::store::company::Instance;
+use crate::types::egress::Egress;
+use crate::types::models::Catalog;
+
+/// What a world is begun with.
+pub(in crate::gate) struct Ground {
+    pub policy: Arc<Snapshot>,
+    /// The version under which the policies are in force.
+    pub version: i64,
+    pub instance: Arc<Instance>,
+    pub dev_auth: bool,
+    pub tools: Arc<BTreeSet<String>>,
+    pub build_cache: Arc<BuildCache>,
+    pub resources: Resources,
+    pub rates: Arc<Rates>,
+    pub vault: Arc<Vault>,
+    pub egress: Arc<Egress>,
+    pub models: Arc<Catalog>,
+    pub writes: Arc<AtomicBool>,
+    pub entities: Arc<Entities>,
+}
+
+impl World {
+    /// What another world of the same company can be begun with.
+    pub(in crate::gate) fn ground(&self) -> Ground {
+        Ground {
+            policy: Arc::clone(&self.policy),
+            version: self.stamp.seq,
+            instance: Arc::clone(&self.instance),
+            dev_auth: self.dev_auth,
+            tools: Arc::clone(&self.tools),
+            build_cache: Arc::clone(&self.build_cache),
+            resources: self.resources.clone(),
+            rates: Arc::clone(&self.rates),
+            vault: Arc::clone(&self.vault),
+            egress: Arc::clone(&self.egress),
+            models: Arc::clone(&self.models),
+            writes: Arc::clone(&self.writes),
+            entities: Arc::clone(&self.entities),
+        }
+    }
+}

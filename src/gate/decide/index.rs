@@ -1,0 +1,103 @@
+//! The directory's index: who may act, by role and by team, and what hangs on whom. Nobody is found by a look at everybody.
+//!
+//! Always true: it holds the active people of the directory beside it, each under their role and under every team that they
+//! are in; and every actor, active or not, under its team, its lead and its owner.
+
+use std::collections::BTreeSet;
+
+use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
+
+use crate::gate::decide::world::Card;
+use crate::store::actors::Status;
+use crate::types::actor::{ActorKind, Role};
+use crate::types::id::ActorId;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::gate) enum Group {
+    Role(Role),
+    /// In the team, or in one below it.
+    Team(ActorId),
+    /// Whatever is in the team itself: people, agents and teams, also those that have left.
+    Within(ActorId),
+    /// The teams that somebody leads.
+    Led(ActorId),
+    /// The agents that somebody answers for.
+    Owned(ActorId),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(in crate::gate) struct People(RedBlackTreeMapSync<Group, RedBlackTreeSetSync<ActorId>>);
+
+impl People {
+    /// Who is in a group, by id.
+    pub fn of<'a>(&'a self, group: &Group) -> impl Iterator<Item = &'a ActorId> + use<'a> {
+        self.0.get(group).into_iter().flat_map(RedBlackTreeSetSync::iter)
+    }
+
+    /// Every active person: each has one role. Groups stand in order, roles first.
+    pub fn all(&self) -> impl Iterator<Item = &ActorId> {
+        let roles = self.0.iter().take_while(|(group, _)| matches!(group, Group::Role(_)));
+        roles.flat_map(|(_, people)| people.iter())
+    }
+
+    /// Whatever is in a team, and in those below it. A team in a circle of teams is gone through once.
+    pub fn below<'a>(&'a self, team: &ActorId) -> impl Iterator<Item = &'a ActorId> + use<'a> {
+        let (mut seen, mut open) = (BTreeSet::from([team.clone()]), vec![self.of(&Group::Within(team.clone()))]);
+        std::iter::from_fn(move || {
+            loop {
+                let Some(next) = open.last_mut()?.next() else {
+                    open.pop();
+                    continue;
+                };
+                if !next.is_team() {
+                    return Some(next);
+                }
+                if seen.insert(next.clone()) {
+                    open.push(self.of(&Group::Within(next.clone())));
+                    return Some(next);
+                }
+            }
+        })
+    }
+
+    /// Whoever leads a team. Before them stand only roles and teams.
+    pub fn leads(&self) -> impl Iterator<Item = &ActorId> {
+        let lead = |group: &Group| matches!(group, Group::Led(_));
+        let leads = self.0.keys().skip_while(move |group| !lead(group));
+        leads.map_while(|group| if let Group::Led(lead) = group { Some(lead) } else { None })
+    }
+
+    pub fn count(&self, role: Role) -> usize {
+        self.0.get(&Group::Role(role)).map_or(0, RedBlackTreeSetSync::size)
+    }
+
+    /// Takes in a card in place of the one before.
+    pub fn put(&mut self, old: Option<&Card>, new: &Card) {
+        for group in old.into_iter().flat_map(groups) {
+            let left = self.0.get(&group).map(|people| people.remove(&new.actor.id)).unwrap_or_default();
+            match left.is_empty() {
+                true => self.0.remove_mut(&group),
+                false => {
+                    self.0.insert_mut(group, left);
+                    true
+                }
+            };
+        }
+        for group in groups(new) {
+            let more = self.0.get(&group).cloned().unwrap_or_default().insert(new.actor.id.clone());
+            self.0.insert_mut(group, more);
+        }
+    }
+}
+
+fn groups(card: &Card) -> Vec<Group> {
+    let actor = &card.actor;
+    let within = actor.team.iter().cloned().map(Group::Within);
+    let hangs = within.chain(actor.lead.iter().cloned().map(Group::Led));
+    let hangs = hangs.chain(actor.owner.iter().cloned().map(Group::Owned));
+    if actor.kind != ActorKind::Person || actor.status != Status::Active {
+        return hangs.collect();
+    }
+    let teams = card.teams().iter().cloned().map(Group::Team);
+    hangs.chain(teams).chain([Group::Role(actor.role)]).collect()
+}

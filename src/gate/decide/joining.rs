@@ -1,0 +1,21 @@
+//! Who joins: how an agent was defined, and what would hold of somebody who is not there yet.
+
+use crate::gate::past::moment::AsOf;
+use crate::gate::reader::Reader;
+use crate::store::actors::{self, Actor};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+
+impl Reader<'_> {
+    /// What a hired agent was hired by.
+    pub fn definition(&self, agent: &ActorId) -> Result<Option<serde_json::Value>, Fault> {
+        Ok(actors::definition(self.conn()?, agent)?)
+    }
+
+    /// The company with these actors in it, in this order: teams before those who are in them.
+    pub fn supposing<'a>(&self, actors: impl IntoIterator<Item = &'a Actor>) -> AsOf {
+        let mut world = self.world().clone();
+        actors.into_iter().for_each(|actor| world.put(actor.clone()));
+        AsOf { world, at: self.now(), seq: i64::MAX }
+    }
+}

@@ -1,0 +1,241 @@
+//! What actors have done, as policies see it: `context.hist`. Each call that was allowed and left an entry counts once, with
+//! the first of its entries; what it costs is counted by the folds of its steps.
+//!
+//! Always true: in memory it is kept only while policies look at it; the table is kept always.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rpds::HashTrieMapSync;
+use rusqlite::Connection;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::gate::decide::world::World;
+use crate::gate::past::moment::{event_of, newest_by};
+use crate::gate::write::record;
+use crate::log::read::{self, Decided, Filter, Logged, Order};
+use crate::log::record::Decision;
+use crate::policy::Record;
+use crate::store::done::{self, DONE, Of};
+use crate::store::event::{Event, EventKind, Moment};
+use crate::store::runs::events::{RunHeld, RunStarted};
+use crate::types::caller::Caller;
+use crate::types::history::{Counts, Done, History, month};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+
+/// What everybody has done, by actor.
+pub(in crate::gate) type Histories = HashTrieMapSync<ActorId, Arc<Of>>;
+
+/// Counts what was done with an entry of the log, into the tables of a fold.
+pub fn count(conn: &Connection, logged: &Logged) -> Result<(), Fault> {
+    let (Some(operation), Some(kind)) = (&logged.decided, EventKind::named(&logged.kind)) else { return Ok(()) };
+    let actor = logged.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", logged.seq)))?;
+    add(conn, (&actor, logged.decision, kind), operation, logged.at)
+}
+
+/// The same, of an entry that is about to be recorded.
+pub(in crate::gate) fn note(conn: &Connection, entry: &record::Entry, at: Time) -> Result<(), Fault> {
+    match &entry.gate.asked {
+        Some(_) => add(conn, (&entry.actor, entry.decision, entry.event.kind()), &entry.gate.operation, at),
+        None => Ok(()),
+    }
+}
+
+/// Counts what was done with one entry of the log after another. What it counts it keeps in memory, as many rows as there are
+/// actors that do something, and writes before anybody looks.
+pub(in crate::gate) struct Tally<'a> {
+    tables: &'a Connection,
+    counted: BTreeMap<(ActorId, String), Counts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    gate: Gate,
+}
+
+#[derive(Default, Deserialize)]
+struct Gate {
+    #[serde(default)]
+    operation: String,
+    asked: Option<IgnoredAny>,
+}
+
+impl<'a> Tally<'a> {
+    pub fn into(tables: &'a Connection) -> Tally<'a> {
+        Tally { tables, counted: BTreeMap::new() }
+    }
+
+    /// Counts an entry that is not erased.
+    pub fn count(&mut self, entry: &Decided, actor: &ActorId, kind: &EventKind, payload: &[u8]) -> Result<(), Fault> {
+        if !counts(actor, entry.decision, kind) {
+            return Ok(());
+        }
+        let gate = serde_json::from_slice::<Asked>(payload)?.gate;
+        if gate.asked.is_some() {
+            let known = match self.counted.entry((actor.clone(), gate.operation)) {
+                Slot::Occupied(known) => known.into_mut(),
+                Slot::Vacant(slot) => {
+                    let (actor, operation) = slot.key();
+                    let stored = done::get(self.tables, actor, operation)?;
+                    slot.insert(stored.unwrap_or_default())
+                }
+            };
+            *known = known.plus(entry.at, 1, 0);
+        }
+        Ok(())
+    }
+
+    /// Writes what was counted.
+    pub fn write(&mut self) -> Result<(), Fault> {
+        for ((actor, operation), counts) in std::mem::take(&mut self.counted) {
+            done::put(self.tables, &actor, &operation, counts)?;
+        }
+        Ok(())
+    }
+}
+
+/// What can be erased counts nothing: what is gone cannot be counted again. Nor does a call that a budget held: it was not made.
+fn add(
+    conn: &Connection,
+    (actor, decision, kind): (&ActorId, Decision, EventKind),
+    operation: &str,
+    at: Time,
+) -> Result<(), Fault> {
+    if counts(actor, decision, &kind) {
+        done::add(conn, actor, operation, at, (1, 0))?;
+    }
+    Ok(())
+}
+
+fn counts(actor: &ActorId, decision: Decision, kind: &EventKind) -> bool {
+    decision == Decision::Allow
+        && *actor != ActorId::system()
+        && !kind.content.erasable
+        && kind.name != RunHeld::KIND.name
+}
+
+/// Whether the fold of an event counts what something costs.
+pub(in crate::gate) fn is_counted(kind: &EventKind) -> bool {
+    kind.tables().any(|table| table == DONE)
+}
+
+/// What everybody had done by a moment that has gone by: the log counted again, in tables of its own.
+pub(in crate::gate) struct Recount {
+    tables: Connection,
+    histories: Histories,
+}
+
+impl Recount {
+    /// After the entry `seq`. Of months that were over by then nothing counts any more; only which run is whose does.
+    pub fn after(log: &Connection, seq: i64) -> Result<Recount, Fault> {
+        let tables = Connection::open_in_memory()?;
+        tables.execute_batch(crate::store::SCHEMA)?;
+        let mut recount = Recount { tables, histories: Histories::default() };
+        let begun = match seq {
+            0 => 0,
+            _ => newest_by(log, Time(month(read::one(log, seq)?.at) - 1))?,
+        };
+        let kinds = EventKind::all().filter(is_folded).map(|kind| kind.name).collect();
+        read::scan(log, Order::After(0), &Filter { kinds, ..Filter::default() }, &mut |logged| {
+            if logged.seq > begun {
+                return Ok(ControlFlow::Break(()));
+            }
+            recount.fold(logged)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        (begun + 1..=seq).try_for_each(|seq| recount.pass(log, seq))?;
+        Ok(recount)
+    }
+
+    /// Counts one more entry.
+    pub fn pass(&mut self, log: &Connection, seq: i64) -> Result<(), Fault> {
+        let logged = read::one(log, seq)?;
+        count(&self.tables, &logged)?;
+        let mut actors: Vec<ActorId> = logged.decided.iter().filter_map(|_| logged.actor.parse().ok()).collect();
+        if EventKind::named(&logged.kind).as_ref().is_some_and(is_folded) {
+            actors.extend(self.fold(logged)?.iter().flat_map(counted));
+        }
+        actors.into_iter().try_for_each(|actor| renew(&mut self.histories, &self.tables, actor))
+    }
+
+    fn fold(&self, logged: Logged) -> Result<Option<Event>, Fault> {
+        let (seq, at) = (logged.seq, logged.at);
+        let Some((by, event)) = event_of(logged)? else { return Ok(None) };
+        event.fold(&Moment { conn: &self.tables, seq, at, by: &by })?;
+        Ok(Some(event))
+    }
+
+    pub fn histories(&self) -> &Histories {
+        &self.histories
+    }
+}
+
+/// Whether costs cannot be counted again without an event: those that count them, and the one that says whose a run is.
+fn is_folded(kind: &EventKind) -> bool {
+    is_counted(kind) || kind.name == RunStarted::KIND.name
+}
+
+/// Those whose costs an event may count.
+fn counted(event: &Event) -> Vec<ActorId> {
+    let of_event = is_counted(&event.kind()).then(|| event.subjects()).into_iter().flatten();
+    of_event.filter_map(|id| id.parse().ok()).collect()
+}
+
+/// Reads again what an actor has done.
+fn renew(histories: &mut Histories, conn: &Connection, actor: ActorId) -> Result<(), Fault> {
+    let counts = done::of(conn, &actor)?;
+    if !counts.is_empty() {
+        histories.insert_mut(actor, Arc::new(counts));
+    }
+    Ok(())
+}
+
+fn load(conn: &Connection, at: Time) -> Result<Histories, Fault> {
+    Ok(done::all(conn, month(at))?.into_iter().map(|(actor, of)| (actor, Arc::new(of))).collect())
+}
+
+impl World {
+    /// Whether policies in force, or on trial, look at what actors have done.
+    fn looks_back(&self) -> bool {
+        self.policy.looks_back() || self.trial.as_ref().is_some_and(|trial| trial.looks_back())
+    }
+
+    /// Takes what actors have done into memory, where policies look at it; forgets it where none does.
+    pub(in crate::gate) fn look_back(&mut self, conn: &Connection) -> Result<(), Fault> {
+        self.histories = match (self.looks_back(), self.histories.take()) {
+            (true, None) => Some(load(conn, self.head.ts)?),
+            (true, known) => known,
+            (false, _) => None,
+        };
+        Ok(())
+    }
+
+    /// Reads again what those have done whom an event is about.
+    pub(in crate::gate) fn recount(&mut self, conn: &Connection, actor: &ActorId, event: &Event) -> Result<(), Fault> {
+        let Some(histories) = &mut self.histories else { return Ok(()) };
+        counted(event).into_iter().chain([actor.clone()]).try_for_each(|actor| renew(histories, conn, actor))
+    }
+}
+
+/// What an actor has done within the hour, the day and the month of a time; nothing where no policy looks at it.
+pub(in crate::gate) fn facts(world: &World, caller: &Caller, now: Time) -> Option<Record> {
+    let done = world.histories.as_ref()?.get(&caller.actor())?;
+    let one = |(operation, counts): (&String, &Counts)| {
+        let numbers = counts.at(now).named().into_iter();
+        (operation.clone(), numbers.fold(Record::new(), |record, (name, number)| record.long(name, number)))
+    };
+    Some(done.iter().map(one).fold(Record::new(), |record, (operation, done)| record.record(&operation, done)))
+}
+
+/// What an actor has done, as the case of a policy test says it.
+pub(in crate::gate) fn said(world: &World, actor: &ActorId, now: Time) -> History {
+    let done = world.histories.as_ref().and_then(|histories| histories.get(actor));
+    let said = done.into_iter().flat_map(|done| done.iter()).map(|(name, counts)| (name.clone(), counts.at(now)));
+    said.filter(|(_, done)| *done != Done::default()).collect()
+}

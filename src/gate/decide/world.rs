@@ -1,0 +1,399 @@
+//! The directory in memory: what every decision reads. It mirrors rows of the tables and is read again, row by row, when
+//! an event touches them; a copy for readers costs a few pointers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, atomic::AtomicBool};
+
+use rpds::HashTrieMapSync;
+use rusqlite::Connection;
+
+use crate::gate::admit::limiter::Rates;
+use crate::gate::admit::tokens::Passes;
+use crate::gate::decide::cache::Cache;
+use crate::gate::decide::context;
+use crate::gate::decide::entities::Entities;
+use crate::gate::decide::ground::Ground;
+use crate::gate::decide::index::People;
+use crate::gate::decide::usage::Histories;
+use crate::gate::declare::resource::{Directory, Resources};
+use crate::gate::declare::target::{actor_uid, uid};
+use crate::gate::past::canary::{self, Trial};
+use crate::gate::state::vault::Vault;
+use crate::gate::write::build_cache::BuildCache;
+use crate::log::append::Head;
+use crate::log::record::PolicyStamp;
+use crate::policy::brain::Collections;
+use crate::policy::{Bundle, Closed, Record, Snapshot};
+use crate::store::actors::{self, Actor, Status};
+use crate::store::break_glass::{self, BreakGlass};
+use crate::store::company::{self, Instance};
+use crate::store::delegations;
+use crate::store::entities;
+use crate::store::kills::{self, Kill};
+use crate::store::memory::Touched;
+use crate::store::policies;
+use crate::store::tokens;
+use crate::store::webhooks::{self, Webhook};
+use crate::types::actor::{ActorKind, KillScope, Role, Trust};
+use crate::types::caller::{Caller, Channel, Who};
+use crate::types::decision::Recording;
+use crate::types::delegation::Terms;
+use crate::types::egress::Egress;
+use crate::types::id::ActorId;
+use crate::types::models::Catalog;
+use crate::types::refusal::{Fault, Stands};
+use crate::types::time::Time;
+
+/// An actor with the teams that it is in.
+#[derive(Debug)]
+pub struct Card {
+    pub actor: Actor,
+    /// Near and far. All who are in a team share one list.
+    pub(in crate::gate) teams: Arc<[ActorId]>,
+}
+
+impl Card {
+    /// The teams that it is in, near and far.
+    pub fn teams(&self) -> &[ActorId] {
+        &self.teams
+    }
+
+    /// Its Cedar entity: closed, so a decision needs no search for ancestors.
+    pub(in crate::gate) fn entity(&self) -> Closed {
+        let above = self.teams.iter().map(actor_uid);
+        let (id, actor) = (actor_uid(&self.actor.id), &self.actor);
+        match actor.kind {
+            ActorKind::Team => {
+                let facts = actor.lead.iter().fold(Record::new(), |facts, lead| facts.entity("lead", &actor_uid(lead)));
+                Closed::new(&id, above, &facts)
+            }
+            ActorKind::Person | ActorKind::Agent | ActorKind::OutsideAgent => {
+                Closed::new(&id, above.chain([uid("Role", actor.role.name())]), &facts(actor))
+            }
+        }
+    }
+}
+
+/// The state of one company, as of one log position.
+#[derive(Clone)]
+pub struct World {
+    pub(in crate::gate) actors: HashTrieMapSync<ActorId, Arc<Card>>,
+    pub(in crate::gate) people: People,
+    pub(in crate::gate) tokens: Passes,
+    /// The delegations that can be acted under, by id.
+    pub(in crate::gate) delegations: HashTrieMapSync<String, Arc<Terms>>,
+    pub(in crate::gate) kills: Arc<BTreeMap<KillScope, Kill>>,
+    pub(in crate::gate) policy: Arc<Snapshot>,
+    pub(in crate::gate) stamp: PolicyStamp,
+    pub(in crate::gate) head: Arc<Head>,
+    /// The head as answers carry it: `<origin> <size> <root prefix>`.
+    pub(in crate::gate) stamped: Arc<str>,
+    pub(in crate::gate) instance: Arc<Instance>,
+    pub(in crate::gate) dev_auth: bool,
+    pub(in crate::gate) tools: Arc<BTreeSet<String>>,
+    pub(in crate::gate) build_cache: Arc<BuildCache>,
+    pub(in crate::gate) resources: Resources,
+    /// Calls by limit and actor.
+    pub(in crate::gate) rates: Arc<Rates>,
+    /// Which decisions for other programs are recorded.
+    pub(in crate::gate) recording: Recording,
+    /// Break-glass grants that nobody has reviewed yet, oldest first.
+    pub(in crate::gate) break_glass: Arc<Vec<BreakGlass>>,
+    /// What everybody has done, while policies look at it.
+    pub(in crate::gate) histories: Option<Histories>,
+    /// A candidate that is tried beside the policies in force.
+    pub(in crate::gate) trial: Option<Arc<Trial>>,
+    /// The places outside that something is sent to.
+    pub(in crate::gate) webhooks: Arc<Vec<Webhook>>,
+    /// The types of which the company keeps entities for decisions.
+    pub(in crate::gate) kept: Arc<BTreeSet<String>>,
+    pub(in crate::gate) vault: Arc<Vault>,
+    pub(in crate::gate) egress: Arc<Egress>,
+    /// The models that agents may ask.
+    pub(in crate::gate) models: Arc<Catalog>,
+    /// Whether the last transaction went through.
+    pub(in crate::gate) writes: Arc<AtomicBool>,
+    pub(in crate::gate) entities: Arc<Entities>,
+    /// Answers to queries that this very world has given.
+    pub(in crate::gate) cache: Cache,
+}
+
+impl World {
+    /// Where what is decided now stands.
+    pub(in crate::gate) fn stands(&self) -> Stands {
+        Stands { policy: self.stamp.seq, audit: Arc::clone(&self.stamped) }
+    }
+
+    /// Nobody is there yet.
+    pub(in crate::gate) fn empty(ground: Ground, head: Head) -> World {
+        let Ground { policy, version, instance, dev_auth, tools, build_cache, resources, rates, .. } = ground;
+        let Ground { vault, egress, models, writes, entities, .. } = ground;
+        World {
+            actors: HashTrieMapSync::new_sync(),
+            people: People::default(),
+            tokens: Passes::default(),
+            delegations: HashTrieMapSync::new_sync(),
+            kills: Arc::default(),
+            stamp: PolicyStamp { hash: policy.hash().to_owned(), seq: version },
+            policy,
+            stamped: stamped(&head),
+            head: Arc::new(head),
+            instance,
+            dev_auth,
+            tools,
+            build_cache,
+            resources,
+            rates,
+            recording: Recording::default(),
+            break_glass: Arc::default(),
+            histories: None,
+            trial: None,
+            webhooks: Arc::default(),
+            kept: Arc::default(),
+            vault,
+            egress,
+            models,
+            writes,
+            entities,
+            cache: Cache::default(),
+        }
+    }
+
+    /// Puts policies into force.
+    pub(in crate::gate) fn govern(&mut self, policy: Arc<Snapshot>, version: i64) {
+        self.stamp = PolicyStamp { hash: policy.hash().to_owned(), seq: version };
+        self.policy = policy;
+    }
+
+    /// Takes in all actors, which may refer to each other.
+    pub(in crate::gate) fn settle(&mut self, actors: Vec<Actor>) {
+        let team = |actor: &Actor| (actor.id.clone(), actor.team.clone());
+        let above: BTreeMap<ActorId, Option<ActorId>> =
+            actors.iter().filter(|actor| actor.kind == ActorKind::Team).map(team).collect();
+        let mut lines: BTreeMap<ActorId, Arc<[ActorId]>> = BTreeMap::new();
+        for team in above.keys() {
+            lines.insert(team.clone(), chain(Some(team.clone()), &|id| above.get(id).cloned().flatten()).into());
+        }
+        let ids: BTreeSet<ActorId> = actors.iter().map(|actor| actor.id.clone()).collect();
+        for mut actor in actors {
+            // Each id is kept once, however many name it.
+            for named in [&mut actor.team, &mut actor.lead, &mut actor.owner].into_iter().flatten() {
+                ids.get(named).inspect(|one| *named = ActorId::clone(one));
+            }
+            let line = |team: &ActorId| lines.get(team).cloned().unwrap_or_else(|| [team.clone()].into());
+            let teams = actor.team.as_ref().map(line).unwrap_or_default();
+            self.seat(Card { actor, teams });
+        }
+    }
+
+    /// Reads the whole directory from the tables.
+    pub(in crate::gate) fn load(conn: &Connection, ground: Ground, head: Head) -> Result<World, Fault> {
+        let mut world = World::empty(ground, head);
+        world.settle(actors::all(conn)?);
+        // One after the other: there may be very many.
+        tokens::all_live(conn, |hash, token| world.tokens.put(hash, token))?;
+        delegations::all_live(conn)?.into_iter().for_each(|delegation| world.delegate(delegation.terms));
+        use Touched::{BreakGlass, Company, Entities, Kills, Policy, Trial, Webhooks};
+        for touched in [Kills, Policy, Trial, BreakGlass, Company, Webhooks, Entities] {
+            world.touch(conn, &touched)?;
+        }
+        Ok(world)
+    }
+
+    /// Reads again what an event has touched.
+    pub(in crate::gate) fn touch(&mut self, conn: &Connection, touched: &Touched) -> Result<(), Fault> {
+        match touched {
+            Touched::Nothing => {}
+            Touched::Policy => {
+                self.be_governed(conn)?;
+                self.look_back(conn)?;
+            }
+            Touched::Company => self.recording = company::recording(conn)?,
+            Touched::BreakGlass => self.break_glass = Arc::new(break_glass::unreviewed(conn)?),
+            Touched::Webhooks => self.webhooks = Arc::new(webhooks::enabled(conn)?),
+            Touched::Entities => self.kept = Arc::new(entities::kinds(conn)?),
+            Touched::Trial => {
+                self.trial = canary::of(conn, &self.build_cache, self.trial.take())?;
+                self.look_back(conn)?;
+            }
+            Touched::Actor(id) => {
+                if let Some(actor) = actors::get(conn, id)? {
+                    self.put(actor);
+                }
+            }
+            Touched::Token(id) => {
+                if let Some((hash, token)) = tokens::with_hash(conn, id.as_str())? {
+                    self.tokens.put(hash, token);
+                }
+            }
+            Touched::Delegations(ids) => {
+                for id in ids {
+                    if let Some(delegation) = delegations::get(conn, id)? {
+                        self.delegate(delegation.terms);
+                    }
+                }
+            }
+            Touched::Kills => {
+                let kills = kills::all(conn)?.into_iter().map(|kill| (kill.scope.clone(), kill));
+                self.kills = Arc::new(kills.collect());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in one delegation as it is now.
+    pub(in crate::gate) fn delegate(&mut self, terms: Terms) {
+        if terms.status.is_live() {
+            self.delegations.insert_mut(terms.id.clone(), Arc::new(terms));
+        } else {
+            self.delegations.remove_mut(&terms.id);
+        }
+    }
+
+    /// Takes in one actor as it is now.
+    pub(in crate::gate) fn put(&mut self, actor: Actor) {
+        let moved =
+            actor.kind == ActorKind::Team && self.card(&actor.id).is_some_and(|old| old.actor.team != actor.team);
+        let id = actor.id.clone();
+        self.seat_anew(actor);
+        if moved {
+            // Each card names the teams above it.
+            let cards = self.people.below(&id).filter_map(|id| self.card(id));
+            let below: Vec<Actor> = cards.map(|card| card.actor.clone()).collect();
+            below.into_iter().for_each(|actor| self.seat_anew(actor));
+        }
+    }
+
+    fn seat_anew(&mut self, actor: Actor) {
+        let above = |id: &ActorId| self.actors.get(id).and_then(|card| card.actor.team.clone());
+        let teams = chain(actor.team.clone(), &above).into();
+        self.seat(Card { actor, teams });
+    }
+
+    fn seat(&mut self, card: Card) {
+        let id = card.actor.id.clone();
+        self.people.put(self.actors.get(&id).map(|old| &**old), &card);
+        self.actors.insert_mut(id, Arc::new(card));
+    }
+
+    /// Takes over the policies that the tables say are in force: compiled already, as a rule.
+    fn be_governed(&mut self, conn: &Connection) -> Result<(), Fault> {
+        let applied = policies::applied(conn)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))?;
+        if applied.hash == self.stamp.hash {
+            self.stamp.seq = applied.version;
+            return Ok(());
+        }
+        let compiled = match self.build_cache.compiled(&applied.hash) {
+            Some(compiled) => compiled,
+            None => self.build_cache.snapshot(&Bundle { files: policies::files(conn)? }).map_err(|findings| {
+                let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
+                Fault::Broken(format!("policies in force do not load: {}", findings.join("; ")))
+            })?,
+        };
+        self.govern(compiled, applied.version);
+        Ok(())
+    }
+
+    pub(in crate::gate) fn set_head(&mut self, head: Head) {
+        self.stamped = stamped(&head);
+        self.head = Arc::new(head);
+    }
+
+    pub fn card(&self, id: &ActorId) -> Option<&Arc<Card>> {
+        self.actors.get(id)
+    }
+
+    /// The grant that lets a caller go on without the approvals that an operation needs: their own, and with all their
+    /// rights. It is no way to another grant, nor past its review. Whoever else could have kept the caller's token broke no
+    /// glass, unless they could have done it with such a token.
+    pub fn break_glass_for(&self, caller: &Caller, operation: &str, now: Time) -> Option<&BreakGlass> {
+        let holder = match &caller.who {
+            // A grant is its holder's own: what others need approval for is still to be approved.
+            _ if caller.under.is_some() => return None,
+            Who::Holder(actor) => actor,
+            Who::Token { actor, scopes, .. } if scopes.is_empty() => actor,
+            Who::Token { .. } | Who::Visitor | Who::Server => return None,
+        };
+        let grants = self.break_glass.iter().filter(|_| !operation.starts_with("break_glass."));
+        grants.into_iter().find(|break_glass| {
+            break_glass.holder == *holder
+                && caller.issuer.as_ref().is_none_or(|issuer| break_glass.issuer.as_ref() == Some(issuer))
+                && break_glass.is_active(now)
+                && self.policy.is_within(uid("Action", operation).as_ref(), &break_glass.operations)
+        })
+    }
+
+    /// Whether a kill switch stops a run: one of its agent, of an agent that asked for it, of their teams, or the one for
+    /// everything.
+    pub(in crate::gate) fn is_held(&self, agent: &ActorId, askers: &[ActorId]) -> bool {
+        let is_agent = |id: &&ActorId| self.card(id).is_some_and(|card| card.actor.kind.is_agent());
+        let mut agents = askers.iter().filter(is_agent).chain([agent]);
+        !self.kills.is_empty()
+            && (self.kills.contains_key(&KillScope::Global) || agents.any(|agent| self.is_stopped(agent)))
+    }
+
+    /// How many people with the role admin may act.
+    pub fn admins(&self) -> usize {
+        self.people.count(Role::Admin)
+    }
+}
+
+fn stamped(head: &Head) -> Arc<str> {
+    let root = hex::encode(head.root);
+    format!("{} {} {}", head.origin, head.size, root.get(..16).unwrap_or_default()).into()
+}
+
+/// A chain of teams longer than this is a mistake in the data.
+const DEEPEST: usize = 16;
+
+impl Directory for World {
+    fn collections(&self) -> &Collections {
+        self.policy.collections()
+    }
+
+    fn card(&self, id: &ActorId) -> Option<&Card> {
+        self.actors.get(id).map(AsRef::as_ref)
+    }
+
+    fn terms(&self, id: &str) -> Option<&Terms> {
+        self.delegations.get(id).map(AsRef::as_ref)
+    }
+
+    fn is_stopped(&self, id: &ActorId) -> bool {
+        let killed = context::killed(self, &Caller::new(Who::Holder(id.clone()), Channel::Tick));
+        killed.actor || killed.team
+    }
+}
+
+/// Somebody who is not there, for questions about what is absent: nobody else has this id.
+pub(in crate::gate) fn nobody() -> Closed {
+    let facts = Record::new()
+        .string("kind", ActorKind::Person.name())
+        .bool("admin", false)
+        .bool("active", true)
+        .long("trust", Trust::Observe.level());
+    Closed::new(&actor_uid(&ActorId::system()), [uid("Role", Role::Member.name())], &facts)
+}
+
+fn facts(actor: &Actor) -> Record {
+    let facts = Record::new()
+        .string("kind", actor.kind.name())
+        .bool("admin", actor.role == Role::Admin)
+        .bool("active", actor.status == Status::Active)
+        .long("trust", actor.trust.level());
+    let facts = actor.team.iter().fold(facts, |facts, team| facts.entity("team", &actor_uid(team)));
+    actor.owner.iter().fold(facts, |facts, owner| facts.entity("owner", &actor_uid(owner)))
+}
+
+/// A team with those above it, near and far.
+fn chain(mut next: Option<ActorId>, above: &dyn Fn(&ActorId) -> Option<ActorId>) -> Vec<ActorId> {
+    let mut teams: Vec<ActorId> = Vec::new();
+    while let Some(team) = next.take() {
+        if teams.contains(&team) || teams.len() >= DEEPEST {
+            break;
+        }
+        next = above(&team);
+        teams.push(team);
+    }
+    teams
+}

@@ -1,0 +1,13 @@
+//! What an operation is, and what follows from its declaration: route, resource, typed input, Cedar schema, API document.
+
+pub mod arguments;
+pub(super) mod bounds;
+pub mod fact;
+pub(super) mod input;
+pub mod openapi;
+pub mod operation;
+pub mod resource;
+pub(super) mod route;
+pub mod schema;
+pub(super) mod sentence;
+pub mod target;

@@ -1,0 +1,122 @@
+//! Bounds of what an operation is given. A text, list or map whose declaration names none has the usual one: it is checked
+//! here, before the input is read, and stands in the API's document like those that are declared.
+
+use serde_json::{Map, Value, json};
+
+use crate::gate::declare::arguments::choices;
+use crate::gate::declare::input::BadInput;
+use crate::gate::declare::operation::Entry;
+use crate::types::known::Known;
+
+/// Characters of a text: as many as policies see.
+const TEXT: usize = 1_024;
+/// Items of a list, and fields of a map.
+const MANY: usize = 1_000;
+
+impl Entry {
+    /// Looks for what is beyond a usual bound. What stands in a path names nothing where it is too long.
+    pub(in crate::gate) fn check_bounds(&self, input: &Value) -> Result<(), BadInput> {
+        static KNOWN: Known<&str, Value> = Known::new();
+        let schema = KNOWN.get(self.spec.name, || self.input_schema().to_value());
+        let fields = input.as_object().into_iter().flatten();
+        for (name, value) in fields.filter(|(name, _)| !self.spec.route.has_in_path(name)) {
+            let field = schema.get("properties").and_then(|fields| fields.get(name));
+            field.map_or(Ok(()), |field| check(field, value)).map_err(|beyond| beyond.within(name))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the usual bounds into a schema.
+pub(in crate::gate) fn write(schema: &mut Value) {
+    match schema {
+        Value::Object(words) => {
+            for (bound, usual) in usual(words) {
+                words.insert(bound.to_owned(), json!(usual));
+            }
+            words.values_mut().for_each(write);
+        }
+        Value::Array(items) => items.iter_mut().for_each(write),
+        _ => {}
+    }
+}
+
+/// The bounds that a schema leaves to us.
+fn usual(words: &Map<String, Value>) -> Vec<(&'static str, usize)> {
+    let is = |kind: &str| match words.get("type") {
+        Some(Value::String(one)) => one == kind,
+        Some(Value::Array(some)) => some.iter().any(|one| one == kind),
+        _ => false,
+    };
+    let has = |word: &str| words.contains_key(word);
+    let is_map = match words.get("additionalProperties") {
+        None => !has("properties"),
+        Some(others) => *others != Value::Bool(false),
+    };
+    [
+        ("maxLength", TEXT, is("string") && !has("enum") && !has("const")),
+        ("maxItems", MANY, is("array")),
+        ("maxProperties", MANY, is("object") && is_map),
+    ]
+    .into_iter()
+    .filter(|(bound, _, applies)| *applies && !has(bound))
+    .map(|(bound, usual, _)| (bound, usual))
+    .collect()
+}
+
+fn check(schema: &Value, value: &Value) -> Result<(), BadInput> {
+    let Some(words) = schema.as_object() else { return Ok(()) };
+    // Whatever it is one of, it is what reads as such: where one of them has room for it, it has.
+    let choices = choices(schema);
+    if !choices.is_empty() {
+        let mut told = choices.into_iter().filter(|choice| could_be(choice, value)).map(|choice| check(choice, value));
+        let first = told.next().unwrap_or(Ok(()));
+        return if first.is_err() && told.any(|other| other.is_ok()) { Ok(()) } else { first };
+    }
+    for (bound, most) in usual(words) {
+        let (size, what) = match (bound, value) {
+            ("maxLength", Value::String(text)) if text.len() > most => (text.chars().count(), "characters"),
+            ("maxItems", Value::Array(items)) => (items.len(), "items"),
+            ("maxProperties", Value::Object(fields)) => (fields.len(), "fields"),
+            _ => continue,
+        };
+        if size > most {
+            return Err(BadInput { field: None, what: format!("must have at most {most} {what}, not {size}") });
+        }
+    }
+    match value {
+        Value::Array(items) => {
+            let Some(schema) = words.get("items") else { return Ok(()) };
+            let at = |(place, item): (usize, &Value)| {
+                check(schema, item).map_err(|wrong| wrong.within(&format!("[{place}]")))
+            };
+            items.iter().enumerate().try_for_each(at)
+        }
+        Value::Object(fields) => {
+            let named = words.get("properties").and_then(Value::as_object);
+            let schema = |name: &String| named.and_then(|named| named.get(name)).or(words.get("additionalProperties"));
+            let at = |(name, value): (&String, &Value)| {
+                schema(name).map_or(Ok(()), |schema| check(schema, value)).map_err(|wrong| wrong.within(name))
+            };
+            fields.iter().try_for_each(at)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a value is of a schema's type.
+fn could_be(schema: &Value, value: &Value) -> bool {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    match schema.get("type") {
+        Some(Value::String(one)) => one == kind,
+        Some(Value::Array(some)) => some.iter().any(|one| one == kind),
+        _ => true,
+    }
+}

@@ -1,0 +1,43 @@
+//! Reading an operation's input; what is wrong with one names its field.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::types::json;
+
+/// Why an input was not understood.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}{what}", field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default())]
+pub struct BadInput {
+    pub field: Option<String>,
+    pub what: String,
+}
+
+impl BadInput {
+    /// The same of what stands at a place: a field's name, or `[2]`.
+    #[must_use]
+    pub fn within(self, place: &str) -> BadInput {
+        let field = match self.field {
+            None => place.to_owned(),
+            Some(field) if field.starts_with('[') => format!("{place}{field}"),
+            Some(field) => format!("{place}.{field}"),
+        };
+        BadInput { field: Some(field), ..self }
+    }
+}
+
+/// Reads an input; the error names the field. Following the path takes time, so it is only done for what is wrong.
+pub(in crate::gate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
+    T::deserialize(value).or_else(|_| {
+        serde_path_to_error::deserialize(value).map_err(|error| {
+            let path = error.path().to_string();
+            let field = (path != "." && path != "?").then_some(path);
+            BadInput { field, what: error.into_inner().to_string() }
+        })
+    })
+}
+
+/// Reads an input that is JSON still, in one go; nothing where that cannot be done.
+pub(in crate::gate) fn straight<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
+    json::read(text).ok()
+}

@@ -1,0 +1,357 @@
+//! What an operation is. One declaration gives its route, its Cedar action, its scope reach, its schemas, its events and
+//! its place in the reference; `Entry` is that declaration as a value that the faces can walk over.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::gate::declare::input::{BadInput, parse, straight};
+use crate::gate::declare::resource::Resource;
+pub use crate::gate::declare::route::{Answer, Auth, Body, Method, Route, Surface};
+use crate::gate::declare::sentence;
+use crate::gate::declare::target::Target;
+use crate::gate::reader::Reader;
+use crate::gate::reader::veil;
+use crate::gate::write::draft::Draft;
+use crate::gate::write::permit::{Grant, Permit};
+use crate::store::event::{Event, EventKind};
+use crate::types::refusal::{Fault, Stop};
+use crate::types::scope::Reach;
+use crate::types::work::ToolEffect;
+
+/// The declaration of one operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// `noun.verb`: also the Cedar action and the OpenAPI operationId.
+    pub name: &'static str,
+    /// One or two sentences for the reference.
+    pub doc: &'static str,
+    /// Which scoped tokens reach it.
+    pub scope: Reach,
+    pub route: Route,
+    /// What it can be about.
+    pub about: &'static [&'static Resource],
+    /// The event kinds that it may record.
+    pub events: &'static [EventKind],
+}
+
+impl Spec {
+    /// Whether agents may be offered it as a tool: what is answered once, as a stream or as a text is for people and programs,
+    /// and so is what takes the place of a file.
+    pub fn is_tool(&self) -> bool {
+        let Route { surface, auth, body, answer, .. } = self.route;
+        let is_served = matches!(surface, Surface::Api | Surface::Root);
+        let is_usual = is_served && (body, answer) == (Body::Usual, Answer::Json);
+        auth == Auth::Run || (is_usual && auth != Auth::Visitor)
+    }
+}
+
+/// An operation that only reads: it is given no way to record.
+pub trait Query: Sized + 'static {
+    const SPEC: Spec;
+    type Input: DeserializeOwned + JsonSchema + Send;
+    type Output: Serialize + JsonSchema;
+    /// What it is about. `Refusal::not_found` where that does not exist.
+    fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
+    fn run(permit: Permit<Self>, input: Self::Input, read: &Reader<'_>) -> Result<Self::Output, Stop>;
+    /// The cursor of the page after this answer, for lists.
+    fn next(_output: &Self::Output) -> Option<String> {
+        None
+    }
+    /// Whether this very question may take long, where the route says that some do and it is a small one.
+    fn is_long(_input: &Self::Input) -> bool {
+        Self::SPEC.route.slow.is_some()
+    }
+}
+
+/// An operation that changes something: all that it does is the events that it records.
+pub trait Change: Sized + 'static {
+    const SPEC: Spec;
+    /// What a call of it does, for [`sentence`](crate::gate::declare::sentence): `offboards {id}[ and hands on to {successor}]`.
+    const SAYS: &'static str;
+    type Input: DeserializeOwned + JsonSchema + Send;
+    type Output: Serialize + JsonSchema;
+    /// What it is about. `Refusal::not_found` where that does not exist.
+    fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
+    fn run(permit: Permit<Self>, input: Self::Input, draft: &mut Draft<'_>) -> Result<Self::Output, Stop>;
+    /// Makes in the build cache what `run` will need and what takes long, before the change has its turn. Only for callers
+    /// whom the policy does not refuse; only where the route is `slow`.
+    fn prepare(_input: &Self::Input, _read: &Reader<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+/// An operation that only reads, and whose answer itself may have to be recorded: it is answered as a query is, and the
+/// events that come with the answer are durable before it is given.
+pub trait Decide: Sized + 'static {
+    const SPEC: Spec;
+    type Input: DeserializeOwned + JsonSchema + Send;
+    type Output: Serialize + JsonSchema;
+    /// What it is about. `Refusal::not_found` where that does not exist.
+    fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
+    /// The answer and its record, which may be empty.
+    fn run(permit: Permit<Self>, input: Self::Input, read: &Reader<'_>) -> Result<(Self::Output, Vec<Event>), Stop>;
+    /// Whether this very question may take long, where the route says that some do and it is a small one.
+    fn is_long(_input: &Self::Input) -> bool {
+        Self::SPEC.route.slow.is_some()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    Query,
+    /// A query whose answer may be recorded.
+    Decide,
+    Change,
+}
+
+/// One operation, with its types erased.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    pub spec: Spec,
+    pub effect: Effect,
+    says: &'static str,
+    pub input: fn(&mut SchemaGenerator) -> Schema,
+    pub output: fn(&mut SchemaGenerator) -> Schema,
+    prepare: fn(&Value) -> Result<Call, BadInput>,
+    read: fn(&[u8]) -> Option<Call>,
+}
+
+/// The most bytes of a question that can be short whatever it asks.
+const SMALL: usize = 16 << 10;
+
+/// A parsed call of one operation.
+pub struct Prepared {
+    pub entry: &'static Entry,
+    /// The input as it came, for an approval to store and a retry to be recognised by. Of a query, which is never stored,
+    /// what policies see of it.
+    pub value: Value,
+    /// It was read straight from few bytes.
+    pub(in crate::gate) is_small: bool,
+    /// The bytes that it was read from, as far as that counts.
+    pub(in crate::gate) bytes: usize,
+    pub(in crate::gate) call: Call,
+}
+
+/// An operation's result, serialised.
+#[derive(Clone, Debug)]
+pub struct Done {
+    pub body: Vec<u8>,
+    pub next: Option<String>,
+    /// What has to be recorded before it is told.
+    pub(in crate::gate) events: Vec<Event>,
+}
+
+/// The generic shell around the non-generic core.
+pub(in crate::gate) enum Call {
+    Query(Box<dyn Ask>),
+    Change(Box<dyn Act>),
+}
+
+pub(in crate::gate) trait Ask: Send {
+    fn is_long(&self) -> bool;
+    fn target(&self, read: &Reader<'_>) -> Result<Target, Stop>;
+    fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop>;
+}
+
+pub(in crate::gate) trait Act: Send {
+    fn target(&self, read: &Reader<'_>) -> Result<Target, Stop>;
+    fn prepare(&self, read: &Reader<'_>) -> Result<(), Stop>;
+    fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop>;
+}
+
+struct Asking<O: Query>(O::Input);
+struct Deciding<O: Decide>(O::Input);
+struct Acting<O: Change>(O::Input);
+
+/// An answer as its reader may see it.
+fn body<T: Serialize + JsonSchema>(spec: &Spec, output: &T, read: &Reader<'_>) -> Result<Vec<u8>, Stop> {
+    if spec.route.answer == Answer::Text
+        && let Value::String(text) = serde_json::to_value(output)?
+    {
+        return Ok(text.into_bytes());
+    }
+    let veil = veil::of_answer(spec.name, |generator| generator.subschema_for::<T>());
+    if !veil.is_needed() {
+        return Ok(serde_json::to_vec(output)?);
+    }
+    let mut shown = serde_json::to_value(output)?;
+    veil.apply(&mut shown, read);
+    Ok(serde_json::to_vec(&shown)?)
+}
+
+impl<O: Query> Ask for Asking<O> {
+    fn is_long(&self) -> bool {
+        O::is_long(&self.0)
+    }
+    fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
+        O::target(&self.0, read)
+    }
+    fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop> {
+        let output = O::run(Permit::mint(grant), self.0, read)?;
+        Ok(Done { body: body(&O::SPEC, &output, read)?, next: O::next(&output), events: Vec::new() })
+    }
+}
+
+impl<O: Decide> Ask for Deciding<O> {
+    fn is_long(&self) -> bool {
+        O::is_long(&self.0)
+    }
+    fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
+        O::target(&self.0, read)
+    }
+    fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop> {
+        let (output, events) = O::run(Permit::mint(grant), self.0, read)?;
+        if let Some(event) = events.iter().find(|event| !O::SPEC.events.contains(&event.kind())) {
+            let message = format!("{} does not declare the event {}", O::SPEC.name, event.kind().name);
+            return Err(Fault::Broken(message).into());
+        }
+        Ok(Done { body: body(&O::SPEC, &output, read)?, next: None, events })
+    }
+}
+
+impl<O: Change> Act for Acting<O> {
+    fn prepare(&self, read: &Reader<'_>) -> Result<(), Stop> {
+        O::prepare(&self.0, read)
+    }
+    fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
+        O::target(&self.0, read)
+    }
+    fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop> {
+        let output = O::run(Permit::mint(grant), self.0, draft)?;
+        Ok(Done { body: body(&O::SPEC, &output, draft.read())?, next: None, events: Vec::new() })
+    }
+}
+
+impl Entry {
+    pub const fn query<O: Query>() -> Entry {
+        Entry {
+            spec: O::SPEC,
+            effect: Effect::Query,
+            says: O::SPEC.name,
+            input: |generator| generator.subschema_for::<O::Input>(),
+            output: |generator| generator.subschema_for::<O::Output>(),
+            prepare: |value| Ok(Call::Query(Box::new(Asking::<O>(parse(value)?)))),
+            read: |json| Some(Call::Query(Box::new(Asking::<O>(straight(json)?)))),
+        }
+    }
+
+    pub const fn decide<O: Decide>() -> Entry {
+        Entry {
+            spec: O::SPEC,
+            effect: Effect::Decide,
+            says: O::SPEC.name,
+            input: |generator| generator.subschema_for::<O::Input>(),
+            output: |generator| generator.subschema_for::<O::Output>(),
+            prepare: |value| Ok(Call::Query(Box::new(Deciding::<O>(parse(value)?)))),
+            read: |json| Some(Call::Query(Box::new(Deciding::<O>(straight(json)?)))),
+        }
+    }
+
+    pub const fn change<O: Change>() -> Entry {
+        Entry {
+            spec: O::SPEC,
+            effect: Effect::Change,
+            says: O::SAYS,
+            input: |generator| generator.subschema_for::<O::Input>(),
+            output: |generator| generator.subschema_for::<O::Output>(),
+            prepare: |value| Ok(Call::Change(Box::new(Acting::<O>(parse(value)?)))),
+            read: |_| None,
+        }
+    }
+
+    /// What a call of it with this input would do, as a sentence without its subject.
+    pub fn summary(&self, input: &Value) -> String {
+        sentence::told(self.says, input)
+    }
+
+    /// Parses an input.
+    pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
+        if self.spec.route.is_served() {
+            self.check_bounds(&value)?;
+        }
+        let call = (self.prepare)(&value)?;
+        let value = if matches!(call, Call::Query(_)) { self.arguments().only(value) } else { value };
+        Ok(Prepared { entry: self, value, is_small: false, bytes: 0, call })
+    }
+
+    /// Reads a query's input straight from JSON. What cannot be read so is left to `prepare`, which tells what is wrong.
+    pub fn read(&'static self, json: &[u8]) -> Option<Prepared> {
+        Some(Prepared {
+            entry: self,
+            value: Value::Null,
+            is_small: json.len() <= SMALL,
+            bytes: json.len(),
+            call: (self.read)(json)?,
+        })
+    }
+
+    /// Whether a request must have a body: some field that is not in its path has to be given.
+    pub fn needs_body(&self) -> bool {
+        let schema = self.input_schema();
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        required.filter_map(Value::as_str).any(|name| !self.spec.route.has_in_path(name))
+    }
+
+    /// Takes out of an answer of it whom the reader may not see.
+    pub fn veil(&self, answer: &mut Value, read: &Reader<'_>) {
+        veil::of_answer(self.spec.name, self.output).apply(answer, read);
+    }
+
+    /// What kind of effect it has as a tool, if agents may be offered it.
+    pub fn tool(&self) -> Option<ToolEffect> {
+        let own = if self.effect == Effect::Change { ToolEffect::Idempotent } else { ToolEffect::Read };
+        self.spec.is_tool().then_some(self.spec.route.effect.unwrap_or(own))
+    }
+
+    /// Whether the log knows how often it was done: a change, or a read that is a step of a run.
+    pub fn is_counted(&self) -> bool {
+        self.effect == Effect::Change || self.spec.is_tool()
+    }
+
+    /// The input's schema on its own, for reading parameters by their types.
+    pub fn input_schema(&self) -> Schema {
+        inline(self.input)
+    }
+
+    /// The answer's schema on its own.
+    pub fn output_schema(&self) -> Schema {
+        inline(self.output)
+    }
+
+    /// Whether it answers with a record that has a version.
+    pub fn is_versioned(&self) -> bool {
+        let schema = self.output_schema().to_value();
+        schema.pointer("/properties/version/type").is_some_and(|kind| kind == "integer")
+    }
+}
+
+/// A schema on its own.
+fn inline(schema: fn(&mut SchemaGenerator) -> Schema) -> Schema {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    schema(&mut settings.with(|settings| settings.inline_subschemas = true).into_generator())
+}
+
+impl Prepared {
+    #[must_use]
+    pub fn from_bytes(self, bytes: usize) -> Prepared {
+        Prepared { bytes, ..self }
+    }
+
+    /// Makes in the build cache what carrying it out will need.
+    pub fn make_ready(&self, read: &Reader<'_>) -> Result<(), Stop> {
+        match &self.call {
+            Call::Change(act) if self.entry.spec.route.slow.is_some() => act.prepare(read),
+            Call::Change(_) | Call::Query(_) => Ok(()),
+        }
+    }
+
+    /// What this call would be about.
+    pub fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
+        match &self.call {
+            Call::Query(query) => query.target(read),
+            Call::Change(act) => act.target(read),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Where an operation is found, and what is special about the way there. A route is built by saying what differs from the
+//! usual: `post("/actors").created()`.
+
+use crate::types::refusal::Code;
+use crate::types::work::{StepKind, ToolEffect};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+/// Where an operation is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// Below `/api`.
+    Api,
+    /// Elsewhere: the path is the whole address.
+    Root,
+    /// At an address that a standard names, and as it has it: what is malformed is 400 in the error shape, and unknown
+    /// fields are passed over.
+    Standard,
+    /// Not over HTTP: for whoever holds the state file.
+    Local,
+}
+
+/// Who may come to it; what they may do is for the policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// Holders of a token.
+    Token,
+    /// Holders of a token, and the server itself, as `Ok::Server`.
+    Server,
+    /// Agents at work, at a step of a run.
+    Run,
+    /// Everybody: callers without a token are asked about as `Ok::Visitor`.
+    Visitor,
+}
+
+/// What a request carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    Usual,
+    /// May hold a whole bundle of policies.
+    Large,
+    /// None: the input's field `host` is the request's `Host`.
+    Host,
+}
+
+/// What an answer is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Json,
+    /// JSON with a field that is shown once and stored nowhere.
+    Secret(&'static str),
+    /// The output is a string, sent as it is.
+    Text,
+    /// The answer begins a stream of server-sent events.
+    Events,
+}
+
+/// Among which other work something long waits for its place: none waits for that of another lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lane {
+    /// Pages of lists.
+    Lists,
+    /// Decisions of approvals, which carry out what was approved.
+    Approvals,
+    /// Whatever compiles, compares, tests or replays.
+    Long,
+}
+
+/// Where an operation is found, and the shape of its answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    pub method: Method,
+    /// `{name}` is a path parameter and a field of the input.
+    pub path: &'static str,
+    pub surface: Surface,
+    pub auth: Auth,
+    pub body: Body,
+    pub answer: Answer,
+    pub status: u16,
+    /// May take long: a query runs, and a change is prepared, where it delays nobody. Which queries do, `is_long` may tell.
+    pub slow: Option<Lane>,
+    /// It stops or revokes something: accepted also where the disk is nearly full.
+    pub stops: bool,
+    /// The input's field for the version of the record that the change was made from; `If-Match` fills it.
+    pub made_from: Option<&'static str>,
+    /// It lets something out of the company: its action is in the group `outward`.
+    pub outward: bool,
+    /// The kind of effect of a tool from elsewhere: it is done outside, after it was decided.
+    pub effect: Option<ToolEffect>,
+    /// What kind of step of a run a call of it is.
+    pub step: StepKind,
+    /// The code of a denial by policy.
+    pub denied: Code,
+}
+
+const fn route(method: Method, path: &'static str) -> Route {
+    Route {
+        method,
+        path,
+        surface: Surface::Api,
+        auth: Auth::Token,
+        body: Body::Usual,
+        answer: Answer::Json,
+        status: 200,
+        slow: None,
+        stops: false,
+        made_from: None,
+        outward: false,
+        effect: None,
+        step: StepKind::Tool,
+        denied: Code::Denied,
+    }
+}
+
+pub const fn get(path: &'static str) -> Route {
+    route(Method::Get, path)
+}
+pub const fn post(path: &'static str) -> Route {
+    route(Method::Post, path)
+}
+pub const fn put(path: &'static str) -> Route {
+    route(Method::Put, path)
+}
+pub const fn patch(path: &'static str) -> Route {
+    route(Method::Patch, path)
+}
+pub const fn delete(path: &'static str) -> Route {
+    route(Method::Delete, path)
+}
+
+impl Route {
+    pub const fn created(self) -> Route {
+        Route { status: 201, ..self }
+    }
+    /// It begins something that goes on after the answer.
+    pub const fn accepted(self) -> Route {
+        Route { status: 202, ..self }
+    }
+    /// At an address that a standard names, from the root.
+    pub const fn standard(self) -> Route {
+        Route { surface: Surface::Standard, ..self }
+    }
+    /// Whether a field of the input stands in the path.
+    pub fn has_in_path(&self, name: &str) -> bool {
+        self.path.contains(&format!("{{{name}}}"))
+    }
+    pub const fn from_root(self) -> Route {
+        Route { surface: Surface::Root, ..self }
+    }
+    pub const fn with_host(self) -> Route {
+        Route { body: Body::Host, ..self }
+    }
+    /// The whole path.
+    pub fn address(&self) -> String {
+        if self.is_in_api() { format!("/api{}", self.path) } else { self.path.to_owned() }
+    }
+    /// Whether its path is below `/api`.
+    pub fn is_in_api(&self) -> bool {
+        matches!(self.surface, Surface::Api | Surface::Local)
+    }
+    /// Whether it is served over HTTP.
+    pub fn is_served(&self) -> bool {
+        self.surface != Surface::Local
+    }
+    /// Whether it is as a standard has it.
+    pub fn is_standard(&self) -> bool {
+        self.surface == Surface::Standard
+    }
+    /// Whether callers need no token.
+    pub fn is_open(&self) -> bool {
+        self.auth == Auth::Visitor
+    }
+    /// The field of the answer that is shown once.
+    pub const fn once(&self) -> Option<&'static str> {
+        match self.answer {
+            Answer::Secret(field) => Some(field),
+            Answer::Json | Answer::Text | Answer::Events => None,
+        }
+    }
+    pub const fn open(self) -> Route {
+        Route { auth: Auth::Visitor, ..self }
+    }
+    pub const fn by_server(self) -> Route {
+        Route { auth: Auth::Server, ..self }
+    }
+    pub const fn in_run(self) -> Route {
+        Route { auth: Auth::Run, ..self }
+    }
+    pub const fn as_step(self, step: StepKind) -> Route {
+        Route { step, ..self }
+    }
+    pub const fn outside(self, effect: ToolEffect) -> Route {
+        Route { effect: Some(effect), ..self }
+    }
+    pub const fn outward(self) -> Route {
+        Route { outward: true, ..self }
+    }
+    pub const fn stops(self) -> Route {
+        Route { stops: true, ..self }
+    }
+    /// No address at all.
+    pub const LOCAL: Route = Route { surface: Surface::Local, ..post("") };
+
+    pub const fn slow(self) -> Route {
+        self.slow_among(Lane::Long)
+    }
+    pub const fn slow_among(self, lane: Lane) -> Route {
+        Route { slow: Some(lane), ..self }
+    }
+    /// A list of rows that are asked about one by one.
+    pub const fn listed(self) -> Route {
+        self.slow_among(Lane::Lists)
+    }
+    pub const fn large(self) -> Route {
+        Route { body: Body::Large, ..self }
+    }
+    pub const fn text(self) -> Route {
+        Route { answer: Answer::Text, ..self }
+    }
+    pub const fn stream(self) -> Route {
+        Route { answer: Answer::Events, ..self }
+    }
+    pub const fn secret(self, field: &'static str) -> Route {
+        Route { answer: Answer::Secret(field), ..self }
+    }
+    pub const fn made_from(self, field: &'static str) -> Route {
+        Route { made_from: Some(field), ..self }
+    }
+    pub const fn denied_as(self, denied: Code) -> Route {
+        Route { denied, ..self }
+    }
+}
+
+impl Method {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+            Method::Put => "PUT",
+            Method::Patch => "PATCH",
+            Method::Delete => "DELETE",
+        }
+    }
+}

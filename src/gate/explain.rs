@@ -1,0 +1,5 @@
+//! Questions about answers: why, who could, what a change would do, and what a policy test asks.
+
+pub mod counterfactual;
+pub mod fixture;
+pub mod inquiry;

@@ -1,0 +1,149 @@
+//! Changes that a company could make, and the same question after them: the changed company is built by the code that
+//! serves, so an answer that is tried here is the answer that would be given.
+
+mod ways;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::gate::decide::question::{self, Asker};
+use crate::gate::decide::world::World;
+use crate::gate::explain::inquiry::Inquiry;
+use crate::policy::{Changing, Giver, Question, Scalar, Want};
+use crate::store::actors::Actor;
+use crate::types::actor::{KillScope, Role, Trust};
+use crate::types::caller::{Caller, Channel};
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// One change, easier ones first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// An approval of this kind.
+    Approval(String),
+    Channel(Channel),
+    /// A kill switch is released.
+    Release(KillScope),
+    /// The call comes at this time, instead of now.
+    At(Time),
+    /// The operation is given this, by its path in the input.
+    Input(Vec<String>, Scalar),
+    Trust(ActorId, Trust),
+    /// The agent's owner is this person.
+    Owner(ActorId, ActorId),
+    /// The team's lead is this person.
+    Lead(ActorId, ActorId),
+    /// The team that a person or an agent is in, or the team above a team.
+    Team(ActorId, Option<ActorId>),
+    Role(ActorId, Role),
+}
+
+impl Change {
+    /// Whose row it changes, and which part of it: two changes of one part contradict each other.
+    fn part(&self) -> (u8, String) {
+        match self {
+            Change::Approval(kind) => (0, kind.clone()),
+            Change::Channel(_) => (1, String::new()),
+            Change::Input(path, _) => (9, path.join(".")),
+            Change::Release(scope) => (2, scope.to_string()),
+            Change::At(_) => (8, String::new()),
+            Change::Trust(id, _) => (3, id.to_string()),
+            Change::Owner(id, _) => (4, id.to_string()),
+            Change::Lead(id, _) => (5, id.to_string()),
+            Change::Team(id, _) => (6, id.to_string()),
+            Change::Role(id, _) => (7, id.to_string()),
+        }
+    }
+
+    fn make(&self, call: &mut Call) -> Option<()> {
+        let Call { world, caller, granted, now, input } = call;
+        let mut edit = |id: &ActorId, edit: &dyn Fn(&mut Actor)| {
+            let mut actor = world.card(id)?.actor.clone();
+            edit(&mut actor);
+            world.put(actor);
+            Some(())
+        };
+        match self {
+            Change::Approval(kind) => granted.push(kind.clone()),
+            Change::Channel(channel) => caller.channel = *channel,
+            Change::Release(scope) => drop(Arc::make_mut(&mut world.kills).remove(scope)),
+            Change::At(time) => *now = *time,
+            Change::Input(path, to) => given(input, path, to)?,
+            Change::Trust(id, to) => edit(id, &|actor| actor.trust = *to)?,
+            Change::Owner(id, to) => edit(id, &|actor| actor.owner = Some(to.clone()))?,
+            Change::Lead(id, to) => edit(id, &|actor| actor.lead = Some(to.clone()))?,
+            Change::Team(id, to) => edit(id, &|actor| actor.team.clone_from(to))?,
+            Change::Role(id, to) => edit(id, &|actor| {
+                actor.role = *to;
+                actor.admin = *to == Role::Admin;
+            })?,
+        }
+        Some(())
+    }
+}
+
+impl Changing for Inquiry<'_> {
+    type Change = Change;
+
+    fn ways(&self, want: &Want) -> Vec<Change> {
+        self.ways_to(want)
+    }
+
+    fn after<T>(&self, changes: &[Change], ask: impl FnOnce(&Question<'_>, &[Giver]) -> T) -> Option<T> {
+        let parts: BTreeSet<(u8, String)> = changes.iter().map(Change::part).collect();
+        if parts.len() < changes.len() {
+            return None;
+        }
+        let (world, caller, granted) = (self.world.clone(), self.caller.clone(), Vec::new());
+        let mut call = Call { world, caller, granted, now: self.now, input: self.input.clone() };
+        for change in changes {
+            change.make(&mut call)?;
+        }
+        call.settle(changes, self);
+        let Call { world, caller, granted, now, input } = &call;
+        let asked = question::Call { input: input.as_ref(), ..self.call() };
+        Some(Asker::of(world, caller, asked, *now).question_for(self.operation, granted, ask))
+    }
+}
+
+/// A call that could be made, in a company that could be.
+struct Call {
+    world: World,
+    caller: Caller,
+    granted: Vec<String>,
+    now: Time,
+    input: Option<Value>,
+}
+
+/// Puts a value into an input. None where that is no such record.
+fn given(input: &mut Option<Value>, path: &[String], to: &Scalar) -> Option<()> {
+    let mut place = input.get_or_insert_with(|| json!({}));
+    for name in path {
+        place = place.as_object_mut()?.entry(name).or_insert(Value::Null);
+    }
+    *place = to.json();
+    Some(())
+}
+
+impl Call {
+    /// A team that is put elsewhere takes everybody in it along: of those, the few that the question can reach.
+    fn settle(&mut self, changes: &[Change], inquiry: &Inquiry<'_>) {
+        let moved = |change: &Change| match change {
+            Change::Team(id, _) if id.is_team() => Some(id.clone()),
+            _ => None,
+        };
+        let moved: Vec<ActorId> = changes.iter().filter_map(moved).collect();
+        if moved.is_empty() {
+            return;
+        }
+        let reached = Asker::new(&self.world, &self.caller, inquiry.target, self.now).reached();
+        for id in reached {
+            let row = self.world.card(&id).filter(|card| card.teams.iter().any(|team| moved.contains(team)));
+            if let Some(row) = row.map(|card| card.actor.clone()) {
+                self.world.put(row);
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The company of a policy test, made into the world that the gate decides in: entities, facts and targets come from the
+//! very code that serves.
+
+use std::str::FromStr as _;
+use std::sync::Arc;
+
+use zeroize::Zeroizing;
+
+use crate::gate::admit::chain;
+use crate::gate::decide::entities::Entities;
+use crate::gate::decide::ground::Ground;
+use crate::gate::decide::question::{Asker, Call, sight_for};
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::Entry;
+use crate::gate::declare::resource::{Resource, Resources};
+use crate::gate::declare::schema::schema;
+use crate::gate::declare::target::{Target, uid};
+use crate::gate::state::vault::Vault;
+use crate::gate::write::build_cache::BuildCache;
+use crate::log::append::Head;
+use crate::policy::check::{self, Options, Report};
+use crate::policy::diff::{self, Semantic, Sides};
+use crate::policy::testing::{self, Asked, Case, Delegation, Fixture, Member, Row, Run, Stage, Team, Way};
+use crate::policy::{Bundle, Snapshot};
+use crate::store::actors::{Actor, Status};
+use crate::store::company::Instance;
+use crate::store::kills::Kill;
+use crate::types::actor::{ActorKind, KillScope, Role, Trust};
+use crate::types::caller::{Caller, Channel, Who};
+use crate::types::delegation::{Authority, DelegationStatus, Terms};
+use crate::types::effort;
+use crate::types::history::{Counts, History};
+use crate::types::id::{ActorId, Id};
+use crate::types::operations::Operations;
+use crate::types::time::Time;
+use crate::types::token::TokenHash;
+use crate::types::work::RunFacts;
+
+/// Checks a bundle against these operations.
+pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Report {
+    check::check(&schema(entries), bundle, &Known::new(entries), options)
+}
+
+/// Asks both sides made-up questions about these operations, about so many at the most.
+pub fn differences(entries: &[Entry], sides: &Sides<'_>, most: usize) -> Semantic {
+    diff::search(sides, &Known::new(entries), most)
+}
+
+/// Runs a bundle's own tests.
+pub fn run(entries: &[Entry], bundle: &Bundle, compiled: &Arc<Snapshot>) -> Run {
+    testing::run(bundle, compiled, &Known::new(entries), usize::MAX)
+}
+
+/// The operations that a test can ask about, and what every company that is made of one shares.
+pub(in crate::gate) struct Known<'a> {
+    entries: &'a [Entry],
+    build_cache: Arc<BuildCache>,
+    resources: Resources,
+    entities: Arc<Entities>,
+}
+
+impl Stage for Known<'_> {
+    fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
+        let world = self.world(snapshot, fixture);
+        // Every case is asked about a company of its own.
+        let question = |case| {
+            effort::spend(10);
+            self.question(&world, fixture, case)
+        };
+        cases.iter().map(question).collect()
+    }
+
+    fn sight(&self, resource: &str) -> Option<&'static str> {
+        self.resources.named(resource.strip_prefix("Ok::").unwrap_or(resource))?.sight
+    }
+
+    fn row(&self, row: &Row) -> Result<(), String> {
+        match self.resources.iter().find(|noun| noun.list() == Some(row.list.as_str())) {
+            Some(noun) => noun.read(row).map(drop),
+            None => {
+                let lists: Vec<&str> = self.resources.iter().filter_map(Resource::list).collect();
+                Err(format!(
+                    "there is no list `{}`; there are teams, actors, delegations, {}",
+                    row.list,
+                    lists.join(", ")
+                ))
+            }
+        }
+    }
+
+    fn choices(&self, operation: &str, field: &str) -> &[String] {
+        let entry = self.entries.iter().find(|entry| entry.spec.name == operation);
+        let field = entry.and_then(|entry| entry.arguments().fields.iter().find(|known| known.name == field));
+        field.map(|field| field.choices.as_slice()).unwrap_or_default()
+    }
+}
+
+impl<'a> Known<'a> {
+    pub(in crate::gate) fn new(entries: &'a [Entry]) -> Self {
+        let build_cache = Arc::new(BuildCache::new(schema(entries)));
+        Known { entries, build_cache, resources: Resources::of(entries), entities: Arc::default() }
+    }
+
+    /// The company of a fixture, without engaged kill switches.
+    pub(in crate::gate) fn world(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture) -> World {
+        let head = Head {
+            origin: "test".into(),
+            size: 0,
+            root: Default::default(),
+            ts: fixture.now,
+            note: String::new(),
+            vkeys: String::new(),
+        };
+        let ground = Ground {
+            policy: Arc::clone(snapshot),
+            version: 1,
+            instance: Arc::new(Instance { ulid: String::new(), sealing: [0; 32] }),
+            dev_auth: false,
+            tools: Arc::default(),
+            build_cache: Arc::clone(&self.build_cache),
+            resources: self.resources.clone(),
+            rates: Arc::default(),
+            vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
+            egress: Arc::default(),
+            models: Arc::default(),
+            writes: Arc::default(),
+            entities: Arc::clone(&self.entities),
+        };
+        let mut world = World::empty(ground, head);
+        let teams = fixture.teams.iter().map(|row| team(row, fixture.now));
+        world.settle(teams.chain(fixture.actors.iter().map(|row| member(row, fixture.now))).collect());
+        for row in &fixture.delegations {
+            let terms = delegation(row, &world);
+            world.delegate(terms);
+        }
+        world
+    }
+
+    fn question(&self, world: &World, fixture: &Fixture, case: &Case) -> Result<Asked, String> {
+        let mut world = world.clone();
+        let now = case.around.now.unwrap_or(fixture.now);
+        world.kills = Arc::new(case.around.kill.iter().map(|scope| (scope.clone(), kill(scope, now))).collect());
+        if let Some(unknown) = case.around.granted.iter().find(|kind| !world.policy.kinds().any(|known| known == *kind))
+        {
+            return Err(format!("granted: there is no approval kind `{unknown}`"));
+        }
+        let caller = caller(&world, case)?;
+        self.remember(&mut world, (&caller.actor(), &case.around.hist), now)?;
+        if let Some(under) = caller.under.as_ref().filter(|_| chain::links(&world, &caller, now).is_none()) {
+            return Err(format!("under: `{}` does not act under `{under}`: it has ended, or is another's", case.actor));
+        }
+        let about = self.about(&world, &case.op)?;
+        let target = target(fixture, &world, case, &caller, &about)?;
+        let input = case.around.input.as_ref();
+        if let (Some(input), Some(entry)) = (input, self.entries.iter().find(|entry| entry.spec.name == case.op)) {
+            entry.arguments().check(input).map_err(|what| format!("input: {what}"))?;
+        }
+        let call = Call { operation: &case.op, target: &target, input };
+        Ok(Asker::of(&world, &caller, call, now).asked(
+            &case.op,
+            sight_for(&world, &target, &caller),
+            case.around.granted.clone(),
+        ))
+    }
+
+    /// What a case says that its actor has done before.
+    fn remember(&self, world: &mut World, (actor, done): (&ActorId, &History), now: Time) -> Result<(), String> {
+        let is_known = |name: &String| self.entries.iter().any(|entry| entry.spec.name == *name && entry.is_counted());
+        if let Some(unknown) = done.keys().find(|name| !is_known(name)) {
+            return Err(format!("hist: there is no operation `{unknown}` that leaves entries in the log"));
+        }
+        let seen = done.iter().map(|(operation, done)| (operation.clone(), Counts::seen(*done, now)));
+        world.histories = Some([(actor.clone(), Arc::new(seen.collect()))].into_iter().collect());
+        Ok(())
+    }
+
+    /// What an operation can be about. An action that the company's own schema adds can be about anything.
+    fn about(&self, world: &World, op: &str) -> Result<Vec<&'static Resource>, String> {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.spec.name == op) {
+            return Ok(entry.spec.about.to_vec());
+        }
+        let action = uid("Action", op);
+        let declared = world.policy.schema().actions().any(|known| *known == action);
+        declared.then(|| world.resources.iter().collect()).ok_or_else(|| format!("there is no operation `{op}`"))
+    }
+}
+
+/// A row rests on rows before it.
+fn delegation(row: &Delegation, world: &World) -> Terms {
+    let parent = row.parent.as_ref().and_then(|parent| world.delegations.get(parent));
+    let above = parent.map(|parent| parent.chain.clone()).unwrap_or_default();
+    Terms {
+        id: row.id.clone(),
+        from: row.from.clone(),
+        to: row.to.clone(),
+        scope: Operations(row.scope.clone().unwrap_or_else(|| [Operations::ALL.to_owned()].into())),
+        authority: row.authority.unwrap_or(Authority::Act),
+        tools: row.tools.clone(),
+        expires_at: row.expires_at.unwrap_or(Time(i64::MAX)),
+        parent: row.parent.clone(),
+        depth: parent.map_or(1, |parent| parent.depth + 1),
+        chain: std::iter::once(row.from.clone()).chain(above).collect(),
+        status: if row.exhausted { DelegationStatus::Exhausted } else { DelegationStatus::Active },
+    }
+}
+
+fn kill(scope: &KillScope, at: Time) -> Kill {
+    Kill { scope: scope.clone(), reason: String::new(), by: String::new(), at }
+}
+
+fn team(row: &Team, now: Time) -> Actor {
+    let Team { id, lead, team } = row.clone();
+    let role = Role::Member;
+    Actor { lead, team, ..blank(id, ActorKind::Team, role, now) }
+}
+
+fn member(row: &Member, now: Time) -> Actor {
+    let Member { id, kind, role, team, owner, trust, offboarded } = row.clone();
+    let blank = blank(id, kind, role.unwrap_or(kind.usual_role()), now);
+    let status = if offboarded { Status::Offboarded } else { Status::Active };
+    Actor { team, owner, trust: trust.unwrap_or(blank.trust), status, ..blank }
+}
+
+fn blank(id: ActorId, kind: ActorKind, role: Role, now: Time) -> Actor {
+    Actor {
+        name: id.to_string(),
+        id,
+        kind,
+        role,
+        team: None,
+        lead: None,
+        owner: None,
+        admin: role == Role::Admin,
+        skills: Vec::new(),
+        trust: Trust::Standard,
+        status: Status::Active,
+        created_at: now,
+    }
+}
+
+fn caller(world: &World, case: &Case) -> Result<Caller, String> {
+    let channel = match case.around.channel {
+        _ if case.around.run.is_some() => Channel::Run,
+        Some(Way::Cli) => Channel::Cli,
+        Some(Way::Http) | None => Channel::Http,
+    };
+    match case.actor.as_str() {
+        "server" => return Ok(Caller::new(Who::Server, Channel::Tick)),
+        "visitor" => return Ok(Caller::new(Who::Visitor, channel)),
+        _ => {}
+    }
+    let actor = known(world, &case.actor)?;
+    let active = world.card(&actor).is_some_and(|card| card.actor.status == Status::Active);
+    if actor.is_team() || !active {
+        return Err(format!("`{actor}` cannot act"));
+    }
+    let scopes = case.around.scopes.clone();
+    let who = match scopes.is_empty() {
+        true => Who::Holder(actor),
+        false => Who::Token { actor, hash: TokenHash([0; 32]), scopes },
+    };
+    let (under, break_glass) = (case.around.under.as_deref(), case.around.broken.then(|| Id::stored("bgl_1")));
+    let issuer = case.around.issuer.as_ref().map(|id| known(world, id.as_str())).transpose()?;
+    let run = case.around.run.as_ref().map(|run| facts(world, run)).transpose()?.map(Arc::new);
+    Ok(Caller { issuer, under: under.map(Id::stored), break_glass, run, ..Caller::new(who, channel) })
+}
+
+/// The run of a case, as policies see it.
+fn facts(world: &World, run: &testing::Step) -> Result<RunFacts, String> {
+    let asker = known(world, run.asker.as_str())?;
+    let askers = if run.askers.is_empty() { vec![asker.clone()] } else { run.askers.clone() };
+    let testing::Step { depth, steps, calls, cost_cents, labels, .. } = run.clone();
+    Ok(RunFacts { run: Id::stored("run_1"), asker, askers, depth, steps, calls, cost_cents: cost_cents.into(), labels })
+}
+
+fn known(world: &World, id: &str) -> Result<ActorId, String> {
+    let actor = ActorId::from_str(id).ok().filter(|id| world.card(id).is_some());
+    actor.ok_or_else(|| format!("`{id}` is not in this file's actors or teams"))
+}
+
+/// What a case is about: what it names, or the company, or the caller itself.
+fn target(
+    fixture: &Fixture,
+    world: &World,
+    case: &Case,
+    caller: &Caller,
+    about: &[&'static Resource],
+) -> Result<Target, String> {
+    let is = |name: &str| about.iter().any(|noun| noun.name == name);
+    let id = match case.target.as_deref() {
+        None | Some("company") if is("Company") => return Ok(Target::Company),
+        None if is("KillSwitch") => "global",
+        None => &caller.actor().to_string(),
+        Some(id) => id,
+    };
+    if let Some(thing) = about.iter().find_map(|noun| noun.stage(id, &fixture.rows, world)) {
+        let thing = thing?;
+        return Ok(if case.around.release { thing.flag("engage", false).into() } else { thing.into() });
+    }
+    let somebody = known(world, id).ok().map(Target::Actor);
+    somebody.filter(|target| about.iter().any(|noun| noun.has(target))).ok_or_else(|| {
+        let kinds: Vec<&str> = about.iter().map(|noun| noun.name).collect();
+        format!("`{}` is about {}, and this file has no such `{id}`", case.op, kinds.join(" or "))
+    })
+}

@@ -1,0 +1,202 @@
+//! A question about the gate's answer to somebody's call, put by somebody who may or may not see what the answer rests on.
+//! The company that answers can be that of an earlier moment; what the asker may see is decided now.
+
+mod break_glass;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr as _;
+
+use cedar_policy::EntityUid;
+use serde_json::Value;
+
+use crate::gate::admit::chain;
+use crate::gate::approve::approvers;
+use crate::gate::decide::context;
+use crate::gate::decide::question::{self, Asker};
+use crate::gate::decide::world::World;
+use crate::gate::declare::target::Target;
+use crate::gate::explain::counterfactual::Change;
+use crate::gate::reader::Reader;
+use crate::policy::{Explanation, Eyes, Giver, Ruling};
+use crate::store::actors::Actor;
+use crate::types::actor::KillScope;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+pub use break_glass::BreakGlass;
+
+/// One of those on whose behalf a call would be made, and what they gave.
+pub struct Link {
+    pub delegation: String,
+    pub from: ActorId,
+}
+
+/// Somebody's call, as the asker may see it.
+pub struct Inquiry<'a> {
+    asker: &'a Reader<'a>,
+    pub(in crate::gate) world: &'a World,
+    pub(in crate::gate) now: Time,
+    pub(in crate::gate) caller: Caller,
+    pub(in crate::gate) operation: &'a str,
+    pub(in crate::gate) target: &'a Target,
+    /// What the operation would be given, as far as the asker said.
+    pub(in crate::gate) input: Option<Value>,
+    /// Whom the asker may see, as far as it was asked.
+    seen: RefCell<BTreeMap<ActorId, bool>>,
+}
+
+impl<'a> Inquiry<'a> {
+    pub fn operation(&self) -> &str {
+        self.operation
+    }
+
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    pub fn target(&self) -> &Target {
+        self.target
+    }
+
+    /// What the operation would be given, by its path in the input.
+    pub fn given(&self, path: &[String]) -> Option<&Value> {
+        path.iter().try_fold(self.input.as_ref()?, |value, name| value.get(name))
+    }
+
+    pub fn ruling(&self) -> Ruling {
+        question::decide(self.world, &self.caller, self.call(), self.now)
+    }
+
+    /// Whether the target exists as far as the caller can tell.
+    pub fn is_seen_by_caller(&self) -> bool {
+        question::decide_seen(self.world, &self.caller, self.call(), self.now).is_ok()
+    }
+
+    /// Why the ruling is what it is, without these attributes of the target.
+    pub fn explain(&self, ruling: &Ruling, withheld: &BTreeSet<String>) -> Explanation {
+        let sees = |uid: &EntityUid| self.sees_entity(uid);
+        let eyes = Eyes { sees: &sees, withheld };
+        self.refused().question(self.operation, &[], |question| self.world.policy.explain(question, ruling, eyes))
+    }
+
+    pub(in crate::gate) fn call(&self) -> question::Call<'_> {
+        question::Call { operation: self.operation, target: self.target, input: self.input.as_ref() }
+    }
+
+    fn asked(&self) -> Asker<'_> {
+        Asker::of(self.world, &self.caller, self.call(), self.now)
+    }
+
+    /// The question as it is put about the one in the way: the caller, or the first on whose behalf it may not be.
+    fn refused(&self) -> Asker<'_> {
+        let asked = self.asked();
+        if !asked.own(self.operation).is_allowed() {
+            return asked;
+        }
+        let mut links = asked.links(self.operation).into_iter();
+        match links.find(|(_, withheld, theirs)| withheld.is_some() || !theirs.is_allowed()) {
+            Some((giver, None, _)) => asked.put_by(giver),
+            _ => asked,
+        }
+    }
+
+    /// Everybody on whose behalf it would be, the nearest first, with what is said of each of them.
+    pub fn links(&self) -> Vec<(Link, Ruling)> {
+        let link = |(giver, withheld, theirs): (Giver, Option<String>, Ruling)| {
+            let withheld = withheld.map(|why| Ruling::Deny { because: Vec::new(), fault: None, why: Some(why) });
+            let from = giver.name.parse().unwrap_or_else(|_| ActorId::system());
+            (Link { delegation: giver.delegation, from }, withheld.unwrap_or(theirs))
+        };
+        self.asked().links(self.operation).into_iter().map(link).collect()
+    }
+
+    /// The smallest sets of changes that turn the answer to yes, for the caller and all on whose behalf it is; each of
+    /// them tried. None that shows what these attributes of the target are.
+    pub fn what_would_change(&self, withheld: &BTreeSet<String>) -> Vec<Vec<Change>> {
+        let sees = |uid: &EntityUid| self.sees_entity(uid);
+        self.world.policy.what_would_change(self, Eyes { sees: &sees, withheld })
+    }
+
+    /// The row of an actor, for telling what a change changes.
+    pub fn actor(&self, id: &ActorId) -> Option<&'a Actor> {
+        self.world.card(id).map(|card| &card.actor)
+    }
+
+    /// The engaged kill switches that touch the caller.
+    pub fn kills(&self) -> Vec<KillScope> {
+        let behalf = chain::behalf(self.world, &self.caller);
+        let giver = |id: ActorId| Caller::new(Who::Holder(id), self.caller.channel);
+        let all = std::iter::once(self.caller.clone()).chain(behalf.into_iter().map(giver));
+        let found: BTreeSet<KillScope> =
+            all.flat_map(|caller| context::touching(self.world, &caller).collect::<Vec<_>>()).collect();
+        found.into_iter().collect()
+    }
+
+    /// Who may give a kind of approval to this call, if it were asked for now.
+    pub fn approvers(&self, kind: &str) -> BTreeSet<ActorId> {
+        let rule = self.world.policy.approvals().rule(kind);
+        let behalf = chain::behalf(self.world, &self.caller);
+        approvers::approvers(self.world, &rule, (&self.caller.actor(), &behalf), self.now, self.now)
+    }
+
+    /// How many people must give a kind of approval.
+    pub fn threshold(&self, kind: &str) -> u32 {
+        self.world.policy.approvals().rule(kind).threshold
+    }
+
+    /// The policy that answers: version and hash.
+    pub fn stamp(&self) -> (i64, &str) {
+        (self.world.stamp.seq, &self.world.stamp.hash)
+    }
+
+    /// Whether the company that answers is not the one of now.
+    pub fn is_past(&self) -> bool {
+        !std::ptr::eq(self.world, self.asker.world())
+    }
+
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Whether the asker may see an actor or a team. Whom the question is about was asked already.
+    pub fn sees(&self, id: &ActorId) -> bool {
+        let mut seen = self.seen.borrow_mut();
+        *seen.entry(id.clone()).or_insert_with(|| {
+            let about = *id == self.caller.actor() || matches!(self.target, Target::Actor(target) if target == id);
+            about || self.asker.sees(&Target::Actor(id.clone()))
+        })
+    }
+
+    fn sees_entity(&self, uid: &EntityUid) -> bool {
+        match (uid.type_name().basename(), ActorId::from_str(uid.id().unescaped())) {
+            ("Actor" | "Team", Ok(id)) => self.sees(&id),
+            // The target itself; or no thing that anybody could be kept from seeing.
+            _ => true,
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// A question about somebody's call in the company as `then` has it; this reader's caller asks.
+    pub fn inquire(
+        &'a self,
+        then: &'a Reader<'a>,
+        caller: Caller,
+        operation: &'a str,
+        target: &'a Target,
+        input: Option<Value>,
+    ) -> Inquiry<'a> {
+        Inquiry {
+            asker: self,
+            world: then.world(),
+            now: then.now(),
+            caller,
+            operation,
+            target,
+            input,
+            seen: RefCell::default(),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A candidate beside the policies in force: it is asked the same questions as they are, on a share of the traffic, and
+//! counted. Its answers go nowhere else, so no answer is ever changed by it.
+//!
+//! What it has seen stands in memory until the tick records it; a server that dies loses the last of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use crate::gate::write::build_cache::BuildCache;
+use crate::policy::{Bundle, Ruling, Snapshot};
+use crate::store::changes::{self, Change};
+use crate::types::caller::Caller;
+use crate::types::impact::{Over, Shifted, TrialTerms, Trialled};
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+
+/// Samples that are kept.
+const SAMPLES: usize = 20;
+
+/// A candidate and what it has shown.
+pub struct Trial {
+    pub change: Change,
+    terms: TrialTerms,
+    candidate: Snapshot,
+    passing: AtomicU64,
+    seen: Mutex<Trialled>,
+}
+
+/// The change that is tried, if one is; `running` goes on if it is still that one, with all that it has seen.
+pub(in crate::gate) fn of(
+    conn: &Connection,
+    build_cache: &BuildCache,
+    running: Option<Arc<Trial>>,
+) -> Result<Option<Arc<Trial>>, Fault> {
+    let Some(change) = changes::tried(conn)? else { return Ok(None) };
+    if let Some(running) =
+        running.filter(|running| running.change.id == change.id && running.change.terms == change.terms)
+    {
+        return Ok(Some(running));
+    }
+    let Some(terms) = change.terms.clone() else { return Ok(None) };
+    let compiled = match build_cache.compiled(&change.hash) {
+        Some(compiled) => Ok(compiled),
+        None => build_cache.snapshot(&Bundle { files: changes::files(conn, &change.id)? }),
+    };
+    let Ok(compiled) = compiled else {
+        // It was proposed under another version of ok; there is nothing to try.
+        tracing::warn!(change = change.id, "a candidate does not load any more and is not tried");
+        return Ok(None);
+    };
+    let seen = Mutex::new(change.trialled.clone().unwrap_or_default());
+    // Apart: what it cannot evaluate is no fault of the policies that serve.
+    let candidate = compiled.apart();
+    Ok(Some(Arc::new(Trial { change, terms, candidate, passing: AtomicU64::new(0), seen })))
+}
+
+impl Trial {
+    /// Asks the candidate too, where this decision is one of its share.
+    pub(in crate::gate) fn watch(
+        &self,
+        caller: &Caller,
+        about: impl FnOnce() -> (String, String),
+        now: Time,
+        ruling: &Ruling,
+        ask: impl FnOnce(&Snapshot) -> Option<Ruling>,
+    ) {
+        let number = self.passing.fetch_add(1, Ordering::Relaxed);
+        if number % 100 >= u64::from(self.terms.percent) || !self.over().is_empty() {
+            return;
+        }
+        // What its schema does not take is no decision of it.
+        let Some(asked) = ask(&self.candidate) else { return };
+        let (before, after) = (ruling.decision(), asked.decision());
+        let mut seen = self.seen();
+        seen.matrix.note(before, after);
+        if before != after && seen.samples.len() < SAMPLES {
+            let (actor, (operation, target)) = (caller.actor(), about());
+            seen.samples.push(Shifted { at: now, operation, actor, target, before, after });
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Trialled> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the candidate looks at what actors have done.
+    pub(in crate::gate) fn looks_back(&self) -> bool {
+        self.candidate.looks_back()
+    }
+
+    /// What it has shown so far.
+    pub fn trialled(&self) -> Trialled {
+        self.seen().clone()
+    }
+
+    /// The budgets that it does not keep.
+    pub fn over(&self) -> Vec<Over> {
+        let newly = self.seen().matrix.newly();
+        self.terms.abort_if.over(newly)
+    }
+}

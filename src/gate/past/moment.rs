@@ -1,0 +1,143 @@
+//! The company as it was: the directory from its history, and the policies that were in force. Decisions read nothing else,
+//! so what was asked then can be asked again.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use crate::gate::decide::usage::Recount;
+use crate::gate::decide::world::World;
+use crate::log::read::{self, Filter, Logged, Order};
+use crate::policy::Bundle;
+use crate::store::break_glass::BreakGlass;
+use crate::store::event::{Event, EventKind};
+use crate::store::history::{self, Part};
+use crate::store::kills::Kill;
+use crate::store::policies::events::PolicyApplied;
+use crate::types::delegation::Terms;
+use crate::types::id::ActorId;
+use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::time::Time;
+
+/// The events that change what a decision reads, beside the policies.
+pub(in crate::gate) fn directory() -> impl Iterator<Item = EventKind> {
+    EventKind::all().filter(|kind| kind.memory.is_directory())
+}
+
+/// The company at one moment that has gone by.
+pub struct AsOf {
+    pub(in crate::gate) world: World,
+    pub(in crate::gate) at: Time,
+    /// The last entry that had been recorded.
+    pub(in crate::gate) seq: i64,
+}
+
+impl AsOf {
+    /// The same company at a later time at which it had not changed.
+    #[must_use]
+    pub fn at(self, at: Time) -> AsOf {
+        AsOf { at, ..self }
+    }
+}
+
+/// A directory that moves forward through the log.
+pub struct Past<'a> {
+    conn: &'a Connection,
+    world: World,
+}
+
+impl<'a> Past<'a> {
+    /// After the entry `seq`, with the policies of `now`.
+    pub(in crate::gate) fn after(seq: i64, conn: &'a Connection, now: &World) -> Result<Past<'a>, Fault> {
+        let mut world = World::empty(now.ground(), (*now.head).clone());
+        world.settle(history::standing(conn, seq)?);
+        history::standing(conn, seq)?.into_iter().for_each(|terms| world.delegate(terms));
+        let mut past = Past { conn, world };
+        past.stop_at(seq)?;
+        past.break_at(seq)?;
+        Ok(past)
+    }
+
+    /// The directory where it stands. A clone costs a few pointers.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Goes on to the entry `seq`: those between must have changed nothing that decisions read.
+    pub(in crate::gate) fn pass(&mut self, seq: i64) -> Result<(), Fault> {
+        for part in history::moved(self.conn, seq)? {
+            match part {
+                Part::Actors => history::made(self.conn, seq)?.into_iter().for_each(|actor| self.world.put(actor)),
+                Part::Delegations => {
+                    let ended = history::ended::<Terms>(self.conn, seq)?;
+                    for id in &ended {
+                        self.world.delegations.remove_mut(id);
+                    }
+                    history::made(self.conn, seq)?.into_iter().for_each(|terms| self.world.delegate(terms));
+                }
+                Part::Kills => self.stop_at(seq)?,
+                Part::BreakGlass => self.break_at(seq)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn stop_at(&mut self, seq: i64) -> Result<(), Fault> {
+        let kills: Vec<Kill> = history::standing(self.conn, seq)?;
+        self.world.kills = Arc::new(kills.into_iter().map(|kill| (kill.scope.clone(), kill)).collect());
+        Ok(())
+    }
+
+    fn break_at(&mut self, seq: i64) -> Result<(), Fault> {
+        let mut break_glass: Vec<BreakGlass> = history::standing(self.conn, seq)?;
+        break_glass.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
+        self.world.break_glass = Arc::new(break_glass);
+        Ok(())
+    }
+}
+
+/// The company after the event `seq`, with the policies that were in force. Takes time for the directory as it was then, not
+/// for the log before it; for that too where the policies look at what actors have done.
+pub(in crate::gate) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
+    let mut world = Past::after(seq, conn, now)?.world;
+    let mut applied = None;
+    let filter = Filter { kinds: vec![PolicyApplied::KIND.name], ..Filter::default() };
+    read::scan(conn, Order::Newest, &filter, &mut |logged| {
+        if logged.seq > seq {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let event = event_of(logged)?;
+        applied = event.and_then(|(_, event)| event.get::<PolicyApplied>().map(|it| (it.version, it.files.clone())));
+        Ok(ControlFlow::Break(()))
+    })?;
+    let (version, files) = applied.ok_or_else(|| Refusal::field("at", "no policy was in force then"))?;
+    if version != now.stamp.seq {
+        let compiled = now.build_cache.snapshot(&Bundle { files }).map_err(|_| {
+            let message = format!("the policies of version {version} do not load in this version of ok");
+            Refusal::field("at", message)
+        })?;
+        world.govern(compiled, version);
+    }
+    if world.policy.looks_back() {
+        world.histories = Some(Recount::after(conn, seq)?.histories().clone());
+    }
+    Ok(world)
+}
+
+/// The event behind an entry, and who did it; none once it is erased.
+pub(in crate::gate) fn event_of(logged: Logged) -> Result<Option<(ActorId, Event)>, Fault> {
+    let Some(event) = logged.event else { return Ok(None) };
+    let actor = logged.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", logged.seq)))?;
+    Ok(Some((actor, Event::read(event)?)))
+}
+
+/// The last event that had happened by a time; 0 before the first. Times in the log never run back.
+pub(in crate::gate) fn newest_by(conn: &Connection, time: Time) -> Result<i64, Fault> {
+    let (mut low, mut high) = (0, read::last_seq(conn)?);
+    while low < high {
+        let middle = low + (high - low + 1) / 2;
+        if read::one(conn, middle)?.at <= time { low = middle } else { high = middle - 1 }
+    }
+    Ok(low)
+}

@@ -1,0 +1,277 @@
+//! Recorded questions, asked again on both sides, in the directory as it was.
+//!
+//! Always true: an answer is remembered only for questions that are alike, and only where neither a policy that applies nor a
+//! delegation looks at the time; so remembering changes nothing but the time that it takes.
+
+mod evaluated;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use self::evaluated::Evaluated;
+use crate::gate::decide::equivalence::{self, Names};
+use crate::gate::decide::question::{Asker, Call, sight_for};
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::{Effect, Entry};
+use crate::gate::write::record::{self, By};
+use crate::log::read::Decided;
+use crate::log::record::Decision as Logged;
+use crate::policy::diff::{Answer, Decision, Moved, Outcome, Sample, Sides, Tally, compare, moved};
+use crate::store::decisions::events::AccessDecided;
+use crate::types::caller::{Caller, Who};
+use crate::types::id::ActorId;
+use crate::types::token::TokenHash;
+
+/// Answers that one thread remembers.
+const REMEMBERED: usize = 1 << 16;
+
+const OLD: &str = "recorded before questions were kept";
+const ERASED: &str = "its content was erased";
+const GONE: &str = "its operation does not exist any more";
+const NOBODY: &str = "who asked is not in the directory";
+const NOT_KEPT: &str = "what its operation was given was not kept";
+const UNREADABLE: &str = "its question is not understood";
+
+/// What both sides say about one operation.
+struct Plan {
+    /// Whether the policies differ.
+    unlike: bool,
+    /// Whether any of them looks at the time, or at what was done before it.
+    timed: bool,
+    query: bool,
+    /// Whether any of them looks at what the operation is given, and at what of that is never kept.
+    input: bool,
+    erasable: bool,
+}
+
+/// What there is to know before the first question.
+pub(in crate::gate) struct Book<'a> {
+    sides: &'a Sides<'a>,
+    plans: BTreeMap<&'static str, Plan>,
+    names: Names,
+    /// The ids of the policies whose text differs.
+    changed: BTreeSet<String>,
+    /// How the kinds of approval are given otherwise.
+    moved: Arc<Moved>,
+}
+
+impl<'a> Book<'a> {
+    pub fn new(sides: &'a Sides<'a>, entries: &[Entry]) -> Book<'a> {
+        let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+        let unlike = sides.operations();
+        let plan = |entry: &Entry| {
+            let name = entry.spec.name;
+            let looks = before.looks(name).and(after.looks(name));
+            let timed = ["now", "hist"].into_iter().any(|changing| looks.context.contains(changing));
+            let erasable = entry.arguments().erasable().any(|field| looks.reads_input(field));
+            let (unlike, query, input) =
+                (unlike.contains(name), entry.effect != Effect::Change, looks.context.contains("input"));
+            (name, Plan { unlike, timed, query, input, erasable })
+        };
+        let changed = compare(sides).policies.into_iter().map(|policy| policy.id).collect();
+        let names = Names::of(&[before.as_ref(), after.as_ref()]);
+        let moved = Arc::new(moved(sides));
+        Book { sides, names, plans: entries.iter().map(plan).collect(), changed, moved }
+    }
+}
+
+/// Some entries in a row, and the directory in which all of them were asked.
+pub(in crate::gate) struct Batch {
+    pub world: World,
+    pub entries: Vec<Decided>,
+    /// Entries before this one were recorded when questions were not kept yet.
+    pub kept_from: i64,
+}
+
+/// One thread's work.
+pub(in crate::gate) struct Worker<'a> {
+    book: &'a Book<'a>,
+    pub tally: Tally,
+    remembered: Remembered,
+}
+
+#[allow(clippy::disallowed_types, reason = "it is only ever looked up, so its order reaches nothing")]
+type Remembered = std::collections::HashMap<Box<[u8]>, Arc<Outcome>>;
+
+#[derive(Deserialize)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    gate: Note<'a>,
+    event: Counted,
+}
+
+/// How many decisions an entry stands for, where there are several.
+#[derive(Deserialize)]
+struct Counted {
+    count: Option<u64>,
+}
+
+/// As much of a gate's note as a question needs.
+#[derive(Deserialize)]
+struct Note<'a> {
+    #[serde(borrow)]
+    operation: Cow<'a, str>,
+    #[serde(borrow)]
+    channel: Cow<'a, str>,
+    asked: Option<record::Asked>,
+}
+
+impl<'a> Worker<'a> {
+    pub fn new(book: &'a Book<'a>) -> Worker<'a> {
+        Worker { book, tally: Tally::of(Arc::clone(&book.moved)), remembered: Remembered::default() }
+    }
+
+    pub fn work(&mut self, batch: &Batch) {
+        let mut key = Vec::new();
+        for entry in &batch.entries {
+            if let Err((why, times)) = self.entry(batch, entry, &mut key) {
+                self.tally.skip(why, times);
+            }
+            // That the program may ask is one decision, what it is answered another.
+            if entry.kind == AccessDecided::KIND.name
+                && entry.payload.is_some()
+                && let Err(why) = self.evaluated(entry)
+            {
+                self.tally.skip(why, 1);
+            }
+        }
+    }
+
+    /// Why it cannot be asked again, if it cannot, and how many decisions it stands for.
+    fn entry(&mut self, batch: &Batch, entry: &Decided, key: &mut Vec<u8>) -> Result<(), (&'static str, u64)> {
+        let payload = entry.payload.as_ref().ok_or((ERASED, 1))?;
+        let payload = serde_json::from_slice::<Payload<'_>>(payload).map_err(|_| (UNREADABLE, 1))?;
+        let times = payload.event.count.unwrap_or(1);
+        self.asked((batch, entry), &payload.gate, times, key).map_err(|why| (why, times))
+    }
+
+    fn asked(
+        &mut self,
+        (batch, entry): (&Batch, &Decided),
+        note: &Note<'_>,
+        times: u64,
+        key: &mut Vec<u8>,
+    ) -> Result<(), &'static str> {
+        let Some(asked) = &note.asked else {
+            // One more event of the decision before it, unless the question was not kept.
+            let old = entry.seq < batch.kept_from && note.operation != "company.open";
+            return if old { Err(OLD) } else { Ok(()) };
+        };
+        let (operation, plan) = self.book.plans.get_key_value(note.operation.as_ref()).ok_or(GONE)?;
+        if batch.world.resources.kind_of(&asked.target).is_none() {
+            return Err(GONE);
+        }
+        if plan.erasable || (plan.input && asked.input.is_none()) {
+            return Err(NOT_KEPT);
+        }
+        let actor = entry.actor.parse::<ActorId>().map_err(|_| NOBODY)?;
+        if asked.by == By::Actor && batch.world.card(&actor).is_none() {
+            return Err(NOBODY);
+        }
+        let channel = note.channel.parse().map_err(|_| UNREADABLE)?;
+        let (under, break_glass) = (asked.under.clone(), asked.break_glass.clone());
+        let issuer = asked.issuer.clone();
+        let run = asked.run.clone().map(Arc::new);
+        let caller = Caller { issuer, under, break_glass, run, ..Caller::new(who(asked, actor), channel) };
+        let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
+        let recorded = recorded(entry, &outcome, plan);
+        self.tally.note_times(operation, &entry.actor, &outcome, (recorded, times));
+        if self.tally.wants(operation, &outcome) {
+            self.tally.keep(sample(entry, operation, (entry.actor.clone(), asked.target.id()), &outcome));
+        }
+        Ok(())
+    }
+
+    /// A decision for another program.
+    fn evaluated(&mut self, entry: &Decided) -> Result<(), &'static str> {
+        let Evaluated { said, recorded, outcome } =
+            evaluated::again(self.book.sides, &self.book.changed, entry, &mut self.remembered)?;
+        let (subject, resource) = (said.subject.name(), said.resource.name());
+        self.tally.note(&said.action, &subject, &outcome, recorded);
+        if self.tally.wants(&said.action, &outcome) {
+            self.tally.keep(sample(entry, &said.action, (subject, resource), &outcome));
+        }
+        Ok(())
+    }
+
+    fn outcome(
+        &mut self,
+        batch: &Batch,
+        entry: &Decided,
+        caller: &Caller,
+        (operation, plan, asked): (&'static str, &Plan, &record::Asked),
+        key: &mut Vec<u8>,
+    ) -> Arc<Outcome> {
+        let seen = batch.world.resources.sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
+        // A chain of delegations holds until a time, whatever the policies look at.
+        if plan.timed || seen.is_some_and(|sight| sight.timed) || caller.under.is_some() {
+            return Arc::new(self.both(batch, entry, caller, operation, asked));
+        }
+        key.clear();
+        equivalence::write(key, &batch.world, &self.book.names, caller, (operation, &asked.target, &asked.granted));
+        if let Some(input) = asked.input.as_ref().filter(|_| plan.input) {
+            key.extend_from_slice(input.to_string().as_bytes());
+        }
+        if let Some(outcome) = self.remembered.get(key.as_slice()) {
+            return Arc::clone(outcome);
+        }
+        let outcome = Arc::new(self.both(batch, entry, caller, operation, asked));
+        if self.remembered.len() >= REMEMBERED {
+            self.remembered.clear();
+        }
+        self.remembered.insert(key.as_slice().into(), Arc::clone(&outcome));
+        outcome
+    }
+
+    fn both(&self, batch: &Batch, entry: &Decided, caller: &Caller, operation: &str, asked: &record::Asked) -> Outcome {
+        let target = &asked.target;
+        let sight = sight_for(&batch.world, target, caller);
+        let unlike = |operation| self.book.plans.get(operation).is_none_or(|plan| plan.unlike);
+        let call = Call { operation, target, input: asked.input.as_ref() };
+        let question = Asker::of(&batch.world, caller, call, entry.at).asked(operation, sight, asked.granted.clone());
+        let Sides { before, after } = self.book.sides;
+        if unlike(operation) || sight.is_some_and(unlike) {
+            let (old, new) = question.answers(before.snapshot, after.snapshot);
+            return Outcome::of(Answer::of(&old), Answer::of(&new), &self.book.changed);
+        }
+        let same = Answer::of(&question.answer(before.snapshot));
+        Outcome { before: same.clone(), after: same, policies: Vec::new() }
+    }
+}
+
+fn sample(entry: &Decided, operation: &str, (actor, target): (String, String), outcome: &Outcome) -> Sample {
+    Sample {
+        seq: entry.seq,
+        at: entry.at,
+        operation: operation.to_owned(),
+        actor,
+        target,
+        before: outcome.before.clone(),
+        after: outcome.after.clone(),
+        policies: outcome.policies.clone(),
+    }
+}
+
+fn who(asked: &record::Asked, actor: ActorId) -> Who {
+    match asked.by {
+        By::Visitor => Who::Visitor,
+        By::Server => Who::Server,
+        By::Actor if asked.scopes.is_empty() => Who::Holder(actor),
+        By::Actor => Who::Token { actor, hash: TokenHash([0; 32]), scopes: asked.scopes.clone() },
+    }
+}
+
+/// What the log says that a decision came to. A query that would need approval was refused.
+fn recorded(entry: &Decided, outcome: &Outcome, plan: &Plan) -> Decision {
+    match entry.decision {
+        Logged::Allow | Logged::System => Decision::Allow,
+        Logged::NeedsApproval => Decision::NeedsApproval,
+        Logged::Deny => {
+            let refused = plan.query && outcome.before.decision == Decision::NeedsApproval;
+            if refused { Decision::NeedsApproval } else { Decision::Deny }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Knowledge, as an operation may read it.
+
+use super::Reader;
+use crate::gate::declare::target::{Target, Thing};
+use crate::store::knowledge::{self, Knowledge};
+use crate::types::id::ActorId;
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+
+impl Reader<'_> {
+    pub fn knowledge(&self, id: &str) -> Result<Option<Knowledge>, Fault> {
+        Ok(knowledge::get(self.conn()?, id)?)
+    }
+
+    /// What is accepted, newest first: with any of these topics, or all.
+    pub fn accepted_knowledge(&self, topics: &[String], limit: usize) -> Result<Vec<Knowledge>, Fault> {
+        Ok(knowledge::accepted(self.conn()?, topics, limit)?)
+    }
+
+    /// How many entries of a proposer nobody has decided about, counted up to `most`.
+    pub fn open_knowledge_of(&self, proposer: &ActorId, most: usize) -> Result<usize, Fault> {
+        Ok(knowledge::open_of(self.conn()?, proposer, most)?)
+    }
+
+    /// What is accepted and whose time is over.
+    pub fn overdue_knowledge(&self, now: Time, limit: usize) -> Result<Vec<Knowledge>, Fault> {
+        Ok(knowledge::overdue(self.conn()?, now, limit)?)
+    }
+
+    /// An entry of knowledge as the gate sees it.
+    pub fn knowledge_target(&self, entry: &Knowledge) -> Target {
+        let thing = Thing::new("Knowledge", &entry.id).actor("proposer", &entry.proposer);
+        let thing = thing.maybe("person", entry.person.as_ref()).maybe("team", entry.team.as_ref());
+        let thing = thing.text("kind", entry.kind.name()).text("origin", entry.origin.name());
+        thing.text("status", entry.status.name()).into()
+    }
+}

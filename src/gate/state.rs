@@ -1,0 +1,12 @@
+//! The state file and those beside it: opening, the owner lock, keys, room on the disk, and whether the tables are what the log says.
+
+pub(super) mod guard;
+pub mod keys;
+pub mod lock;
+pub mod open;
+pub mod refold;
+pub mod rekey;
+pub(super) mod reserve;
+pub(super) mod room;
+pub(super) mod soundness;
+pub mod vault;

@@ -1,0 +1,399 @@
+//! Opening a company: lock, file, key, log, tables, policy, writer. A folder without a state file becomes a new, empty
+//! company; nothing in it is allowed to anybody until `ok init` names the first admin.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+
+use arc_swap::ArcSwap;
+use r2d2::Pool;
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+use zeroize::Zeroizing;
+
+use crate::gate::admit::lanes::{self, Lanes};
+use crate::gate::admit::limiter::Limiter;
+use crate::gate::admit::shares::Shares;
+use crate::gate::decide::ground::Ground;
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::Entry;
+use crate::gate::declare::resource::Resources;
+use crate::gate::declare::schema::schema;
+use crate::gate::perform::{Gate, OWN_STREAMS, STREAMS};
+use crate::gate::reader::live::Live;
+use crate::gate::state::guard::Guard;
+use crate::gate::state::keys::{self, make_key, signer};
+use crate::gate::state::lock::{self, Holder, Lock, Tried};
+use crate::gate::state::room::Room;
+use crate::gate::state::vault::Vault;
+use crate::gate::write::build_cache::BuildCache;
+use crate::gate::write::queue::{self, Queue};
+use crate::gate::write::record::{Entry as Recorded, GateNote};
+use crate::gate::write::repeats::Repeats;
+use crate::gate::write::writer::Writer;
+use crate::log::append::{self, Tail};
+use crate::log::record::{Decision, PolicyStamp};
+use crate::policy::{Bundle, Finding, Snapshot};
+use crate::store::company::events::CompanyCreated;
+use crate::store::company::{self, Instance};
+use crate::store::event::{Event, Moment};
+use crate::store::open::{self as file, Mode, OpenError};
+use crate::store::policies;
+use crate::store::policies::events::PolicyApplied;
+use crate::types::effort;
+use crate::types::egress::Egress;
+use crate::types::entropy::Entropy;
+use crate::types::id::ActorId;
+use crate::types::models::Catalog;
+use crate::types::refusal::Fault;
+use crate::types::time::{Clock, Monotone, SECOND, Time};
+
+/// One for each place in the lanes; the others are for what is answered where it comes in.
+const READERS: u32 = lanes::PLACES + 4;
+
+/// What a company is opened with.
+#[derive(Clone)]
+pub struct Options {
+    pub path: PathBuf,
+    pub entries: &'static [Entry],
+    /// The default policies of this version.
+    pub policies: Bundle,
+    /// Policies that were compiled already, for another company that this process has open.
+    pub compiled: Vec<Arc<Snapshot>>,
+    /// Shown by `/health`.
+    pub dev_auth: bool,
+    /// The tools from elsewhere that agents may be offered.
+    pub tools: Arc<BTreeSet<String>>,
+    /// Whether webhooks may be at loopback addresses, over plain http: for development.
+    pub loopback: bool,
+    /// The key that secrets are made from; in a file beside the state unless given.
+    pub secrets: Option<Zeroizing<[u8; 32]>>,
+    /// The ports that webhooks may be at.
+    pub ports: Vec<u16>,
+    /// The models that agents may ask.
+    pub models: Arc<Catalog>,
+    /// MiB on the disk below which only what stops or revokes is accepted; else 256, or 5 % of a small disk.
+    pub low_water: Option<u64>,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CannotOpen {
+    #[error(transparent)]
+    File(#[from] OpenError),
+    /// Another process owns the file.
+    #[error("the state file is in use by process {}", .0.pid)]
+    Held(Holder),
+    #[error("the state file {0} is in use under another name, which another process has opened it by")]
+    HeldElsewhere(PathBuf),
+    #[error("cannot lock {0}: {1}{hint}", hint = lock::hint(.1))]
+    Lock(PathBuf, std::io::Error),
+    #[error("the audit key {0} {1}")]
+    Key(PathBuf, String),
+    #[error(
+        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup. `ok log` and `ok audit` read without it; where it is lost, `ok audit rekey` makes another, and the log says so"
+    )]
+    NoKey(PathBuf),
+    #[error("the key {0}, which secrets are made from, {1}")]
+    Secrets(PathBuf, String),
+    #[error("the policies do not load: {0}")]
+    Policies(String),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl From<rusqlite::Error> for CannotOpen {
+    fn from(error: rusqlite::Error) -> CannotOpen {
+        CannotOpen::Fault(error.into())
+    }
+}
+
+/// An open company. Close it, or its last checkpoint is not published.
+pub struct Company {
+    pub gate: Arc<Gate>,
+    pub lock: Lock,
+    writer: JoinHandle<Connection>,
+}
+
+impl Company {
+    /// Stops the writer after what it has taken, publishes the last checkpoint and gives the file up.
+    pub async fn close(self) {
+        let Company { gate, lock, writer } = self;
+        let closed = tokio::task::spawn_blocking(move || {
+            gate.queue.stop();
+            let conn = writer.join();
+            // The last connection to close tidies up, and must be the one that can write.
+            drop(gate);
+            drop(conn);
+            drop(lock);
+        });
+        let _ = closed.await;
+    }
+}
+
+/// The file's migrations, oldest first.
+pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMA];
+
+/// Opens a company, or makes one.
+pub fn open(options: &Options) -> Result<Company, CannotOpen> {
+    make_folder(&options.path)?;
+    let options = &Options { path: resolved(&options.path), ..options.clone() };
+    let (lock, room) = own(options)?;
+    let mut conn = file::connect(&options.path, Mode::Write)?;
+    file::prepare(&mut conn, &options.path, SCHEMAS)?;
+    let build_cache = Arc::new(BuildCache::new(schema(options.entries)).with(&options.compiled));
+    let (instance, tail, policy) = match company::instance(&conn)? {
+        Some(instance) => resume(&mut conn, options, &build_cache, instance)?,
+        None => create(&mut conn, options, &build_cache)?,
+    };
+    let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+    let (vault, made) = vault(options)?;
+    let ground = Ground {
+        policy,
+        // It stands in the tables.
+        version: 0,
+        instance: Arc::new(instance),
+        dev_auth: options.dev_auth,
+        tools: Arc::clone(&options.tools),
+        build_cache,
+        resources: Resources::of(options.entries),
+        rates: Arc::default(),
+        vault: Arc::new(vault),
+        egress: Arc::new(Egress { loopback: options.loopback, ports: options.ports.clone() }),
+        models: Arc::clone(&options.models),
+        writes: Arc::new(AtomicBool::new(true)),
+        entities: Arc::default(),
+    };
+    let world = World::load(&conn, ground, head)?;
+    if made && !world.webhooks.is_empty() {
+        tracing::warn!("the key that webhooks are signed with was missing; another was made: rotate their secrets");
+    }
+    start(options, conn, tail, world, lock, room)
+}
+
+/// Makes this process the owner of the state file, which is there from now on.
+pub(in crate::gate) fn own(options: &Options) -> Result<(Lock, Room), CannotOpen> {
+    let mut lock = match lock::take(&options.path) {
+        Ok(Tried::Ours(lock)) => lock,
+        Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
+        Err(error) => return Err(CannotOpen::Lock(options.path.clone(), error)),
+    };
+    // Before anything is written: on a full disk that takes the reserve.
+    let mut room = Room::new(&options.path, options.low_water);
+    room.make_way();
+    lock.tell(None).map_err(|error| CannotOpen::Lock(options.path.clone(), error))?;
+    file::make_private(&options.path)?;
+    match lock.take_file(&options.path) {
+        Ok(true) => Ok((lock, room)),
+        Ok(false) => Err(CannotOpen::HeldElsewhere(options.path.clone())),
+        Err(error) => Err(CannotOpen::Lock(options.path.clone(), error)),
+    }
+}
+
+fn start(
+    options: &Options,
+    conn: Connection,
+    tail: Tail,
+    world: World,
+    lock: Lock,
+    mut room: Room,
+) -> Result<Company, CannotOpen> {
+    room.look();
+    let behind = tail.ts().0.saturating_sub(options.clock.now().0);
+    if behind > SECOND {
+        tracing::warn!(behind_ms = behind, "the machine's clock is behind the newest entry; time goes on from there");
+    }
+    let clock = Arc::new(Monotone::new(Arc::clone(&options.clock), tail.ts()));
+    let published = Arc::new(ArcSwap::from_pointee(world.clone()));
+    let (grown, growing) = watch::channel(tail.size() as i64);
+    let (sender, jobs) = sync_channel(queue::LENGTH);
+    let guard = Guard::new(options.path.clone(), &conn)?;
+    let tail_ts = tail.ts();
+    let writer = Writer {
+        conn,
+        entries: options.entries,
+        tail,
+        published: Arc::clone(&published),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&options.entropy),
+        grown,
+        reopen: reopener(options.path.clone(), world.instance.ulid.clone()),
+        guard,
+        room,
+        repeats: Repeats::default(),
+        swept: tail_ts,
+        healthy: true,
+        writes: Arc::clone(&world.writes),
+        erased: false,
+        world,
+    };
+    let thread = std::thread::Builder::new().name("writer".into()).stack_size(8 << 20);
+    let writer = thread.spawn(move || writer.serve(&jobs)).map_err(|error| Fault::Broken(error.to_string()))?;
+    let gate = Gate {
+        entries: options.entries,
+        world: published,
+        readers: readers(&options.path)?,
+        queue: Queue(sender),
+        limiter: Limiter::default(),
+        clock,
+        grown: growing,
+        lanes: Lanes::default(),
+        streams: Shares::new(STREAMS, OWN_STREAMS),
+        live: Live::default(),
+    };
+    Ok(Company { gate: Arc::new(gate), lock, writer })
+}
+
+/// Makes room on a full disk for whoever only reads: SQLite needs a little beside the file. False if there is nothing to give,
+/// or another process owns the file.
+pub fn make_way(state: &Path) -> bool {
+    let state = resolved(state);
+    match lock::take(&state) {
+        Ok(Tried::Ours(_lock)) => Room::new(&state, None).make_way().is_some(),
+        Ok(Tried::Held(_)) | Err(_) => false,
+    }
+}
+
+/// The file behind a link: one file has one lock, whatever it is called.
+pub(in crate::gate) fn resolved(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn make_folder(path: &Path) -> Result<(), OpenError> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => {
+            std::fs::create_dir_all(folder).map_err(|error| OpenError::Folder(folder.into(), error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn readers(path: &Path) -> Result<crate::gate::reader::Readers, Fault> {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let manager = SqliteConnectionManager::file(path).with_flags(flags).with_init(|conn| {
+        conn.set_prepared_statement_cache_capacity(128);
+        // A statement ends with the work that it is a part of.
+        conn.progress_handler(10_000, Some(|| effort::is_spent(0)))?;
+        conn.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 2000; PRAGMA trusted_schema = OFF")
+    });
+    let pool = Pool::builder().max_size(READERS).min_idle(Some(1)).test_on_check_out(false);
+    Ok(pool.connection_timeout(std::time::Duration::from_millis(500)).build(manager)?)
+}
+
+fn reopener(path: PathBuf, ulid: String) -> Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send> {
+    Box::new(move || {
+        let broken = |error: &dyn std::fmt::Display| Fault::Broken(error.to_string());
+        let conn = file::connect(&path, Mode::Write).map_err(|error| broken(&error))?;
+        let tail = Tail::resume(&conn, signer(&path, &ulid).map_err(|error| broken(&error))?)?;
+        Ok((conn, tail))
+    })
+}
+
+/// The key that secrets are made from, made if there is none; whether it was made.
+fn vault(options: &Options) -> Result<(Vault, bool), CannotOpen> {
+    if let Some(key) = &options.secrets {
+        return Ok((Vault::new(key.clone()), false));
+    }
+    let path = lock::beside(&options.path, "secrets");
+    let key = Zeroizing::new(options.entropy.bytes32());
+    let made = keys::make(&path, &key).and_then(|made| Ok((Vault::new(keys::read(&path)?), made)));
+    made.map_err(|what| CannotOpen::Secrets(path, what))
+}
+
+/// Findings as one text.
+fn told(findings: Vec<Finding>) -> CannotOpen {
+    CannotOpen::Policies(findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
+fn create(
+    conn: &mut Connection,
+    options: &Options,
+    build_cache: &BuildCache,
+) -> Result<(Instance, Tail, Arc<Snapshot>), CannotOpen> {
+    let now = options.clock.now();
+    let policy = build_cache.snapshot(&options.policies).map_err(told)?;
+    let ulid = ulid::Ulid::from_parts(u64::try_from(now.0).unwrap_or(0), options.entropy.bits128()).to_string();
+    let instance = Instance { ulid, sealing: options.entropy.bytes32() };
+    make_key(&options.path, &options.entropy.bytes32())?;
+    let signer = signer(&options.path, &instance.ulid)?;
+    let tx = conn.transaction()?;
+    company::make_instance(&tx, &instance)?;
+    let mut tail = Tail::create(&tx, signer, now)?;
+    let stamp = PolicyStamp { hash: String::new(), seq: 0 };
+    // The key itself stays in its table: whoever edits it there is found out.
+    let seal = hex::encode(Sha256::digest(instance.sealing));
+    let created = CompanyCreated { name: "Company".into(), seal };
+    log_by_system(&tx, &mut tail, OPENED, created.into(), stamp.clone(), options, now)?;
+    log_by_system(&tx, &mut tail, OPENED, applied(1, &options.policies), stamp, options, now)?;
+    tail.seal(&tx, now)?;
+    tx.commit()?;
+    Ok((instance, tail, policy))
+}
+
+fn resume(
+    conn: &mut Connection,
+    options: &Options,
+    build_cache: &BuildCache,
+    instance: Instance,
+) -> Result<(Instance, Tail, Arc<Snapshot>), CannotOpen> {
+    let signer = signer(&options.path, &instance.ulid)?;
+    let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let mut tail = Tail::resume(&tx, signer)?;
+    tail.take_over(&tx)?;
+    let applied_now = policies::applied(&tx)?.ok_or_else(|| Fault::Broken("no policy was ever applied".into()))?;
+    let in_force = Bundle { files: policies::files(&tx)? };
+    let built_in = options.policies.clone().about_collections_of(&in_force);
+    let newer = applied_now.source == BUILT_IN && applied_now.hash != built_in.hash().as_str();
+    let policy = if newer {
+        // A new version of ok brings new defaults to a company that has never changed them.
+        let policy = build_cache.snapshot(&built_in).map_err(told)?;
+        let version = applied_now.version + 1;
+        let stamp = PolicyStamp { hash: applied_now.hash, seq: applied_now.version };
+        let now = options.clock.now().max(tail.ts());
+        log_by_system(&tx, &mut tail, OPENED, applied(version, &built_in), stamp, options, now)?;
+        tail.seal(&tx, now)?;
+        policy
+    } else {
+        build_cache.snapshot(&in_force).map_err(told)?
+    };
+    tx.commit()?;
+    Ok((instance, tail, policy))
+}
+
+/// What is recorded when a file is opened is done by this.
+const OPENED: &str = "company.open";
+/// The source of policies that came with the binary.
+const BUILT_IN: &str = "built-in";
+
+fn applied(version: i64, bundle: &Bundle) -> Event {
+    Event::from(PolicyApplied {
+        version,
+        hash: bundle.hash().to_string(),
+        source: BUILT_IN.into(),
+        change: None,
+        files: bundle.files.clone(),
+    })
+}
+
+pub(in crate::gate) fn log_by_system(
+    conn: &Connection,
+    tail: &mut Tail,
+    operation: &str,
+    event: Event,
+    policy: PolicyStamp,
+    options: &Options,
+    now: Time,
+) -> Result<(), CannotOpen> {
+    let actor = ActorId::system();
+    event.fold(&Moment { conn, seq: tail.next(), at: now, by: &actor })?;
+    let gate = GateNote { operation: operation.into(), channel: "cli".into(), ..GateNote::default() };
+    let entry = Recorded { actor, event, decision: Decision::System, policy, idem: None, gate };
+    tail.append(conn, &entry.for_log()?, now, options.entropy.bytes32())?;
+    Ok(())
+}

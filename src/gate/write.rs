@@ -1,0 +1,17 @@
+//! The one writer: a change from the queue to the commit, with what it records, refusals and waits as much as effects.
+
+pub mod build_cache;
+pub mod change;
+pub(super) mod decision;
+pub(super) mod deny;
+pub mod draft;
+pub(super) mod halt;
+pub mod idempotency;
+pub(super) mod outbox;
+pub mod permit;
+pub mod queue;
+pub mod record;
+pub(super) mod repeats;
+pub(super) mod settled;
+pub(super) mod steps;
+pub mod writer;

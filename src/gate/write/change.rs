@@ -1,0 +1,396 @@
+//! One change, inside the writer's transaction: caller, repetition, target, policy, effect, record. Either all events of
+//! an operation are folded and logged, or none.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::gate::admit::{admission, chain, rate};
+use crate::gate::approve::{approvers, ends, hold};
+use crate::gate::decide::{question, usage};
+use crate::gate::declare::operation::{Act, Call, Entry, Spec};
+use crate::gate::declare::target::Target;
+use crate::gate::perform::{self, Idem, Reply, reply};
+use crate::gate::reader::Reader;
+use crate::gate::write::decision::{ask_once, note};
+use crate::gate::write::draft::{Draft, Drafted};
+use crate::gate::write::halt::Halt;
+use crate::gate::write::idempotency::{self, Keyed};
+use crate::gate::write::permit::Grant;
+use crate::gate::write::record::{self, GateNote};
+use crate::gate::write::steps::{self, Step};
+use crate::gate::write::writer::{Work, Writer};
+use crate::gate::write::{outbox, settled};
+use crate::log::record::Decision;
+use crate::log::{append, read};
+use crate::policy::Ruling;
+use crate::store::approvals;
+use crate::store::approvals::events::{ApprovalCancelled, ApprovalUsed};
+use crate::store::break_glass::events::GlassUsed;
+use crate::store::context::events::ContextForgotten;
+use crate::store::event::{Event, Moment};
+use crate::store::idem::{self, Kept};
+use crate::store::memory::Memory;
+use crate::types::approval::ApprovalStatus;
+use crate::types::caller::{Caller, Who};
+use crate::types::field::Label;
+use crate::types::id::{Id, Kind};
+use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::time::Time;
+
+/// A change that was asked for.
+pub(in crate::gate) struct Changing {
+    pub caller: Caller,
+    pub entry: &'static Entry,
+    pub value: Value,
+    pub act: Box<dyn Act>,
+    pub idem: Option<Idem>,
+}
+
+/// A query that was refused.
+pub(in crate::gate) struct Refused {
+    pub caller: Caller,
+    pub entry: &'static Entry,
+    pub target: Target,
+    /// None where it was refused before all of it was read.
+    pub input: Option<Value>,
+    pub ruling: Ruling,
+}
+
+/// A query whose answer has to be recorded.
+pub(in crate::gate) struct Told {
+    pub caller: Caller,
+    pub entry: &'static Entry,
+    pub target: Target,
+    pub input: Value,
+    pub ruling: Ruling,
+    pub events: Vec<Event>,
+    /// The labels of what the answer holds.
+    pub labels: BTreeSet<Label>,
+    pub reply: Reply,
+}
+
+/// A call that needs approval.
+struct Wait<'a> {
+    caller: &'a Caller,
+    entry: &'static Entry,
+    input: &'a Value,
+    target: &'a Target,
+    ruling: &'a Ruling,
+    idem: Option<Keyed>,
+    now: Time,
+}
+
+/// A call that goes on without the approvals that it needs.
+struct Broken {
+    caller: Caller,
+    ruling: Ruling,
+    gate: GateNote,
+    used: GlassUsed,
+}
+
+/// What everything that one call records has in common.
+pub(in crate::gate) struct Record<'a> {
+    pub caller: &'a Caller,
+    pub decision: Decision,
+    pub gate: GateNote,
+    pub idem: Option<Keyed>,
+    pub now: Time,
+}
+
+impl<'a> Record<'a> {
+    fn allowed(caller: &'a Caller, gate: GateNote, idem: Option<Keyed>, now: Time) -> Record<'a> {
+        let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
+        Record { caller, decision, gate, idem, now }
+    }
+}
+
+impl Writer {
+    /// Does one job. `Err` ends the transaction; a refusal or a failure of this job alone is an outcome.
+    pub(in crate::gate) fn carry_out(&mut self, work: Work, now: Time) -> Result<Result<Reply, Stop>, Fault> {
+        let outcome = match work {
+            Work::Change(changing) => self.change(changing, now),
+            Work::Refused(refused) => self.refused(&refused, now),
+            Work::Told(told) => self.told(told, now),
+            Work::Stop => Err(Fault::Broken("stopping".into()).into()),
+        };
+        match outcome {
+            Ok(reply) => Ok(Ok(reply)),
+            Err(Halt::Job(stop)) => Ok(Err(stop.under(self.world.stands()))),
+            Err(Halt::Transaction(fault)) => Err(fault),
+        }
+    }
+
+    /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
+    fn told(&mut self, told: Told, now: Time) -> Result<Reply, Halt> {
+        let Told { caller, entry, target, input, ruling, events, labels, reply } = told;
+        self.room.suffices()?;
+        let caller = admission::still(&self.world, caller, &entry.spec, now)?;
+        steps::is_at(&self.conn, &self.world, &caller)?;
+        let step = Step { caller: &caller, spec: &entry.spec, target: &target };
+        let taken = step.completed(events.iter(), &reply.body, labels);
+        let gate = note(&self.world, entry, &caller, (&target, &input), &[], &ruling);
+        let drafted = events.into_iter().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
+        let decision = self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
+        Ok(Reply { decision, ..reply })
+    }
+
+    fn change(&mut self, changing: Changing, now: Time) -> Result<Reply, Halt> {
+        let Changing { caller, entry, value, act, idem } = changing;
+        let spec = &entry.spec;
+        let caller = admission::still(&self.world, caller, spec, now)?;
+        steps::is_at(&self.conn, &self.world, &caller)?;
+        let key = idem.and_then(|idem| idempotency::key(&self.world.instance.sealing, &caller, spec, &idem));
+        let asked = idempotency::fingerprint(&value)?;
+        let keyed = key.map(|key| Keyed { key, asked });
+        if let Some(key) = &key
+            && let Some(kept) = idem::get(&self.conn, key, now)?
+        {
+            return Ok(idempotency::answer(&self.world, &caller, kept, &asked, now)?);
+        }
+        if key.is_some() && !spec.route.stops {
+            rate::keyed(&self.world, &caller, now)?;
+        }
+        if !spec.route.stops {
+            self.room.suffices()?;
+        }
+        self.decide(&caller, entry, &value, act, keyed, now)
+    }
+
+    fn decide(
+        &mut self,
+        caller: &Caller,
+        entry: &'static Entry,
+        input: &Value,
+        act: Box<dyn Act>,
+        idem: Option<Keyed>,
+        now: Time,
+    ) -> Result<Reply, Halt> {
+        let target = act.target(&Reader::held(&self.conn, &self.world, caller, now));
+        let target = perform::found(target, &self.world, caller, &entry.spec, now)?;
+        let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
+        let ruling = question::decide_watched(&self.world, caller, call, now)?;
+        match &ruling {
+            Ruling::Allow { .. } => {
+                let gate = note(&self.world, entry, caller, (&target, input), &[], &ruling);
+                let record = Record::allowed(caller, gate, idem, now);
+                let done = self.effect(&record, (&entry.spec, &target), act, &ruling, Vec::new());
+                done.or_else(|halt| Err(self.denied_within((caller, entry, &target), halt, idem, now)?))
+            }
+            Ruling::NeedsApproval { .. } => {
+                let wait = Wait { caller, entry, input, target: &target, ruling: &ruling, idem, now };
+                self.wait(wait, act)
+            }
+            Ruling::Deny { .. } => Err(self.deny(caller, entry, (&target, Some(input)), &ruling, idem, now)?),
+        }
+    }
+
+    /// A call that needs approval: carried out if exactly this call was approved, parked if it was not asked for yet.
+    fn wait(&mut self, wait: Wait<'_>, act: Box<dyn Act>) -> Result<Reply, Halt> {
+        let Wait { caller, entry, input, target, ruling, idem, now } = wait;
+        let spec = &entry.spec;
+        let call = question::Call { operation: spec.name, target, input: Some(input) };
+        let (resource, expires_at) = {
+            let read = Reader::held(&self.conn, &self.world, caller, now);
+            (read.state_of(target)?, now.plus_ms(read.approval_life(ruling)?))
+        };
+        let tenant = self.world.instance.ulid.clone();
+        let behalf = chain::behalf(&self.world, caller);
+        let asked = hold::Asked { tenant: &tenant, caller, behalf: &behalf, entry, input, target, resource };
+        let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
+        let broken = self.without_approval(caller, entry, call, kinds, now);
+        let open = approvals::open(&self.conn, &asked.digest()?, now)?;
+        let pending = open.as_ref().filter(|open| open.status == ApprovalStatus::Pending);
+        if let Some(open) = pending.filter(|_| broken.is_none()) {
+            return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
+        }
+        if let Some(open) = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved) {
+            let granted = question::Asker::of(&self.world, caller, call, now).ask(spec.name, &open.kinds);
+            if granted.is_allowed() {
+                let used = ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
+                let gate = note(&self.world, entry, caller, (target, input), &open.kinds, &granted);
+                let record = Record::allowed(caller, gate, idem, now);
+                return self.effect(&record, (spec, target), act, &granted, vec![used.into()]);
+            }
+        }
+        if broken.is_none() {
+            hold::has_room(&self.conn, &caller.actor())?;
+        }
+        self.rehearse(caller, entry, input, ruling, now)?;
+        if let Some(Broken { caller, ruling, gate, used }) = broken {
+            // What goes on now need not wait any longer.
+            let requester = caller.actor();
+            let over = pending.map(|open| ApprovalCancelled { id: Id::stored(&open.id), requester });
+            let uses = [Event::from(used)].into_iter().chain(over.map(Event::from)).collect();
+            return self.effect(&Record::allowed(&caller, gate, idem, now), (spec, target), act, &ruling, uses);
+        }
+        let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
+        let told = approvers::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
+        let mut events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
+        events.extend(Step { caller, spec, target }.waits(&id));
+        let gate = note(&self.world, entry, caller, (target, input), &[], ruling);
+        let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
+        let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
+        let kept = idempotency::refused(idem, spec, &waits);
+        let events = events.into_iter().map(|event| Drafted { event, behalf: None }).collect();
+        let decision = self.record(events, &record, kept)?;
+        Err(Refusal { decision, ..waits }.into())
+    }
+
+    /// Whether a break-glass grant of the caller lets the call go on without these approvals: then the policies are asked
+    /// again, and told so.
+    fn without_approval(
+        &self,
+        caller: &Caller,
+        entry: &Entry,
+        call: question::Call<'_>,
+        kinds: &[String],
+        now: Time,
+    ) -> Option<Broken> {
+        let question::Call { operation, target, input } = call;
+        let break_glass = self.world.break_glass_for(caller, operation, now)?;
+        let caller = Caller { break_glass: Some(break_glass.id.clone()), ..caller.clone() };
+        let ruling = question::Asker::of(&self.world, &caller, call, now).ask(operation, kinds);
+        if !ruling.is_allowed() {
+            return None;
+        }
+        let used = GlassUsed {
+            id: break_glass.id.clone(),
+            holder: caller.actor(),
+            operation: operation.to_owned(),
+            target: target.id(),
+            kinds: kinds.to_vec(),
+            skipped: approvers::of_kinds(&self.world, kinds, (&caller.actor(), &[]), now),
+        };
+        let gate = note(&self.world, entry, &caller, (target, input.unwrap_or(&Value::Null)), kinds, &ruling);
+        Some(Broken { caller, ruling, gate, used })
+    }
+
+    /// Runs an operation and drops its draft: what could never be carried out is refused now, and not parked.
+    fn rehearse(
+        &self,
+        caller: &Caller,
+        entry: &'static Entry,
+        input: &Value,
+        ruling: &Ruling,
+        now: Time,
+    ) -> Result<(), Halt> {
+        let call = entry.prepare(input.clone()).ok().map(|prepared| prepared.call);
+        if let Some(Call::Change(act)) = call {
+            let read = Reader::held(&self.conn, &self.world, caller, now);
+            let mut draft = Draft::new(&read, &entry.spec, self.entries, &*self.entropy).rehearsal();
+            act.run(Grant { caller: caller.clone(), now, because: ruling.because().to_vec() }, &mut draft)?;
+        }
+        Ok(())
+    }
+
+    /// Runs an allowed operation and records what it drafted, and what it uses up.
+    fn effect(
+        &mut self,
+        record: &Record<'_>,
+        (spec, target): (&'static Spec, &Target),
+        act: Box<dyn Act>,
+        ruling: &Ruling,
+        uses: Vec<Event>,
+    ) -> Result<Reply, Halt> {
+        let (caller, now) = (record.caller, record.now);
+        let (done, mut drafted, labels) = {
+            let read = Reader::held(&self.conn, &self.world, caller, now);
+            let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy);
+            let grant = Grant { caller: caller.clone(), now, because: ruling.because().to_vec() };
+            let done = act.run(grant, &mut draft)?;
+            (done, draft.into_outcome(), read.labels())
+        };
+        let step = Step { caller, spec, target };
+        let taken = step.completed(drafted.events.iter().map(|drafted| &drafted.event), &done.body, labels);
+        let uses = uses.into_iter().chain(taken);
+        drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
+        let kept = idempotency::done(record.idem, spec, &done.body)?;
+        let decision = self.record(drafted.events, record, kept)?;
+        Ok(Reply { decision, ..reply(&self.world, spec, done) })
+    }
+
+    /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
+    /// be appended ends the transaction. An answer is kept with the first of its entries, which says what it is; one without
+    /// an entry, such as that a call waits already, is given anew.
+    /// Gives the number of that entry.
+    pub(in crate::gate) fn record(
+        &mut self,
+        events: Vec<Drafted>,
+        record: &Record<'_>,
+        kept: Option<Kept>,
+    ) -> Result<Option<i64>, Halt> {
+        let mut entries: Vec<record::Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
+        let at = record.now.max(self.tail.ts());
+        entries.extend(ends::requests(&self.conn, &entries, at)?);
+        entries.extend(settled::budgets(&self.conn, &entries)?);
+        entries.extend(steps::go_on(&self.conn, &entries)?);
+        entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
+        ask_once(&mut entries);
+        if let (Some(first), Some(kept)) = (entries.first_mut(), &kept) {
+            first.gate.answer = Some(hex::encode(kept.digest()));
+        }
+        // What was refused before comes before what may change the answer.
+        let moves = |entry: &record::Entry| entry.event.kind().memory != Memory::Nothing;
+        if self.world.histories.is_some() || entries.iter().any(moves) {
+            self.tell_all_repeats(record.now).map_err(Halt::Transaction)?;
+        }
+        let before = self.world.clone();
+        self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+        if let Err(fault) = self.fold_all(&entries, record.now) {
+            self.conn.execute_batch("ROLLBACK TO job; RELEASE job")?;
+            self.world = before;
+            return Err(fault.into());
+        }
+        self.conn.prepare_cached("RELEASE job")?.execute([])?;
+        if let Some(kept) = kept.filter(|_| !entries.is_empty()) {
+            idem::keep(&self.conn, &kept, at).map_err(|error| Halt::Transaction(error.into()))?;
+        }
+        let first = (!entries.is_empty()).then(|| self.tail.next());
+        entries.iter().try_for_each(|entry| self.append(entry, record.now)).map_err(Halt::Transaction)?;
+        Ok(first)
+    }
+
+    pub(in crate::gate) fn entry(&self, drafted: Drafted, record: &Record<'_>) -> record::Entry {
+        let (caller, gate) = match &drafted.behalf {
+            Some(behalf) => (&behalf.caller, &behalf.gate),
+            None => (record.caller, &record.gate),
+        };
+        record::Entry {
+            actor: caller.actor(),
+            event: drafted.event,
+            decision: record.decision,
+            policy: self.world.stamp.clone(),
+            idem: record.idem.map(|keyed| keyed.key),
+            gate: gate.clone(),
+        }
+    }
+
+    fn fold_all(&mut self, entries: &[record::Entry], now: Time) -> Result<(), Fault> {
+        let at = now.max(self.tail.ts());
+        for (entry, seq) in entries.iter().zip(self.tail.next()..) {
+            let touched = entry.event.fold(&Moment { conn: &self.conn, seq, at, by: &entry.actor })?;
+            self.world.touch(&self.conn, &touched)?;
+            usage::note(&self.conn, entry, at)?;
+            self.world.recount(&self.conn, &entry.actor, &entry.event)?;
+        }
+        Ok(())
+    }
+
+    pub(in crate::gate) fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {
+        self.tail.append(&self.conn, &entry.for_log()?, now, self.entropy.bytes32())?;
+        if let Some(forgotten) = entry.event.get::<ContextForgotten>() {
+            self.erased = true;
+            forgotten.events.iter().try_for_each(|seq| self.erase(*seq))?;
+        }
+        Ok(())
+    }
+
+    /// Erases what an entry holds, and the answer that was kept with it.
+    fn erase(&self, seq: i64) -> Result<(), Fault> {
+        read::decided(&self.conn, seq - 1, seq, &mut |entry| {
+            entry.idem.iter().try_for_each(|key| Ok(idem::forget(&self.conn, key)?))
+        })?;
+        append::erase(&self.conn, seq)
+    }
+}

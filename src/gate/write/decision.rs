@@ -1,0 +1,61 @@
+//! What the log keeps of a decision: enough to ask the same question of other policies later.
+
+use serde_json::Value;
+
+use crate::gate::admit::chain;
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::Entry;
+use crate::gate::declare::target::Target;
+use crate::gate::write::record::{self, Asked, By, GateNote};
+use crate::policy::Ruling;
+use crate::types::caller::{Caller, Who};
+
+/// How the gate decided one call. `granted` are the kinds of approval that were given.
+pub(in crate::gate) fn note(
+    world: &World,
+    entry: &Entry,
+    caller: &Caller,
+    (target, input): (&Target, &Value),
+    granted: &[String],
+    ruling: &Ruling,
+) -> GateNote {
+    let by = match &caller.who {
+        Who::Visitor => By::Visitor,
+        Who::Server => By::Server,
+        Who::Token { .. } | Who::Holder(_) => By::Actor,
+    };
+    let scopes = match &caller.who {
+        Who::Token { scopes, .. } => scopes.clone(),
+        Who::Visitor | Who::Server | Who::Holder(_) => Default::default(),
+    };
+    GateNote {
+        operation: entry.spec.name.to_owned(),
+        channel: caller.channel.name().to_owned(),
+        policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
+        on_behalf_of: chain::behalf(world, caller),
+        answer: None,
+        asked: Some(Asked {
+            by,
+            scopes,
+            issuer: caller.issuer.clone(),
+            target: target.clone(),
+            input: entry.arguments().kept(input),
+            granted: granted.to_vec(),
+            under: caller.under.clone(),
+            break_glass: caller.break_glass.clone(),
+            run: caller.run.as_deref().cloned(),
+        }),
+    }
+}
+
+/// Leaves each question on the first of its events alone: one decision is counted once.
+pub(in crate::gate) fn ask_once(entries: &mut [record::Entry]) {
+    let mut asked: Vec<GateNote> = Vec::new();
+    for entry in entries {
+        if asked.contains(&entry.gate) {
+            entry.gate.asked = None;
+        } else {
+            asked.push(entry.gate.clone());
+        }
+    }
+}

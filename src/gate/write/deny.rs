@@ -1,0 +1,125 @@
+//! What a refusal leaves in the log, and what its caller is told.
+
+use serde_json::Value;
+
+use crate::gate::admit::rate;
+use crate::gate::declare::operation::Entry;
+use crate::gate::declare::target::Target;
+use crate::gate::perform::{Reply, denial};
+use crate::gate::write::change::{Record, Refused};
+use crate::gate::write::decision::note;
+use crate::gate::write::draft::Drafted;
+use crate::gate::write::halt::Halt;
+use crate::gate::write::idempotency::{self, Keyed};
+use crate::gate::write::record;
+use crate::gate::write::repeats::Key;
+use crate::gate::write::steps::{self, Step};
+use crate::gate::write::writer::Writer;
+use crate::log::record::Decision;
+use crate::policy::Ruling;
+use crate::store::decisions::events::Denied;
+use crate::store::event::Event;
+use crate::store::idem::Kept;
+use crate::types::caller::Caller;
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
+use crate::types::time::Time;
+
+impl Writer {
+    pub(in crate::gate) fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
+        let Refused { caller, entry, target, input, ruling } = refused;
+        Err(self.deny(caller, entry, (target, input.as_ref()), ruling, None, now)?)
+    }
+
+    /// Records a refusal, or counts it with an equal one, and returns what its caller is told.
+    pub(in crate::gate) fn deny(
+        &mut self,
+        caller: &Caller,
+        entry: &Entry,
+        (target, input): (&Target, Option<&Value>),
+        ruling: &Ruling,
+        idem: Option<Keyed>,
+        now: Time,
+    ) -> Result<Halt, Halt> {
+        self.room.suffices()?;
+        let spec = &entry.spec;
+        let fault = match ruling {
+            Ruling::Deny { fault, .. } => fault.clone(),
+            _ => None,
+        };
+        let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
+        let (count, first_at, last_at) = (None, None, None);
+        let event = Denied { operation, target: target.id(), reason, fault, count, first_at, last_at };
+        let mut gate = note(&self.world, entry, caller, (target, input.unwrap_or(&Value::Null)), &[], ruling);
+        if input.is_none() {
+            // A question that cannot be asked again.
+            gate.asked = None;
+        }
+        let record = Record { caller, decision: Decision::Deny, gate, idem, now };
+        let refusal = denial(spec, ruling);
+        let kept = idempotency::refused(idem, spec, &refusal);
+        let decision = match (Step { caller, spec, target }).denied(&refusal.message) {
+            None => self.record_once(event.into(), &record, kept)?,
+            // Each refusal of a run is a step of its own.
+            Some(step) => {
+                steps::is_at(&self.conn, &self.world, caller)?;
+                let events = [event.into(), step].map(|event| Drafted { event, behalf: None });
+                self.record(events.into(), &record, kept)?
+            }
+        };
+        Ok(Refusal { decision, ..refusal }.into())
+    }
+
+    /// What the policies refused an allowed call while it ran, about what it would have made: that is recorded, too.
+    pub(in crate::gate) fn denied_within(
+        &mut self,
+        (caller, entry, target): (&Caller, &Entry, &Target),
+        halt: Halt,
+        idem: Option<Keyed>,
+        now: Time,
+    ) -> Result<Halt, Halt> {
+        let refusal = match halt {
+            Halt::Job(Stop::Refused(refusal)) if refusal.code == Code::Denied && refusal.decision.is_none() => refusal,
+            other => return Ok(other),
+        };
+        let own = format!("policy denied {}: ", entry.spec.name);
+        let why = refusal.message.strip_prefix(&own).unwrap_or(&refusal.message).to_owned();
+        let ruling = Ruling::Deny { because: Vec::new(), fault: None, why: Some(why) };
+        match self.deny(caller, entry, (target, None), &ruling, idem, now)? {
+            Halt::Job(Stop::Refused(recorded)) => Ok(Refusal { decision: recorded.decision, ..*refusal }.into()),
+            other => Ok(other),
+        }
+    }
+
+    /// The number of the entry that holds the refusal.
+    fn record_once(&mut self, event: Event, record: &Record<'_>, kept: Option<Kept>) -> Result<Option<i64>, Halt> {
+        let (caller, now) = (record.caller, record.now);
+        let entry = self.entry(Drafted { event, behalf: None }, record);
+        let key = Key::of(caller, &entry)?;
+        if let Some(seq) = self.repeats.again(&key, &self.world, caller, now)? {
+            return Ok(Some(seq));
+        }
+        rate::refused(&self.world, caller, now)?;
+        let seq = self.record(vec![Drafted { event: entry.event.clone(), behalf: None }], record, kept)?;
+        if let Some(seq) = seq {
+            self.repeats.begin(key, entry, seq, now);
+        }
+        Ok(seq)
+    }
+
+    /// Records how often what is over was refused again.
+    pub(in crate::gate) fn tell_repeats(&mut self, now: Time) -> Result<(), Fault> {
+        let over = self.repeats.over(now);
+        self.tell(&over, now)
+    }
+
+    /// The same of all refusals, over or not: before what they hang on changes, and at the end.
+    pub(in crate::gate) fn tell_all_repeats(&mut self, now: Time) -> Result<(), Fault> {
+        let all = self.repeats.all();
+        self.tell(&all, now)
+    }
+
+    /// A refusal changes no table and is told to nobody outside: it only has to be appended.
+    fn tell(&mut self, entries: &[record::Entry], now: Time) -> Result<(), Fault> {
+        entries.iter().try_for_each(|entry| self.append(entry, now))
+    }
+}

@@ -1,0 +1,132 @@
+//! What an operation wants to become true. Nothing in a draft has happened: the gate folds and logs it after `run`, in
+//! one transaction, or drops it.
+
+use std::sync::Arc;
+
+use crate::gate::declare::operation::{Entry, Spec};
+use crate::gate::reader::Reader;
+use crate::gate::write::record::GateNote;
+use crate::store::event::Event;
+use crate::types::caller::Caller;
+use crate::types::entropy::Entropy;
+use crate::types::id::{ActorId, Id, Kind};
+use crate::types::refusal::Fault;
+use crate::types::time::Time;
+use crate::types::token::{Plain, TokenKind};
+
+pub struct Draft<'a> {
+    read: &'a Reader<'a>,
+    spec: &'a Spec,
+    entries: &'static [Entry],
+    entropy: &'a dyn Entropy,
+    events: Vec<Drafted>,
+    /// What it comes to is dropped: the call waits for people.
+    rehearsed: bool,
+}
+
+/// What a draft comes to.
+pub(in crate::gate) struct Outcome {
+    pub events: Vec<Drafted>,
+}
+
+/// One event of a draft.
+pub(in crate::gate) struct Drafted {
+    pub event: Event,
+    /// For whom, where that is not the caller: the requester of an approved call.
+    pub behalf: Option<Arc<Behalf>>,
+}
+
+/// Whose call is carried out, and how the gate decided it.
+pub(in crate::gate) struct Behalf {
+    pub caller: Caller,
+    pub gate: GateNote,
+}
+
+impl<'a> Draft<'a> {
+    pub(in crate::gate) fn new(
+        read: &'a Reader<'a>,
+        spec: &'a Spec,
+        entries: &'static [Entry],
+        entropy: &'a dyn Entropy,
+    ) -> Draft<'a> {
+        Draft { read, spec, entries, entropy, events: Vec::new(), rehearsed: false }
+    }
+
+    /// One whose events are dropped.
+    pub(in crate::gate) fn rehearsal(self) -> Draft<'a> {
+        Draft { rehearsed: true, ..self }
+    }
+
+    /// Whether nobody can join under an id. As long as the call only waits, whoever its caller may not see is not there.
+    pub fn is_taken(&self, id: &ActorId) -> bool {
+        let seen = self.read.knows(id);
+        self.read.card(id).is_some() && (seen || !self.rehearsed)
+    }
+
+    /// The state before this operation.
+    pub fn read(&self) -> &'a Reader<'a> {
+        self.read
+    }
+
+    pub fn now(&self) -> Time {
+        self.read.now()
+    }
+
+    /// Adds an event. One that the operation does not declare is a fault: the reference would be wrong.
+    pub fn record(&mut self, event: impl Into<Event>) -> Result<(), Fault> {
+        self.add(event.into())
+    }
+
+    fn add(&mut self, event: Event) -> Result<(), Fault> {
+        let kind = event.kind();
+        if !self.spec.events.contains(&kind) {
+            let message = format!("{} does not declare the event {}", self.spec.name, kind.name);
+            return Err(Fault::Broken(message));
+        }
+        self.events.push(Drafted { event, behalf: None });
+        Ok(())
+    }
+
+    pub fn new_id(&self, kind: Kind) -> Id {
+        Id::new(kind, self.now().0, self.entropy.bits128())
+    }
+
+    /// A random number of at least 0 and less than `end`.
+    pub fn below(&self, end: i64) -> i64 {
+        let random = i64::try_from(self.entropy.bits128() >> 66).unwrap_or(0);
+        random.checked_rem(end).unwrap_or(0)
+    }
+
+    pub fn new_token(&self, kind: TokenKind) -> Plain {
+        Plain::new(kind, self.entropy)
+    }
+
+    pub(in crate::gate) fn entry(&self, operation: &str) -> Option<&'static Entry> {
+        self.entries.iter().find(|entry| entry.spec.name == operation)
+    }
+
+    /// A draft of another operation within this one.
+    pub(in crate::gate) fn nested<'b>(&self, read: &'b Reader<'b>, spec: &'b Spec) -> Draft<'b>
+    where
+        'a: 'b,
+    {
+        Draft {
+            read,
+            spec,
+            entries: self.entries,
+            entropy: self.entropy,
+            events: Vec::new(),
+            rehearsed: self.rehearsed,
+        }
+    }
+
+    /// Adds the events of a nested draft.
+    pub(in crate::gate) fn take_over(&mut self, events: Vec<Drafted>, behalf: &Arc<Behalf>) {
+        let of = |drafted: Drafted| Drafted { behalf: Some(Arc::clone(behalf)), ..drafted };
+        self.events.extend(events.into_iter().map(of));
+    }
+
+    pub(in crate::gate) fn into_outcome(self) -> Outcome {
+        Outcome { events: self.events }
+    }
+}

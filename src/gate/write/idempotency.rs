@@ -1,0 +1,94 @@
+//! The same `Idempotency-Key` again: the stored answer, and no second effect. Kept are answers with an entry of
+//! their own: done, denied, waiting. Anything else had no effect and is simply asked again.
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::gate::decide::question;
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::Spec;
+use crate::gate::declare::target::Target;
+use crate::gate::perform::{Idem, Reply};
+use crate::store::idem::Kept;
+use crate::types::caller::Caller;
+use crate::types::canonical;
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
+use crate::types::time::Time;
+
+/// A request that came with a key.
+#[derive(Clone, Copy)]
+pub(in crate::gate) struct Keyed {
+    pub key: [u8; 32],
+    /// SHA-256 of what it asks.
+    pub asked: [u8; 32],
+}
+
+/// Keys are kept as HMACs, bound to who used them where.
+pub(in crate::gate) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) -> Option<[u8; 32]> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
+    mac.update(b"ok/idem/v1");
+    let under = caller.under.as_ref().map(|under| under.as_str());
+    for part in [caller.actor().as_str(), spec.route.method.name(), &idem.path, &idem.key].into_iter().chain(under) {
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part.as_bytes());
+    }
+    Some(mac.finalize().into_bytes().into())
+}
+
+/// What a request asks, whatever the order of its fields.
+pub(in crate::gate) fn fingerprint(value: &Value) -> Result<[u8; 32], Fault> {
+    Ok(Sha256::digest(canonical::to_vec(value)?).into())
+}
+
+/// The stored answer; for a caller who may still read at all, and only to the same question.
+pub(in crate::gate) fn answer(
+    world: &World,
+    caller: &Caller,
+    kept: Kept,
+    asked: &[u8; 32],
+    now: Time,
+) -> Result<Reply, Stop> {
+    if kept.request != *asked {
+        let message = "this Idempotency-Key was used for another request";
+        return Err(Refusal::new(Code::IdempotencyMismatch, message).into());
+    }
+    let reading = question::Asker::new(world, caller, &Target::Actor(caller.actor()), now).seeing("me.read");
+    if !reading.is_allowed() {
+        let message = format!("policy denied me.read: {}", reading.reason());
+        return Err(Refusal::new(Code::Denied, message).into());
+    }
+    Ok(Reply {
+        status: kept.status,
+        body: kept.body,
+        next: None,
+        replayed: true,
+        audit: world.stamped.clone(),
+        policy: world.stamp.seq,
+        decision: None,
+    })
+}
+
+/// The answer to keep with the record of what was done.
+pub(in crate::gate) fn done(idem: Option<Keyed>, spec: &Spec, body: &[u8]) -> Result<Option<Kept>, Fault> {
+    let Some(Keyed { key, asked: request }) = idem else { return Ok(None) };
+    Ok(Some(Kept { key, request, status: spec.route.status, body: without(body, spec.route.once())? }))
+}
+
+/// The answer to keep with the record of a refusal or a wait.
+pub(in crate::gate) fn refused(idem: Option<Keyed>, spec: &Spec, refusal: &Refusal) -> Option<Kept> {
+    // What waits with a secret for an answer is carried out by a later call: that one is not answered from here.
+    let is_later = refusal.code == Code::NeedsApproval && spec.route.once().is_some();
+    let Keyed { key, asked: request } = idem.filter(|_| !is_later)?;
+    Some(Kept { key, request, status: refusal.code.status(), body: refusal.body() })
+}
+
+/// An answer without the field that is shown only once.
+pub(in crate::gate) fn without(body: &[u8], secret: Option<&str>) -> Result<Vec<u8>, Fault> {
+    let Some(field) = secret else { return Ok(body.to_vec()) };
+    let mut value: Value = serde_json::from_slice(body)?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove(field);
+    }
+    Ok(serde_json::to_vec(&value)?)
+}

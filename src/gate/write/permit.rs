@@ -1,0 +1,42 @@
+//! The proof that the gate allowed one call of one operation. It cannot be made, copied, stored or sent from outside
+//! the gate, and `run` cannot be called without it.
+
+use std::marker::PhantomData;
+
+use crate::policy::Because;
+use crate::types::caller::Caller;
+use crate::types::id::ActorId;
+use crate::types::time::Time;
+
+/// What a permit knows.
+pub(in crate::gate) struct Grant {
+    pub caller: Caller,
+    pub now: Time,
+    pub because: Vec<Because>,
+}
+
+/// Permission for one call of `O`. Neither `Clone` nor serde, on purpose.
+pub struct Permit<O> {
+    grant: Grant,
+    operation: PhantomData<fn(O)>,
+}
+
+impl<O> Permit<O> {
+    pub(in crate::gate) fn mint(grant: Grant) -> Permit<O> {
+        Permit { grant, operation: PhantomData }
+    }
+
+    /// The acting actor.
+    pub fn actor(&self) -> ActorId {
+        self.grant.caller.actor()
+    }
+
+    pub fn now(&self) -> Time {
+        self.grant.now
+    }
+
+    /// The policies that permitted it.
+    pub fn because(&self) -> &[Because] {
+        &self.grant.because
+    }
+}

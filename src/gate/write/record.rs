@@ -1,0 +1,102 @@
+//! What the gate has recorded: an event, who did it, and how the gate came to let it happen.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::log::record::{self, Decision, PolicyStamp};
+use crate::store::event::Event;
+use crate::types::canonical;
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::Fault;
+use crate::types::scope::Scopes;
+use crate::types::target::Target;
+use crate::types::work::RunFacts;
+
+/// What is to be recorded.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub actor: ActorId,
+    pub event: Event,
+    pub decision: Decision,
+    pub policy: PolicyStamp,
+    /// HMAC of the request's idempotency key.
+    pub idem: Option<[u8; 32]>,
+    /// The operation and the policies that determined the decision.
+    pub gate: GateNote,
+}
+
+/// How the gate came to its decision, kept in the payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateNote {
+    pub operation: String,
+    pub channel: String,
+    pub policies: Vec<String>,
+    /// All on whose behalf it was done, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<ActorId>,
+    /// SHA-256 of the answer that is kept for the request's idempotency key, hex; on the first event of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// The question, on the first of the events that one decision leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+/// What was asked, as far as the entry's actor and the directory at that moment do not tell it: enough to ask again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    pub by: By,
+    /// What the token was limited to; empty for everything that its holder may do.
+    #[serde(default, skip_serializing_if = "Scopes::is_empty")]
+    pub scopes: Scopes,
+    /// Who issued the token, where that is not its holder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<ActorId>,
+    pub target: Target,
+    /// What the operation was given, but for what can be erased. None where policies see nothing of it, and where it was too
+    /// large to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// The kinds of approval that were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<String>,
+    /// The delegation that it was asked under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<Id>,
+    /// The break-glass grant because of which they counted as given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub break_glass: Option<Id>,
+    /// The run that it was a step of, as it stood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunFacts>,
+}
+
+/// As whom a question was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    Actor,
+    Visitor,
+    Server,
+}
+
+#[derive(Serialize)]
+struct Payload<'a> {
+    event: &'a Event,
+    gate: &'a GateNote,
+}
+
+impl Entry {
+    /// As the log takes it.
+    pub fn for_log(&self) -> Result<record::Entry, Fault> {
+        Ok(record::Entry {
+            actor: self.actor.clone(),
+            kind: self.event.kind().name,
+            refs: self.event.subjects(),
+            payload: canonical::to_vec(&Payload { event: &self.event, gate: &self.gate })?,
+            decision: self.decision,
+            policy: self.policy.clone(),
+            idem: self.idem,
+        })
+    }
+}

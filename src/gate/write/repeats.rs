@@ -1,0 +1,114 @@
+//! Equal refusals share entries. The first is recorded before it is answered, like everything; equal ones within a second
+//! of it are answered alike and counted, and one more entry says how many they were.
+//!
+//! Always true: what is counted has an entry of its own before it in the log; an entry with a count stands before any
+//! entry that changes what decisions read, so its question can be asked again as it was asked. Only the count of one
+//! second is ever in memory alone: a server that dies loses that.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use crate::gate::admit::rate;
+use crate::gate::decide::world::World;
+use crate::gate::write::record::Entry;
+use crate::store::decisions::events::Denied;
+use crate::types::caller::{Caller, Who};
+use crate::types::refusal::{Fault, Refusal};
+use crate::types::time::{SECOND, Time};
+
+/// How long equal refusals are one.
+const WINDOW: i64 = SECOND;
+/// Refusals that are remembered at once; each further one has an entry of its own.
+const MOST: usize = 1_024;
+
+/// What makes two refusals equal: who asked with which token, what was asked, the answer and its reason.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::gate) struct Key([u8; 32]);
+
+impl Key {
+    pub fn of(caller: &Caller, refused: &Entry) -> Result<Key, Fault> {
+        let token = match &caller.who {
+            Who::Token { hash, .. } => hash.0,
+            Who::Visitor | Who::Server | Who::Holder(_) => [0; 32],
+        };
+        let Entry { actor, event, gate, policy, .. } = refused;
+        let asked = serde_json::to_vec(&(actor, event, gate, policy))?;
+        Ok(Key(Sha256::new().chain_update(token).chain_update(asked).finalize().into()))
+    }
+}
+
+/// A refusal that was recorded, and the equal ones since.
+struct Repeated {
+    entry: Entry,
+    seq: i64,
+    begun: Time,
+    count: u32,
+    first: Time,
+    last: Time,
+}
+
+#[derive(Default)]
+pub(in crate::gate) struct Repeats(BTreeMap<Key, Repeated>);
+
+impl Repeats {
+    /// Remembers a refusal that was recorded as `seq`.
+    pub fn begin(&mut self, key: Key, entry: Entry, seq: i64, now: Time) {
+        if self.0.len() < MOST {
+            self.0.insert(key, Repeated { entry, seq, begun: now, count: 0, first: now, last: now });
+        }
+    }
+
+    /// Counts one more, where an equal one was recorded within the second: the number of its entry. What leads to an entry
+    /// more counts among those of its actor.
+    pub fn again(&mut self, key: &Key, world: &World, caller: &Caller, now: Time) -> Result<Option<i64>, Refusal> {
+        let Some(repeated) = self.0.get_mut(key).filter(|repeated| !repeated.is_over(now)) else { return Ok(None) };
+        if repeated.count == 0 {
+            rate::refused(world, caller, now)?;
+            repeated.first = now;
+        }
+        repeated.count = repeated.count.saturating_add(1);
+        repeated.last = now;
+        Ok(Some(repeated.seq))
+    }
+
+    /// Whether there is something to be told at this time.
+    pub fn are_due(&self, now: Time) -> bool {
+        self.0.values().any(|repeated| repeated.count > 0 && repeated.is_over(now))
+    }
+
+    /// The entries for what is over at this time.
+    pub fn over(&mut self, now: Time) -> Vec<Entry> {
+        let over = |repeated: &Repeated| repeated.is_over(now);
+        let over: Vec<Key> = self.0.iter().filter(|(_, repeated)| over(repeated)).map(|(key, _)| *key).collect();
+        let mut over: Vec<Repeated> = over.iter().filter_map(|key| self.0.remove(key)).collect();
+        over.sort_by_key(|repeated| repeated.seq);
+        over.into_iter().filter_map(Repeated::told).collect()
+    }
+
+    /// The entries for everything that was counted.
+    pub fn all(&mut self) -> Vec<Entry> {
+        self.over(Time(i64::MAX))
+    }
+
+    /// Forgets those whose own entry is not in the log after all.
+    pub fn keep(&mut self, size: u64) {
+        self.0.retain(|_, repeated| u64::try_from(repeated.seq).is_ok_and(|seq| seq <= size));
+    }
+}
+
+impl Repeated {
+    fn is_over(&self, now: Time) -> bool {
+        now >= self.begun.plus_ms(WINDOW)
+    }
+
+    /// The entry that tells how often, if there was anything to count.
+    fn told(self) -> Option<Entry> {
+        let Repeated { mut entry, count: counted, first, last, .. } = self;
+        if let Some(denied) = entry.event.get::<Denied>() {
+            let (count, first_at, last_at) = (Some(counted), Some(first), Some(last));
+            entry.event = Denied { count, first_at, last_at, ..denied.clone() }.into();
+        }
+        (counted > 0).then_some(Entry { idem: None, ..entry })
+    }
+}

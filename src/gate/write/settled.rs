@@ -1,0 +1,53 @@
+//! What a run set aside from the budget of the delegation that it was asked for under is settled when it ends, in that very
+//! transaction, whatever ends it: what it spent is spent, and the rest is free again.
+
+use rusqlite::Connection;
+
+use crate::gate::write::record::Entry;
+use crate::log::record::Decision;
+use crate::store::delegations;
+use crate::store::delegations::events::BudgetSettled;
+use crate::store::event::Event;
+use crate::store::runs::events::{RunCancelled, RunCompleted, RunFailed};
+use crate::store::runs::{self, Run};
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::Fault;
+use crate::types::work::StepStatus;
+
+/// What these entries, which are about to be recorded, settle.
+pub(super) fn budgets(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
+    let mut settled = Vec::new();
+    for entry in entries {
+        let Some(id) = ended(&entry.event) else { continue };
+        let reserved = delegations::reserved_for(conn, id.as_str())?;
+        let Some(run) = runs::get(conn, id.as_str())?.filter(|_| !reserved.is_empty()) else { continue };
+        let mut left = spent(conn, &run)?;
+        let last = reserved.len().saturating_sub(1);
+        for (at, (reservation, delegation, cents)) in reserved.into_iter().enumerate() {
+            let Some(of) = delegations::get(conn, &delegation)? else { continue };
+            let cents = if at == last { left } else { left.min(cents) };
+            left = left.saturating_sub(cents);
+            let (id, delegation) = (Id::stored(&reservation), Id::stored(&delegation));
+            let event = BudgetSettled { id, delegation, to: of.terms.to, cents }.into();
+            settled.push(Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() });
+        }
+    }
+    Ok(settled)
+}
+
+/// The run that ends with an event.
+fn ended(event: &Event) -> Option<&Id> {
+    let completed = event.get::<RunCompleted>().map(|event| &event.id);
+    let failed = || event.get::<RunFailed>().map(|event| &event.id);
+    completed.or_else(failed).or_else(|| event.get::<RunCancelled>().map(|event| &event.id))
+}
+
+/// What a run has spent with the parts that have not ended; what was begun outside counts.
+fn spent(conn: &Connection, run: &Run) -> Result<i64, Fault> {
+    let begun = runs::begun(conn, run)?.into_iter().filter(|step| step.status == StepStatus::Dispatched);
+    let mut cents = run.cost_cents.saturating_add(begun.map(|step| step.cost_cents).sum());
+    for part in runs::open_parts(conn, &run.id)? {
+        cents = cents.saturating_add(spent(conn, &part)?);
+    }
+    Ok(cents)
+}

@@ -1,0 +1,205 @@
+//! A call that is a step of a run. What comes of it is recorded with the call itself, in one transaction: so a step is taken
+//! once, whatever breaks off in between, and a run knows what was refused.
+//!
+//! Always true: a call counts only at the step where its run is; a run whose request is decided, stale or over goes on in the
+//! transaction that says so.
+
+use std::collections::BTreeSet;
+
+use rusqlite::Connection;
+use serde_json::{Map, Value};
+
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::Spec;
+use crate::gate::declare::target::Target;
+use crate::gate::write::record::Entry;
+use crate::log::record::Decision;
+use crate::store::approvals::events::{ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale};
+use crate::store::approvals::{self, Approval};
+use crate::store::content::events::ContentKept;
+use crate::store::event::Event;
+use crate::store::runs::events::{
+    RunCancelled, RunFailed, RunHeld, RunResumed, RunWaiting, StepCompleted, StepDecided, StepDenied, StepDispatched,
+};
+use crate::store::runs::{self, Run};
+use crate::types::approval::ApprovalStatus;
+use crate::types::caller::Caller;
+use crate::types::field::Label;
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::work::{RunStatus, StepStatus, Wait};
+
+/// The most bytes of an answer that a run keeps of a step. Of a longer one, it keeps how long it was.
+const MOST_KEPT: usize = 64 << 10;
+
+/// That a call's run is at this very step, and nothing stops it.
+pub(in crate::gate) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result<(), Stop> {
+    let Some(facts) = &caller.run else { return Ok(()) };
+    let run = runs::get(conn, facts.run.as_str())?.ok_or_else(Refusal::not_found)?;
+    let goes_on = [RunStatus::Running, RunStatus::Queued].contains(&run.status) && run.wait.is_none();
+    let within = run.steps < facts.step() && facts.step() <= run.reach();
+    let is_free =
+        || Ok::<_, Stop>(runs::step(conn, &run.id, facts.step())?.is_none_or(|step| step.status == StepStatus::Due));
+    if run.agent != caller.actor() || !goes_on || !within || !is_free()? {
+        return Err(Refusal::conflict(format!("{} is not at step {}", facts.run, facts.step())).into());
+    }
+    if world.is_held(&run.agent, &run.askers) {
+        return Err(Refusal::conflict(format!("{} is held by a kill switch", facts.run)).into());
+    }
+    Ok(())
+}
+
+/// One call, as its run tells of it.
+pub(in crate::gate) struct Step<'a> {
+    pub caller: &'a Caller,
+    pub spec: &'a Spec,
+    pub target: &'a Target,
+}
+
+impl Step<'_> {
+    /// It was done, with this answer, which holds what has these labels, unless it has made the run wait or gone on by itself.
+    pub fn completed<'e>(
+        &self,
+        mut events: impl Iterator<Item = &'e Event>,
+        answer: &[u8],
+        labels: BTreeSet<Label>,
+    ) -> Vec<Event> {
+        let Some(run) = &self.caller.run else { return Vec::new() };
+        let settled = |event: &Event| {
+            let waits = event.get::<RunWaiting>().is_some_and(|event| event.id == run.run);
+            let held = event.get::<RunHeld>().is_some_and(|event| event.id == run.run);
+            let begun = event.get::<StepDispatched>().is_some_and(|event| event.id == run.run);
+            let decided = event.get::<StepDecided>().is_some_and(|event| event.id == run.run);
+            waits || held || begun || decided || event.get::<StepCompleted>().is_some_and(|event| event.id == run.run)
+        };
+        if events.any(settled) {
+            return Vec::new();
+        }
+        let completed = StepCompleted {
+            id: run.run.clone(),
+            agent: self.caller.actor(),
+            asker: run.asker.clone(),
+            step: run.step(),
+            kind: self.spec.route.step,
+            name: self.spec.name.to_owned(),
+            target: self.target.id(),
+            tokens_in: 0,
+            tokens_out: 0,
+            cost_cents: 0,
+            labels,
+            calls: None,
+        };
+        let kept = ContentKept { id: run.run.clone(), part: run.step().to_string(), kept: output(answer) };
+        vec![completed.into(), kept.into()]
+    }
+
+    pub fn denied(&self, reason: &str) -> Option<Event> {
+        let run = self.caller.run.as_ref()?;
+        let denied = StepDenied {
+            id: run.run.clone(),
+            agent: self.caller.actor(),
+            asker: run.asker.clone(),
+            step: run.step(),
+            kind: self.spec.route.step,
+            name: self.spec.name.to_owned(),
+            target: self.target.id(),
+            reason: reason.to_owned(),
+        };
+        Some(denied.into())
+    }
+
+    /// It waits for this approval.
+    pub fn waits(&self, approval: &Id) -> Option<Event> {
+        let run = self.caller.run.as_ref()?;
+        let waiting = RunWaiting {
+            id: run.run.clone(),
+            agent: self.caller.actor(),
+            asker: run.asker.clone(),
+            step: run.step(),
+            kind: self.spec.route.step,
+            name: self.spec.name.to_owned(),
+            target: self.target.id(),
+            wait: Wait::Approval { approval: approval.clone() },
+        };
+        Some(waiting.into())
+    }
+}
+
+/// An answer as a run keeps it.
+fn output(answer: &[u8]) -> Map<String, Value> {
+    let whole = serde_json::from_slice::<Value>(answer).ok().filter(|_| answer.len() <= MOST_KEPT);
+    match whole {
+        Some(output) => Map::from_iter([("output".to_owned(), output)]),
+        None => Map::from_iter([("bytes".to_owned(), answer.len().into())]),
+    }
+}
+
+/// The run that waits for this approval, and at which step.
+pub(in crate::gate) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Option<(Run, runs::Step)>, Fault> {
+    let Some(facts) = &approval.run else { return Ok(None) };
+    let run = runs::get(conn, facts.run.as_str())?.filter(|run| !run.status.is_over());
+    let step = runs::step(conn, facts.run.as_str(), facts.step())?;
+    let waits = Some(Wait::Approval { approval: Id::stored(&approval.id) });
+    Ok(run.zip(step.filter(|step| step.status == StepStatus::Waiting && step.wait == waits)))
+}
+
+/// What follows for runs from how requests of theirs ended.
+pub(in crate::gate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
+    let mut follow = Vec::new();
+    for entry in entries {
+        let Some((id, refused)) = ended(&entry.event) else { continue };
+        let Some(approval) = approvals::get(conn, &id)? else { continue };
+        let Some((run, step)) = waiting_for(conn, &approval)? else { continue };
+        if entries.iter().any(|entry| ends(&entry.event, &run.id)) {
+            continue;
+        }
+        let event = match refused {
+            Some(reason) => refused_step(&run, &step, &approval, reason).into(),
+            None => resumed(&run, &step).into(),
+        };
+        follow.push(Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() });
+    }
+    Ok(follow)
+}
+
+/// Whether a run ends with an event.
+fn ends(event: &Event, run: &str) -> bool {
+    let cancelled = event.get::<RunCancelled>().is_some_and(|event| event.id.as_str() == run);
+    cancelled || event.get::<RunFailed>().is_some_and(|event| event.id.as_str() == run)
+}
+
+/// The request that an event ends without its effect, and why the call is refused; none where it is to be made anew.
+fn ended(event: &Event) -> Option<(String, Option<String>)> {
+    if let Some(ApprovalDecided { id, outcome, note, .. }) = event.get() {
+        let noted = if note.is_empty() { String::new() } else { format!(": {note}") };
+        return match outcome {
+            ApprovalStatus::Rejected => Some((id.to_string(), Some(format!("an approver rejected it{noted}")))),
+            // Carried out by the requester's next call.
+            ApprovalStatus::Approved => Some((id.to_string(), None)),
+            _ => None,
+        };
+    }
+    let over = |id: &Id, why: &str| Some((id.to_string(), Some(why.to_owned())));
+    let expired = event.get::<ApprovalExpired>().and_then(|event| over(&event.id, "nobody decided in time"));
+    let cancelled = || event.get::<ApprovalCancelled>().and_then(|event| over(&event.id, "the request was taken back"));
+    let stale = || event.get::<ApprovalStale>().map(|event| (event.id.to_string(), None));
+    expired.or_else(cancelled).or_else(stale)
+}
+
+fn refused_step(run: &Run, step: &runs::Step, approval: &Approval, reason: String) -> StepDenied {
+    StepDenied {
+        id: Id::stored(&run.id),
+        agent: run.agent.clone(),
+        asker: run.asker.clone(),
+        step: step.number,
+        kind: step.kind,
+        name: approval.operation.clone(),
+        target: approval.target.clone(),
+        reason,
+    }
+}
+
+fn resumed(run: &Run, step: &runs::Step) -> RunResumed {
+    let (agent, asker) = (run.agent.clone(), run.asker.clone());
+    RunResumed { id: Id::stored(&run.id), agent, asker, step: step.number }
+}

@@ -1,0 +1,280 @@
+//! The writer: one thread with the only connection that writes. It drains its queue into one transaction and answers
+//! after the commit. What a failed commit leaves behind is unknown, so memory is thrown away with it and read again from
+//! the file.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::watch;
+
+use crate::gate::decide::world::World;
+use crate::gate::declare::operation::Entry;
+use crate::gate::perform::Reply;
+use crate::gate::state::guard::Guard;
+use crate::gate::state::room::Room;
+use crate::gate::write::change::{Changing, Refused, Told};
+use crate::gate::write::queue::Job;
+use crate::gate::write::repeats::Repeats;
+use crate::log::append::{self, Tail};
+use crate::store::idem;
+use crate::store::open::BUSY;
+use crate::types::entropy::Entropy;
+use crate::types::refusal::{Fault, Refusal};
+use crate::types::time::{Clock, Monotone, SECOND, Time};
+
+/// Jobs in one transaction.
+const BATCH: usize = 256;
+const IDLE: Duration = Duration::from_secs(1);
+const SWEEP_MS: i64 = 10 * SECOND;
+
+/// How long the writer waits for those whom it has just answered to come back.
+const LINGER: Duration = Duration::from_micros(500);
+
+/// Jobs for one transaction: what is queued, and for a moment as many as came last time. One client alone never waits; many
+/// share one fsync instead of each paying for a few.
+pub fn gather<T>(jobs: &Receiver<T>, first: T, expected: &mut usize) -> Vec<T> {
+    let mut batch = vec![first];
+    batch.extend(jobs.try_iter().take(BATCH - 1));
+    let until = Instant::now() + LINGER;
+    while batch.len() < *expected {
+        match jobs.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(job) => batch.push(job),
+            Err(_) => break,
+        }
+    }
+    *expected = batch.len();
+    batch
+}
+
+/// What the writer is asked to do.
+pub(in crate::gate) enum Work {
+    Change(Changing),
+    /// Record that a query was refused.
+    Refused(Refused),
+    /// Record what a query is answered.
+    Told(Told),
+    /// Finish and give the file up.
+    Stop,
+}
+
+pub(in crate::gate) struct Writer {
+    pub conn: Connection,
+    pub entries: &'static [Entry],
+    pub tail: Tail,
+    /// The state with what the open transaction has done.
+    pub world: World,
+    pub published: Arc<ArcSwap<World>>,
+    pub clock: Arc<Monotone>,
+    pub entropy: Arc<dyn Entropy>,
+    pub grown: watch::Sender<i64>,
+    /// Opens the state file anew after a failed commit.
+    pub reopen: Box<dyn Fn() -> Result<(Connection, Tail), Fault> + Send>,
+    /// Notices what other programs do to the file.
+    pub guard: Guard,
+    /// Whether the disk has room for more.
+    pub room: Room,
+    /// Refusals that equal ones are counted with.
+    pub repeats: Repeats,
+    /// When old answers were last deleted.
+    pub swept: Time,
+    pub healthy: bool,
+    /// Whether the last transaction went through, for those who ask.
+    pub writes: Arc<AtomicBool>,
+    /// Content was erased that may still stand in the write-ahead log.
+    pub erased: bool,
+}
+
+const PANICKED: &str = "the writer panicked";
+const UNKNOWN: &str = "the outcome is not known; ask again with the same Idempotency-Key";
+
+impl Writer {
+    /// Serves jobs until every sender is gone, then publishes the last checkpoint.
+    /// Returns the connection, to be closed after all readers.
+    pub fn serve(mut self, jobs: &Receiver<Job>) -> Connection {
+        let mut expected = 1;
+        loop {
+            match jobs.recv_timeout(IDLE) {
+                Ok(first) => {
+                    let (stops, batch): (Vec<Job>, Vec<Job>) =
+                        gather(jobs, first, &mut expected).into_iter().partition(|job| matches!(job.work, Work::Stop));
+                    self.batch(batch);
+                    if !stops.is_empty() {
+                        break;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.idle(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.stop()
+    }
+
+    fn batch(&mut self, jobs: Vec<Job>) {
+        if jobs.is_empty() {
+            return;
+        }
+        // Apart, because whatever stops the transaction, everybody is told.
+        let (works, answers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| ((job.turn, job.work), job.answer)).unzip();
+        let mut outcomes = Vec::with_capacity(works.len());
+        let done = self.transaction(|writer, now| {
+            // Taken only now that the file is ours: who stopped waiting for it meanwhile was told that nothing happened.
+            for (turn, work) in works {
+                outcomes.push(if turn.take() { Some(writer.carry_out(work, now)?) } else { None });
+            }
+            Ok(())
+        });
+        match done {
+            Ok(()) => {
+                let stamped = Arc::clone(&self.world.stamped);
+                for (answer, outcome) in answers.into_iter().zip(outcomes) {
+                    let Some(outcome) = outcome else { continue };
+                    let outcome = outcome.map(|reply| Reply { audit: Arc::clone(&stamped), ..reply });
+                    let outcome = outcome.map_err(|stop| stop.standing_in(&stamped));
+                    let _ = answer.send(outcome);
+                }
+            }
+            Err(why) => {
+                tracing::error!(%why, "the log cannot be written");
+                // It may have panicked after the commit.
+                let is_unknown = matches!(&why, Fault::Broken(why) if why == PANICKED);
+                let told = if is_unknown { UNKNOWN } else { "nothing was done" };
+                for answer in answers {
+                    // The cause is in the server's log: it may name places that are no caller's business.
+                    let _ = answer.send(Err(Refusal::audit_unavailable(told).into()));
+                }
+            }
+        }
+    }
+
+    /// Runs `work` in one transaction that ends with a sealed head, and publishes the result. A panic ends the transaction
+    /// and not the writer, which begins anew with what stands in the file.
+    pub(in crate::gate) fn transaction(
+        &mut self,
+        work: impl FnOnce(&mut Writer, Time) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let done = catch_unwind(AssertUnwindSafe(|| self.attempt(work))).unwrap_or_else(|_| {
+            self.healthy = false;
+            Err(Fault::Broken(PANICKED.into()))
+        });
+        self.writes.store(done.is_ok(), Ordering::Relaxed);
+        if let Err(fault) = &done {
+            self.learn(fault);
+        }
+        done
+    }
+
+    fn attempt(&mut self, work: impl FnOnce(&mut Writer, Time) -> Result<(), Fault>) -> Result<(), Fault> {
+        self.guard.same_file()?;
+        self.recover()?;
+        self.healthy = false;
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let now = self.clock.now();
+        let before = self.tail.size();
+        self.room.look();
+        self.guard.untouched(&self.conn)?;
+        self.tail.fence(&self.conn)?;
+        self.tell_repeats(now)?;
+        work(self, now)?;
+        self.sweep(now)?;
+        let after = self.tail.size();
+        if after > before {
+            let head = self.tail.seal(&self.conn, now)?;
+            self.world.set_head(head);
+        }
+        if let Err(error) = self.conn.execute_batch("COMMIT") {
+            // The outcome is unknown until the file is read again.
+            self.recover()?;
+            if after == before || self.tail.size() != after {
+                return Err(error.into());
+            }
+        }
+        self.healthy = true;
+        if self.erased {
+            self.forget_pages();
+        }
+        self.published.store(Arc::new(self.world.clone()));
+        self.grown.send_replace(self.tail.size() as i64);
+        Ok(())
+    }
+
+    /// What a fault tells of the disk.
+    fn learn(&mut self, fault: &Fault) {
+        if let Fault::Sqlite(error) = fault
+            && error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        {
+            self.room.is_full();
+        }
+    }
+
+    /// After anything went wrong in a transaction, memory and connection are worthless: both are made again.
+    fn recover(&mut self) -> Result<(), Fault> {
+        if self.healthy {
+            return Ok(());
+        }
+        let _ = self.conn.execute_batch("ROLLBACK");
+        let (conn, tail) = (self.reopen)()?;
+        self.guard.reopened(&conn)?;
+        if tail.epoch() != self.tail.epoch() {
+            return Err(Fault::Broken("another program has taken over the state file".into()));
+        }
+        let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+        let head_size = head.size;
+        self.world = World::load(&conn, self.world.ground(), head)?;
+        self.repeats.keep(head_size);
+        self.conn = conn;
+        self.tail = tail;
+        self.healthy = true;
+        Ok(())
+    }
+
+    /// Deletes answers that nobody can ask for any more, some at a time and now and then.
+    fn sweep(&mut self, now: Time) -> Result<(), Fault> {
+        if now.0 >= self.swept.0 + SWEEP_MS {
+            self.swept = now;
+            idem::forget_old(&self.conn, self.tail.ts())?;
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self) {
+        if self.erased {
+            self.forget_pages();
+        }
+        let now = self.clock.now();
+        if self.healthy && (self.tail.publish_due(now) || self.repeats.are_due(now)) {
+            let published = self.transaction(|writer, now| writer.tail.publish_newest(&writer.conn, now));
+            if let Err(why) = published {
+                tracing::error!(%why, "a checkpoint could not be published");
+            }
+        }
+    }
+
+    fn stop(mut self) -> Connection {
+        let last = self.transaction(|writer, now| {
+            writer.tell_all_repeats(now)?;
+            writer.tail.publish_newest(&writer.conn, now)
+        });
+        if let Err(why) = last {
+            tracing::error!(%why, "the last checkpoint could not be published");
+        }
+        self.forget_pages();
+        self.conn
+    }
+
+    /// Moves everything from the write-ahead log into the file: what was erased is then gone from both.
+    /// Whoever still reads an older state holds that up; nobody waits for it, it is tried again.
+    fn forget_pages(&mut self) {
+        let _ = self.conn.busy_timeout(Duration::ZERO);
+        let held_up = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        let _ = self.conn.busy_timeout(BUSY);
+        if let Err(why) = &held_up {
+            tracing::warn!(%why, "the write-ahead log could not be emptied");
+        }
+        self.erased &= held_up.unwrap_or(true);
+    }
+}

@@ -1,0 +1,185 @@
+//! Deciding about knowledge.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::shown::{EDITED, ShownKnowledge, shown};
+use super::{KNOWLEDGE, find};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::store::content::events::ContentKept;
+use crate::store::knowledge::Knowledge;
+use crate::store::knowledge::events::{KnowledgeAccepted, KnowledgeRejected, KnowledgeRetracted};
+use crate::types::id::Id;
+use crate::types::knowledge::KnowledgeStatus;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// The most characters of a note, and of a statement.
+const LONGEST_NOTE: usize = 500;
+const LONGEST: usize = 2_000;
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Acceptance {
+    /// The entry.
+    #[arg(value_name = "KNOWLEDGE")]
+    pub id: String,
+    /// What its proposer is told; at most 500 characters. The log keeps it for good.
+    #[serde(default)]
+    #[schemars(length(max = 500))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub note: String,
+    /// What it says from now on, in other words than were proposed: at most 2000 characters. It can be erased.
+    #[schemars(length(min = 1, max = 2000), extend("x-erasable" = true))]
+    #[arg(long, value_name = "STATEMENT")]
+    pub edit: Option<String>,
+    /// The version of the entry that the change was made from; another one by now is a conflict.
+    #[arg(long)]
+    pub version: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Verdict {
+    /// The entry.
+    #[arg(value_name = "KNOWLEDGE")]
+    pub id: String,
+    /// Why; its proposer is told. At most 500 characters. The log keeps it for good.
+    #[serde(default)]
+    #[schemars(length(max = 500))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub note: String,
+    /// The version of the entry that the change was made from; another one by now is a conflict.
+    #[arg(long)]
+    pub version: Option<i64>,
+}
+
+/// Accept knowledge.
+pub enum Accept {}
+
+impl Change for Accept {
+    const SPEC: Spec = Spec {
+        name: "knowledge.accept",
+        doc: "Accept knowledge that was proposed or is held apart: it is recalled from now on, and what it supersedes no longer.",
+        scope: Reach::Full,
+        route: post("/knowledge/{id}/accept").made_from("version"),
+        about: &[&KNOWLEDGE],
+        events: &[KnowledgeAccepted::KIND, ContentKept::KIND],
+    };
+    const SAYS: &'static str = "accepts the knowledge {id}";
+    type Input = Acceptance;
+    type Output = ShownKnowledge;
+
+    fn target(input: &Acceptance, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.knowledge_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Acceptance, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
+        let entry = standing(&input.id, input.version, &input.note, KnowledgeStatus::is_open, draft.read())?;
+        if entry.expires_at.is_some_and(|at| at <= permit.now()) {
+            return Err(Refusal::conflict(format!("the time of {} is over", entry.id)).into());
+        }
+        let edit = input.edit;
+        if edit.as_ref().is_some_and(|text| text.trim().is_empty() || text.chars().count() > LONGEST) {
+            return Err(Refusal::field("edit", format!("must have 1 to {LONGEST} characters")).into());
+        }
+        let id = Id::stored(&entry.id);
+        draft.record(KnowledgeAccepted {
+            id: id.clone(),
+            proposer: entry.proposer.clone(),
+            supersedes: entry.supersedes.as_deref().map(Id::stored),
+            edited: edit.is_some(),
+            note: input.note,
+        })?;
+        if let Some(text) = &edit {
+            let kept = Map::from_iter([("statement".to_owned(), Value::from(text.clone()))]);
+            draft.record(ContentKept { id, part: EDITED.into(), kept })?;
+        }
+        let decided = decided(entry, KnowledgeStatus::Accepted, &permit, draft.read())?;
+        Ok(ShownKnowledge { statement: edit.or(decided.statement), ..decided })
+    }
+}
+
+/// Reject knowledge.
+pub enum Reject {}
+
+impl Change for Reject {
+    const SPEC: Spec = Spec {
+        name: "knowledge.reject",
+        doc: "Reject knowledge that was proposed or is held apart, or take back one's own proposal.",
+        scope: Reach::Full,
+        route: post("/knowledge/{id}/reject").made_from("version"),
+        about: &[&KNOWLEDGE],
+        events: &[KnowledgeRejected::KIND],
+    };
+    const SAYS: &'static str = "rejects the knowledge {id}";
+    type Input = Verdict;
+    type Output = ShownKnowledge;
+
+    fn target(input: &Verdict, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.knowledge_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Verdict, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
+        let entry = standing(&input.id, input.version, &input.note, KnowledgeStatus::is_open, draft.read())?;
+        let (id, proposer) = (Id::stored(&entry.id), entry.proposer.clone());
+        draft.record(KnowledgeRejected { id, proposer, note: input.note })?;
+        decided(entry, KnowledgeStatus::Rejected, &permit, draft.read())
+    }
+}
+
+/// Retract knowledge.
+pub enum Retract {}
+
+impl Change for Retract {
+    const SPEC: Spec = Spec {
+        name: "knowledge.retract",
+        doc: "Retract knowledge that was accepted and does not hold: it is recalled no longer.",
+        scope: Reach::Full,
+        route: post("/knowledge/{id}/retract").made_from("version"),
+        about: &[&KNOWLEDGE],
+        events: &[KnowledgeRetracted::KIND],
+    };
+    const SAYS: &'static str = "retracts the knowledge {id}";
+    type Input = Verdict;
+    type Output = ShownKnowledge;
+
+    fn target(input: &Verdict, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.knowledge_target(&find(&input.id, read)?))
+    }
+
+    fn run(permit: Permit<Self>, input: Verdict, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
+        let is_accepted = |status| status == KnowledgeStatus::Accepted;
+        let entry = standing(&input.id, input.version, &input.note, is_accepted, draft.read())?;
+        let (id, proposer) = (Id::stored(&entry.id), entry.proposer.clone());
+        draft.record(KnowledgeRetracted { id, proposer, note: input.note })?;
+        decided(entry, KnowledgeStatus::Retracted, &permit, draft.read())
+    }
+}
+
+/// An entry that can be decided about, at the version that is meant.
+fn standing(
+    id: &str,
+    made_from: Option<i64>,
+    note: &str,
+    stands: impl Fn(KnowledgeStatus) -> bool,
+    read: &Reader<'_>,
+) -> Result<Knowledge, Stop> {
+    let entry = find(id, read)?;
+    if note.chars().count() > LONGEST_NOTE {
+        return Err(Refusal::field("note", format!("must have at most {LONGEST_NOTE} characters")).into());
+    }
+    if made_from.is_some_and(|version| version != entry.version) {
+        return Err(Refusal::conflict(format!("version: {id} is at version {} by now", entry.version)).into());
+    }
+    if stands(entry.status) { Ok(entry) } else { Err(Refusal::conflict(format!("{id} is {}", entry.status)).into()) }
+}
+
+fn decided<O>(
+    entry: Knowledge,
+    status: KnowledgeStatus,
+    permit: &Permit<O>,
+    read: &Reader<'_>,
+) -> Result<ShownKnowledge, Stop> {
+    let (version, updated_at) = (entry.version + 1, permit.now());
+    shown(Knowledge { status, version, updated_at, decided_by: Some(permit.actor()), ..entry }, read)
+}

@@ -1,0 +1,53 @@
+//! Knowledge: what people and agents have learnt, and others may rest on once a steward has accepted it. It is data: nothing
+//! that stands in it gives anybody a right.
+
+mod decide;
+mod list;
+mod propose;
+mod recall;
+mod resource;
+mod scan;
+mod shown;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Entry, Reader};
+use crate::store::knowledge::Knowledge;
+use crate::store::knowledge::events::KnowledgeExpired;
+use crate::types::id::Id;
+use crate::types::refusal::{Refusal, Stop};
+
+pub use decide::{Accept, Reject, Retract, Verdict};
+pub use list::{List, Quarantine, Show, Which};
+pub use propose::{NewKnowledge, Propose};
+pub use recall::{Recall, Recalled, Recollection, Sought};
+pub use resource::KNOWLEDGE;
+pub use shown::ShownKnowledge;
+
+pub const ALL: &[Entry] = &[
+    Entry::query::<list::List>(),
+    Entry::query::<list::Quarantine>(),
+    Entry::query::<recall::Recall>(),
+    Entry::query::<list::Show>(),
+    Entry::change::<propose::Propose>(),
+    Entry::change::<decide::Accept>(),
+    Entry::change::<decide::Reject>(),
+    Entry::change::<decide::Retract>(),
+];
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct OneEntry {
+    /// The entry.
+    #[arg(value_name = "KNOWLEDGE")]
+    pub id: String,
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Knowledge, Stop> {
+    Ok(read.knowledge(id)?.ok_or_else(Refusal::not_found)?)
+}
+
+/// That the time of an entry is over.
+pub(super) fn expired(entry: &Knowledge) -> KnowledgeExpired {
+    KnowledgeExpired { id: Id::stored(&entry.id), proposer: entry.proposer.clone() }
+}

@@ -1,0 +1,299 @@
+//! Something to rest on.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::find;
+use super::scan::{self, Said};
+use super::shown::{PROPOSED, ShownKnowledge, statement, with};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::operations::actor::{ACTOR, TEAM};
+use crate::operations::company::COMPANY;
+use crate::store::actors::Status;
+use crate::store::content::events::ContentKept;
+use crate::store::knowledge::Knowledge;
+use crate::store::knowledge::events::{KnowledgeProposed, KnowledgeQuarantined};
+use crate::types::actor::{ActorKind, Role};
+use crate::types::field::Label;
+use crate::types::id::{ActorId, Id, Kind};
+use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::time::Time;
+
+/// The most characters of a statement, of where it comes from, and of a topic.
+const LONGEST: usize = 2_000;
+const LONGEST_REFERENCE: usize = 500;
+const LONGEST_TOPIC: usize = 40;
+/// The most topics of an entry.
+pub(super) const MOST_TOPICS: usize = 10;
+/// Accepted entries that a new one is compared with, the newest first.
+const COMPARED: usize = 500;
+/// Entries of one proposer that nobody has decided about: more would only keep those busy who decide.
+const MOST_OPEN: usize = 100;
+/// Whoever may be told that something waits.
+const MOST_TOLD: usize = 20;
+
+/// What somebody has learnt.
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct NewKnowledge {
+    /// What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
+    #[schemars(length(min = 1, max = 2000), extend("x-erasable" = true))]
+    #[arg(value_name = "STATEMENT")]
+    pub statement: String,
+    /// What kind of knowledge: `fact` unless given.
+    #[serde(default = "fact")]
+    #[arg(long, default_value = "fact")]
+    pub kind: KnowledgeKind,
+    /// What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
+    #[serde(default)]
+    #[schemars(length(max = 10))]
+    #[arg(long = "topic", value_name = "TOPIC")]
+    pub topics: Vec<String>,
+    /// Whom alone it concerns: a team or a person. The whole company unless given.
+    #[arg(long, value_name = "ID")]
+    pub scope: Option<ActorId>,
+    /// Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
+    #[serde(default = "own")]
+    #[arg(long, default_value = "own")]
+    pub source: SourceKind,
+    /// Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
+    #[serde(default)]
+    #[schemars(length(max = 500), extend("x-erasable" = true))]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub reference: String,
+    /// How sure its proposer is, in percent.
+    #[schemars(range(min = 0, max = 100))]
+    #[arg(long, value_name = "PERCENT")]
+    pub confidence: Option<i64>,
+    /// The accepted entry whose place it is to take.
+    #[arg(long, value_name = "KNOWLEDGE")]
+    pub supersedes: Option<String>,
+    /// Until when it holds.
+    #[arg(long = "expires", value_name = "TIME")]
+    pub expires_at: Option<Time>,
+}
+
+const fn fact() -> KnowledgeKind {
+    KnowledgeKind::Fact
+}
+
+const fn own() -> SourceKind {
+    SourceKind::Own
+}
+
+/// Propose knowledge.
+pub enum Propose {}
+
+impl Change for Propose {
+    const SPEC: Spec = Spec {
+        name: "knowledge.propose",
+        doc: "Propose what others may rest on. It is recalled once somebody else has accepted it; what comes from outside, \
+              looks like an attack or contradicts what is accepted is held apart until then.",
+        scope: Reach::Full,
+        route: post("/knowledge").created(),
+        about: &[&COMPANY, &ACTOR, &TEAM],
+        events: &[KnowledgeProposed::KIND, KnowledgeQuarantined::KIND, ContentKept::KIND],
+    };
+    const SAYS: &'static str = "proposes knowledge[ for {scope}]";
+    type Input = NewKnowledge;
+    type Output = ShownKnowledge;
+
+    fn target(input: &NewKnowledge, read: &Reader<'_>) -> Result<Target, Stop> {
+        let known = input.scope.as_ref().filter(|scope| read.knows(scope));
+        Ok(known.map_or(Target::Company, |scope| Target::Actor(scope.clone())))
+    }
+
+    fn run(permit: Permit<Self>, input: NewKnowledge, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
+        check(&input, permit.now(), draft.read())?;
+        let NewKnowledge {
+            statement: said,
+            kind,
+            topics,
+            scope,
+            source,
+            reference,
+            confidence,
+            supersedes,
+            expires_at,
+        } = input;
+        let confidence = confidence.and_then(|percent| u8::try_from(percent).ok());
+        let topics: Vec<String> = topics.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        let (team, person) = match scope {
+            Some(id) if id.is_team() => (Some(id), None),
+            other => (None, other),
+        };
+        let reading = draft.read();
+        is_not_too_many(&permit.actor(), reading)?;
+        let origin = origin(source, reading);
+        let reasons = reasons(
+            (&said, &reference),
+            origin,
+            supersedes.as_deref(),
+            &alike(&topics, (&team, &person), reading)?,
+            reading,
+        )?;
+        let (id, proposer, now) = (draft.new_id(Kind::Knowledge), permit.actor(), permit.now());
+        let run = draft.read().caller().run.as_ref().map(|run| run.run.clone());
+        let told = stewards(&proposer, draft.read());
+        let is_held = !reasons.is_empty();
+        let entry = Knowledge {
+            id: id.to_string(),
+            kind,
+            topics: topics.clone(),
+            team: team.clone(),
+            person: person.clone(),
+            status: if is_held { KnowledgeStatus::Quarantined } else { KnowledgeStatus::Proposed },
+            origin,
+            source,
+            reasons: reasons.clone(),
+            confidence,
+            proposer: proposer.clone(),
+            run: run.as_ref().map(Id::to_string),
+            supersedes: supersedes.clone(),
+            superseded_by: None,
+            decided_by: None,
+            expires_at,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        draft.record(KnowledgeProposed {
+            id: id.clone(),
+            kind,
+            topics,
+            team,
+            person,
+            origin,
+            source,
+            confidence,
+            proposer: proposer.clone(),
+            run,
+            supersedes: supersedes.as_deref().map(Id::stored),
+            expires_at,
+            told: if is_held { Vec::new() } else { told.clone() },
+        })?;
+        if is_held {
+            draft.record(KnowledgeQuarantined { id: id.clone(), proposer, reasons, told })?;
+        }
+        let reference = (!reference.is_empty()).then_some(reference);
+        let mut kept = Map::from_iter([("statement".to_owned(), Value::from(said.clone()))]);
+        kept.extend(reference.clone().map(|text| ("reference".to_owned(), Value::from(text))));
+        draft.record(ContentKept { id, part: PROPOSED.into(), kept })?;
+        Ok(with(entry, Some(said), reference))
+    }
+}
+
+fn check(input: &NewKnowledge, now: Time, read: &Reader<'_>) -> Result<(), Stop> {
+    let mut problems = Vec::new();
+    if input.statement.trim().is_empty() || input.statement.chars().count() > LONGEST {
+        problems.push(format!("statement: must have 1 to {LONGEST} characters"));
+    }
+    if input.reference.chars().count() > LONGEST_REFERENCE {
+        problems.push(format!("reference: must have at most {LONGEST_REFERENCE} characters"));
+    }
+    problems.extend(wrong_topics(&input.topics));
+    if input.confidence.is_some_and(|percent| !(0..=100).contains(&percent)) {
+        problems.push("confidence: must be 0 to 100".into());
+    }
+    if input.expires_at.is_some_and(|at| at <= now) {
+        problems.push("expires_at: must be in the future".into());
+    }
+    if let Some(scope) = &input.scope
+        && !read.card(scope).is_some_and(|card| read.knows(scope) && card.actor.status == Status::Active)
+    {
+        problems.push(format!("scope: there is no actor or team {scope}"));
+    }
+    if let Some(id) = &input.supersedes {
+        problems.extend(not_superseded(id, read).map(|why| format!("supersedes: {why}")));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems).into()) }
+}
+
+/// What is wrong with topics.
+pub(super) fn wrong_topics(topics: &[String]) -> Vec<String> {
+    let is_topic = |topic: &String| {
+        let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        (1..=LONGEST_TOPIC).contains(&topic.len()) && topic.chars().all(letter)
+    };
+    let mut problems = Vec::new();
+    if topics.len() > MOST_TOPICS {
+        problems.push(format!("topics: must be at most {MOST_TOPICS}"));
+    } else if let Some(number) = topics.iter().position(|topic| !is_topic(topic)) {
+        let form = format!("must have 1 to {LONGEST_TOPIC} small letters, digits and `-`");
+        problems.push(format!("topics.{number}: {form}"));
+    }
+    problems
+}
+
+/// Why an entry's place cannot be taken. One that the caller may not see is not there.
+fn not_superseded(id: &str, read: &Reader<'_>) -> Option<String> {
+    let seen = |entry: &Knowledge| read.may("knowledge.read", &read.knowledge_target(entry));
+    let short: String = id.chars().take(80).collect();
+    match find(id, read).ok().filter(seen) {
+        None => Some(format!("there is no entry {short}")),
+        Some(entry) if entry.status != KnowledgeStatus::Accepted => Some(format!("{short} is {}", entry.status)),
+        Some(_) => None,
+    }
+}
+
+/// Outside agents, what somebody outside wrote, and what a run says that has read such things.
+fn origin(source: SourceKind, read: &Reader<'_>) -> Origin {
+    let caller = read.caller();
+    let is_outside = read.card(&caller.actor()).is_some_and(|card| card.actor.kind == ActorKind::OutsideAgent);
+    let has_read = caller.run.as_ref().is_some_and(|run| run.labels.contains(&Label::Untrusted));
+    if source.is_outside() || is_outside || has_read { Origin::Untrusted } else { Origin::Trusted }
+}
+
+/// What is accepted for the same and about the same, with its words.
+fn alike(topics: &[String], scope: (&Option<ActorId>, &Option<ActorId>), read: &Reader<'_>) -> Result<Vec<Said>, Stop> {
+    let mut all = read.accepted_knowledge(topics, COMPARED)?;
+    all.retain(|entry| (&entry.team, &entry.person) == scope);
+    let mut said = Vec::with_capacity(all.len());
+    for entry in all {
+        let (text, _) = statement(&entry.id, read)?;
+        said.extend(text.map(|text| (entry, scan::words(&text))));
+    }
+    Ok(said)
+}
+
+fn is_not_too_many(proposer: &ActorId, read: &Reader<'_>) -> Result<(), Stop> {
+    if read.open_knowledge_of(proposer, MOST_OPEN)? < MOST_OPEN {
+        return Ok(());
+    }
+    let message = format!("{MOST_OPEN} entries that you proposed wait for a decision, the most that may");
+    Err(Refusal::conflict(message).into())
+}
+
+/// Why it is held apart. What is accepted already in the same words is refused.
+fn reasons(
+    (said, reference): (&str, &str),
+    origin: Origin,
+    supersedes: Option<&str>,
+    alike: &[Said],
+    read: &Reader<'_>,
+) -> Result<Vec<String>, Stop> {
+    if let Some(known) = scan::said_by(said, alike)
+        && read.may("knowledge.read", &read.knowledge_target(known))
+    {
+        return Err(Refusal::conflict(format!("{} says so already", known.id)).into());
+    }
+    let outside = (origin == Origin::Untrusted).then(|| "it comes from outside".to_owned());
+    let found = scan::of_text(said).into_iter().chain(scan::of_text(reference));
+    let mut reasons: Vec<String> = outside.into_iter().chain(found).collect();
+    reasons.extend(scan::contradicted(said, alike, supersedes));
+    reasons.dedup();
+    Ok(reasons)
+}
+
+/// Who decides about it: stewards, or admins where there are none.
+fn stewards(proposer: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
+    let those = |role: Role| -> Vec<ActorId> {
+        read.people(role).filter(|id| *id != proposer).take(MOST_TOLD).cloned().collect()
+    };
+    let stewards = those(Role::Steward);
+    if stewards.is_empty() { those(Role::Admin) } else { stewards }
+}

@@ -1,0 +1,37 @@
+//! Knowledge as policies see it.
+
+use serde_json::{Value, json};
+
+use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
+use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin};
+use crate::types::refusal::{Fault, Stop};
+
+pub static KNOWLEDGE: Resource = Resource {
+    name: "Knowledge",
+    doc: "What somebody has learnt and others may rest on.",
+    sight: Some("knowledge.read"),
+    own: None,
+    facts: &[
+        FactSpec::actor("proposer", ""),
+        FactSpec::actor("person", "whom alone it concerns").optional(),
+        FactSpec::team("team", "which alone it concerns").optional(),
+        FactSpec::text("kind", "fact, preference, procedure, warning")
+            .one_of("fact", || KnowledgeKind::ALL.iter().map(|kind| kind.name()).collect()),
+        FactSpec::text("origin", "trusted, or untrusted: anybody outside could have written it")
+            .one_of("trusted", || Origin::ALL.iter().map(|origin| origin.name()).collect()),
+        FactSpec::text("status", "proposed, quarantined, accepted, rejected, superseded, expired, retracted")
+            .one_of("proposed", || KnowledgeStatus::ALL.iter().map(|status| status.name()).collect()),
+    ],
+    staged: Staged::Rows { list: "knowledge", complete: |thing, _| thing },
+    find,
+    state,
+};
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
+    let found = read.knowledge(id)?.filter(|entry| entry.created_at <= read.now());
+    Ok(found.map(|entry| read.knowledge_target(&entry)))
+}
+
+fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
+    Ok(json!(read.knowledge(&target.id())?.map(|entry| json!({ "version": entry.version }))))
+}

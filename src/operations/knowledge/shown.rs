@@ -1,0 +1,100 @@
+//! Knowledge as people see it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Reader;
+use crate::store::knowledge::Knowledge;
+use crate::types::field::Label;
+use crate::types::id::ActorId;
+use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use crate::types::refusal::Stop;
+use crate::types::time::Time;
+
+/// The parts of its content: as it was proposed, and as a steward made it when they accepted it.
+pub(super) const PROPOSED: &str = "statement";
+pub(super) const EDITED: &str = "edited";
+
+/// An entry of knowledge.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ShownKnowledge {
+    pub id: String,
+    pub kind: KnowledgeKind,
+    /// What it says; none where it is erased.
+    #[schemars(extend("x-names" = "text"))]
+    pub statement: Option<String>,
+    pub topics: Vec<String>,
+    /// Whom it concerns: a team, a person, or else the whole company.
+    pub scope: Option<ActorId>,
+    pub status: KnowledgeStatus,
+    /// Why it was held apart.
+    pub reasons: Vec<String>,
+    pub origin: Origin,
+    pub source: SourceKind,
+    /// Where exactly it comes from, as its proposer said.
+    #[schemars(extend("x-names" = "text"))]
+    pub reference: Option<String>,
+    /// How sure its proposer is, in percent.
+    pub confidence: Option<u8>,
+    pub proposed_by: ActorId,
+    /// The run in which it was learnt.
+    pub run: Option<String>,
+    pub supersedes: Option<String>,
+    pub superseded_by: Option<String>,
+    pub decided_by: Option<ActorId>,
+    pub expires_at: Option<Time>,
+    pub version: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// What an entry says, and where that comes from.
+pub(super) fn statement(id: &str, read: &Reader<'_>) -> Result<(Option<String>, Option<String>), Stop> {
+    let text = |part: &str, field: &str| -> Result<Option<String>, Stop> {
+        let kept = read.kept(id, part)?;
+        Ok(kept.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
+    };
+    let said = match text(EDITED, "statement")? {
+        Some(edited) => Some(edited),
+        None => text(PROPOSED, "statement")?,
+    };
+    Ok((said, text(PROPOSED, "reference")?))
+}
+
+/// An entry as its reader gets it: whoever reads what anybody outside could have written has read that.
+pub(super) fn shown(entry: Knowledge, read: &Reader<'_>) -> Result<ShownKnowledge, Stop> {
+    if entry.origin == Origin::Untrusted {
+        read.mark(Label::Untrusted);
+    }
+    if entry.person.is_some() {
+        read.mark(Label::Personal);
+    }
+    let (statement, reference) = statement(&entry.id, read)?;
+    Ok(with(entry, statement, reference))
+}
+
+pub(super) fn with(entry: Knowledge, statement: Option<String>, reference: Option<String>) -> ShownKnowledge {
+    let scope = entry.person.or(entry.team);
+    ShownKnowledge {
+        id: entry.id,
+        kind: entry.kind,
+        statement,
+        topics: entry.topics,
+        scope,
+        status: entry.status,
+        reasons: entry.reasons,
+        origin: entry.origin,
+        source: entry.source,
+        reference,
+        confidence: entry.confidence,
+        proposed_by: entry.proposer,
+        run: entry.run,
+        supersedes: entry.supersedes,
+        superseded_by: entry.superseded_by,
+        decided_by: entry.decided_by,
+        expires_at: entry.expires_at,
+        version: entry.version,
+        created_at: entry.created_at,
+        updated_at: entry.updated_at,
+    }
+}

@@ -1,0 +1,30 @@
+//! What a run that is asked for under a delegation may spend is set aside from the delegation's budget before it begins. It is
+//! settled when the run ends (`gate::write::settled`).
+
+use crate::gate::{Draft, Reader};
+use crate::store::delegations::Delegation;
+use crate::store::delegations::events::BudgetReserved;
+use crate::types::id::{Id, Kind};
+use crate::types::refusal::Stop;
+
+/// The delegation with a budget that a run is asked for under. What works for a run spends what that run has set aside.
+pub(super) fn payer(read: &Reader<'_>) -> Result<Option<Delegation>, Stop> {
+    Ok(read.acting_under()?.filter(|delegation| delegation.budget_cents.is_some()))
+}
+
+/// The delegation from whose budget a run spends, with what is left of it.
+pub(super) fn of_run(run: &str, read: &Reader<'_>) -> Result<Option<(Delegation, i64)>, Stop> {
+    let Some((_, id, _)) = read.reserved_for(run)?.into_iter().next() else { return Ok(None) };
+    Ok(read.delegation(&id)?.and_then(|delegation| {
+        let left = delegation.left_cents()?;
+        Some((delegation, left))
+    }))
+}
+
+/// Sets aside what a run may spend.
+pub(super) fn reserve(run: &Id, delegation: Delegation, cents: i64, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let id = draft.new_id(Kind::Reservation);
+    let (of, to, purpose) = (Id::stored(&delegation.terms.id), delegation.terms.to, "a run".to_owned());
+    draft.record(BudgetReserved { id, delegation: of, to, cents, purpose, run: Some(run.clone()) })?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Knowledge: what people and agents have learnt. Its statements are content that can be erased (`store::content`).
+
+pub mod events;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
+
+use super::list::{self, List};
+use super::{Position, json, parsed, parsed_or_null};
+use crate::types::id::ActorId;
+use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use crate::types::time::Time;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Knowledge {
+    pub id: String,
+    pub kind: KnowledgeKind,
+    pub topics: Vec<String>,
+    /// The team whom it concerns; with `person` none for the whole company.
+    pub team: Option<ActorId>,
+    pub person: Option<ActorId>,
+    pub status: KnowledgeStatus,
+    pub origin: Origin,
+    pub source: SourceKind,
+    /// Why it was held apart.
+    pub reasons: Vec<String>,
+    /// How sure its proposer is, in percent.
+    pub confidence: Option<u8>,
+    pub proposer: ActorId,
+    /// The run in which it was learnt.
+    pub run: Option<String>,
+    pub supersedes: Option<String>,
+    pub superseded_by: Option<String>,
+    pub decided_by: Option<ActorId>,
+    pub expires_at: Option<Time>,
+    pub version: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+const COLUMNS: &str = "id, kind, topics, team, person, status, origin, source, reasons, confidence, proposer, run, supersedes, \
+                       superseded_by, decided_by, expires_at, version, created_at, updated_at";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Knowledge> {
+    Ok(Knowledge {
+        id: row.get(0)?,
+        kind: parsed(row, 1)?,
+        topics: json(row, 2)?,
+        team: parsed_or_null(row, 3)?,
+        person: parsed_or_null(row, 4)?,
+        status: parsed(row, 5)?,
+        origin: parsed(row, 6)?,
+        source: parsed(row, 7)?,
+        reasons: json(row, 8)?,
+        confidence: row.get(9)?,
+        proposer: parsed(row, 10)?,
+        run: row.get(11)?,
+        supersedes: row.get(12)?,
+        superseded_by: row.get(13)?,
+        decided_by: parsed_or_null(row, 14)?,
+        expires_at: row.get::<_, Option<i64>>(15)?.map(Time),
+        version: row.get(16)?,
+        created_at: Time(row.get(17)?),
+        updated_at: Time(row.get(18)?),
+    })
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Knowledge>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM knowledge WHERE id = ?"))?.query_row([id], read).optional()
+}
+
+fn position(entry: &Knowledge) -> Position {
+    Position { at: entry.created_at.0, id: entry.id.clone() }
+}
+
+/// How it is listed.
+pub const LIST: List<Knowledge> = List {
+    table: "knowledge",
+    columns: COLUMNS,
+    there: "TRUE",
+    own: &["proposer = ?4", "person = ?4"],
+    read,
+    complete: list::whole,
+    position,
+};
+
+/// How what is held apart is listed.
+pub const QUARANTINE: List<Knowledge> =
+    List { there: "status = 'quarantined'", own: &["status = 'quarantined' AND proposer = ?4"], ..LIST };
+
+/// What is accepted, newest first: with any of these topics, or all.
+pub fn accepted(conn: &Connection, topics: &[String], limit: usize) -> rusqlite::Result<Vec<Knowledge>> {
+    let order = "ORDER BY created_at DESC, id LIMIT";
+    if topics.is_empty() {
+        let sql = format!("SELECT {COLUMNS} FROM knowledge WHERE status = 'accepted' {order} ?");
+        return conn.prepare_cached(&sql)?.query_map([limit as i64], read)?.collect();
+    }
+    let places = vec!["?"; topics.len()].join(", ");
+    let sql = format!(
+        "SELECT {COLUMNS} FROM knowledge WHERE id IN (SELECT knowledge FROM knowledge_topic WHERE topic IN ({places})) \
+         AND status = 'accepted' {order} {limit}"
+    );
+    conn.prepare(&sql)?.query_map(params_from_iter(topics), read)?.collect()
+}
+
+/// How many entries of a proposer nobody has decided about, counted up to `most`.
+pub fn open_of(conn: &Connection, proposer: &ActorId, most: usize) -> rusqlite::Result<usize> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM knowledge WHERE proposer = ? \
+               AND status IN ('proposed', 'quarantined') LIMIT ?)";
+    conn.prepare_cached(sql)?
+        .query_row(params![proposer.as_str(), most as i64], |row| Ok(row.get::<_, u32>(0)? as usize))
+}
+
+/// What is accepted and whose time is over.
+pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Knowledge>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM knowledge WHERE status = 'accepted' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?"
+    );
+    conn.prepare_cached(&sql)?.query_map(params![now.0, limit as i64], read)?.collect()
+}

@@ -1,0 +1,133 @@
+//! What happens to knowledge. Statements are entries of their own (`content_kept`), which can be erased.
+
+use rusqlite::params;
+
+use crate::store::event::{Content, Moment, Notify, Table, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::{inbox, to_json};
+use crate::types::id::{ActorId, Id};
+use crate::types::inbox::ItemKind;
+use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use crate::types::time::Time;
+
+const KNOWLEDGE: Table = Table { name: "knowledge", key: "id" };
+const TOPIC: Table = Table { name: "knowledge_topic", key: "topic || ' ' || knowledge" };
+
+events! {
+    /// Somebody proposes what others may rest on.
+    KnowledgeProposed = "knowledge_proposed" {
+        id: Id, kind: KnowledgeKind, topics: Vec<String>, team: Option<ActorId>, person: Option<ActorId>, origin: Origin,
+        source: SourceKind, confidence: Option<u8>, proposer: ActorId, run: Option<Id>, supersedes: Option<Id>,
+        expires_at: Option<Time>, told: Vec<ActorId>,
+    } about [id, proposer, person, told] => {
+        content: Content::SHOWN, tables: &[KNOWLEDGE, TOPIC], memory: Memory::Nothing,
+        fold: Some(proposed), notify: Notify::AndShow(notify_of_proposal), news: None,
+    }
+    /// What was proposed is held apart, for one of these reasons.
+    KnowledgeQuarantined = "knowledge_quarantined" {
+        id: Id, proposer: ActorId, reasons: Vec<String>, told: Vec<ActorId>,
+    } about [id, proposer, told] => {
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        fold: Some(quarantined), notify: Notify::AndShow(notify_of_quarantine), news: None,
+    }
+    /// Knowledge may be recalled from now on; what it supersedes no longer.
+    KnowledgeAccepted = "knowledge_accepted" {
+        id: Id, proposer: ActorId, supersedes: Option<Id>, edited: bool, note: String,
+    } about [id, proposer] => {
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        fold: Some(accepted), notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "accepted", &event.note)),
+        news: None,
+    }
+    /// Knowledge was not accepted.
+    KnowledgeRejected = "knowledge_rejected" {
+        id: Id, proposer: ActorId, note: String,
+    } about [id, proposer] => {
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Rejected)),
+        notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "rejected", &event.note)),
+        news: None,
+    }
+    /// Knowledge that was accepted no longer holds.
+    KnowledgeRetracted = "knowledge_retracted" {
+        id: Id, proposer: ActorId, note: String,
+    } about [id, proposer] => {
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Retracted)),
+        notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "retracted", &event.note)),
+        news: None,
+    }
+    /// The time of knowledge is over; the tick notes it.
+    KnowledgeExpired = "knowledge_expired" {
+        id: Id, proposer: ActorId,
+    } about [id, proposer] => {
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Expired)),
+        notify: Notify::Nobody, news: None,
+    }
+}
+
+fn proposed(event: &KnowledgeProposed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "INSERT INTO knowledge (id, kind, topics, team, person, status, origin, source, reasons, confidence, proposer, run, \
+               supersedes, expires_at, version, created_at, updated_at) \
+               VALUES (?, ?, ?, ?, ?, 'proposed', ?, ?, '[]', ?, ?, ?, ?, ?, 1, ?, ?)";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        event.id.as_str(),
+        event.kind.name(),
+        to_json(&event.topics)?,
+        event.team.as_ref().map(ActorId::as_str),
+        event.person.as_ref().map(ActorId::as_str),
+        event.origin.name(),
+        event.source.name(),
+        event.confidence,
+        event.proposer.as_str(),
+        event.run.as_ref().map(Id::as_str),
+        event.supersedes.as_ref().map(Id::as_str),
+        event.expires_at.map(|at| at.0),
+        moment.at.0,
+        moment.at.0
+    ])?;
+    let mut topic = moment.conn.prepare_cached("INSERT INTO knowledge_topic (topic, knowledge) VALUES (?, ?)")?;
+    for name in &event.topics {
+        topic.execute([name, event.id.as_str()])?;
+    }
+    Ok(Touched::Nothing)
+}
+
+fn accepted(event: &KnowledgeAccepted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE knowledge SET status = 'superseded', superseded_by = ?, version = version + 1, updated_at = ? \
+               WHERE id = ? AND status = 'accepted'";
+    if let Some(old) = &event.supersedes {
+        moment.conn.prepare_cached(sql)?.execute(params![event.id.as_str(), moment.at.0, old.as_str()])?;
+    }
+    became(moment, &event.id, KnowledgeStatus::Accepted)
+}
+
+fn became(moment: &Moment<'_>, id: &Id, status: KnowledgeStatus) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE knowledge SET status = ?, decided_by = ?, version = version + 1, updated_at = ? WHERE id = ?";
+    let row = params![status.name(), moment.by.as_str(), moment.at.0, id.as_str()];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
+    Ok(Touched::Nothing)
+}
+
+fn quarantined(event: &KnowledgeQuarantined, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE knowledge SET status = 'quarantined', reasons = ?, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![to_json(&event.reasons)?, moment.at.0, event.id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+fn notify_of_proposal(event: &KnowledgeProposed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let title = format!("{} proposes knowledge", event.proposer);
+    event.told.iter().try_for_each(|one| inbox::add(moment, one, ItemKind::Knowledge, event.id.as_str(), &title))
+}
+
+fn notify_of_quarantine(event: &KnowledgeQuarantined, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let title = format!("{} proposes knowledge that is held apart: {}", event.proposer, event.reasons.join("; "));
+    event.told.iter().try_for_each(|one| inbox::add(moment, one, ItemKind::Knowledge, event.id.as_str(), &title))
+}
+
+fn notify_proposer(moment: &Moment<'_>, id: &Id, proposer: &ActorId, became: &str, note: &str) -> rusqlite::Result<()> {
+    inbox::resolve(moment, id.as_str())?;
+    let end = if note.is_empty() { String::new() } else { format!(": {note}") };
+    let title = format!("{} {became} knowledge that you proposed{end}", moment.by);
+    if proposer == moment.by { Ok(()) } else { inbox::add(moment, proposer, ItemKind::Decision, id.as_str(), &title) }
+}

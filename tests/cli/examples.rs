@@ -1,0 +1,73 @@
+//! What pages show beside commands: policies that stand beside the default ones, settings, data.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::Place;
+use super::ci::put;
+use super::guides::{blocks, follow, pages};
+
+/// Blocks that name no file of theirs and are followed with no command.
+fn others(page: &str) -> Vec<(String, String)> {
+    let names_a_file = |body: &str| {
+        let first = body.lines().next().unwrap_or_default();
+        first.starts_with(['#', '/']) && !first.trim_start_matches(['#', '/', ' ']).contains(' ')
+    };
+    let is_typed = |kind: &str| matches!(kind, "sh" | "console" | "text");
+    blocks(page).into_iter().filter(|(kind, body)| !is_typed(kind) && !names_a_file(body)).collect()
+}
+
+/// A folder with the default policies, and a collection where the page is about one.
+fn beside(page: &str) -> Place {
+    let place = if page == "data" { follow("data") } else { Place::with_company() };
+    assert_eq!(place.ana("policy export --dir both").code, 0);
+    place
+}
+
+/// The errors of a folder.
+fn errors(place: &Place) -> Vec<Value> {
+    let ran = place.ok("policy check both --format json");
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
+    let problems = told["problems"].as_array().unwrap_or_else(|| panic!("{ran}")).clone();
+    problems.into_iter().filter(|one| one["severity"] == "error").collect()
+}
+
+#[test]
+fn every_policy_and_setting_that_a_page_shows_is_right() {
+    let (mut policies, mut settings) = (0, 0);
+    for page in pages() {
+        let others = others(&page);
+        if others.is_empty() {
+            continue;
+        }
+        let place = beside(&page);
+        for (number, (kind, body)) in others.iter().enumerate() {
+            match (kind.as_str(), body.lines().next().unwrap_or_default()) {
+                ("cedar", _) => {
+                    // One may show a default policy as it could be.
+                    let body = body.replace("@id(\"", "@id(\"of-the-page-");
+                    put(&place, &format!("both/page-{number}.cedar"), &body);
+                    policies += 1;
+                }
+                ("yaml", "rates:" | "teams:") => {
+                    let both = format!("{}{body}", if body.starts_with("rates") { "" } else { "rates: {}\n" });
+                    put(&place, "both/limits.yaml", &both);
+                    settings += 1;
+                }
+                ("yaml", "kinds:") => {
+                    put(&place, "both/approvals.yaml", body);
+                    settings += 1;
+                }
+                // A workflow is read where it is tested, Python where something is signed.
+                ("yaml", "name: policies") | ("python", _) => {}
+                ("json", _) => drop(serde_json::from_str::<Value>(body).unwrap()),
+                other => panic!("{page}: nothing tries {other:?}"),
+            }
+            let told = errors(&place);
+            assert!(told.is_empty(), "{page}: {told:?}\n{body}");
+        }
+        let _ = fs::remove_dir_all(place.path().join("both"));
+    }
+    assert!(policies >= 7 && settings >= 3, "{policies} policies, {settings} settings");
+}
