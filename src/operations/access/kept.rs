@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -66,7 +66,7 @@ impl<'a> Keeper<'a> {
 
     /// A question, completed. It has to be whole: what it describes anywhere counts everywhere in it.
     pub fn question<'q>(&self, asked: &'q Evaluation) -> Result<Cow<'q, Evaluation>, Fault> {
-        let mut described = BTreeSet::new();
+        let mut described = BTreeMap::new();
         describe(asked, &mut described);
         let end = |said: &Option<Entity>| said.as_ref().map_or(Ok(None), |said| self.entity(said, &described));
         let (subject, resource) = (end(&asked.subject)?, end(&asked.resource)?);
@@ -107,7 +107,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// An end of a question that describes these, completed.
-    fn entity(&self, said: &Entity, described: &BTreeSet<Named>) -> Result<Option<Entity>, Fault> {
+    fn entity(&self, said: &Entity, described: &Described<'_>) -> Result<Option<Entity>, Fault> {
         let Some((kind, id)) = said.kind.as_deref().zip(said.id.as_deref()) else { return Ok(None) };
         let whole = self.complete(described, |completion| completion.end(kind, id, said.properties.as_ref()))?;
         Ok(whole.map(|properties| Entity { properties: Some(properties), ..said.clone() }))
@@ -115,12 +115,13 @@ impl<'a> Keeper<'a> {
 
     fn complete<T>(
         &self,
-        described: &BTreeSet<Named>,
+        described: &Described<'_>,
         with: impl FnOnce(&mut Completion<'_, Fault>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let mut kept = |kind: &str, id: &str| {
-            let counts = self.source.has_any(kind) && !described.contains(&(kind.to_owned(), id.to_owned()));
-            if counts { self.kept(kind, id) } else { Ok(None) }
+        let mut kept = |kind: &str, id: &str| match described.get(&(kind.to_owned(), id.to_owned())) {
+            Some(said) => Ok(Some((*said).clone())),
+            None if self.source.has_any(kind) => self.kept(kind, id),
+            None => Ok(None),
         };
         with(&mut Completion::new(self.snapshot, &mut kept))
     }
@@ -136,11 +137,14 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// Whom a question describes.
-fn describe(asked: &Evaluation, into: &mut BTreeSet<Named>) {
+/// Whom a question describes, and how.
+type Described<'q> = BTreeMap<Named, &'q Properties>;
+
+fn describe<'q>(asked: &'q Evaluation, into: &mut Described<'q>) {
     for end in [&asked.subject, &asked.resource].into_iter().flatten() {
         let Some(properties) = &end.properties else { continue };
-        into.extend(end.kind.as_ref().zip(end.id.as_ref()).map(|(kind, id)| (kind.to_string(), id.to_string())));
+        let named = end.kind.as_ref().zip(end.id.as_ref()).map(|(kind, id)| (kind.to_string(), id.to_string()));
+        into.extend(named.map(|named| (named, properties)));
         own::described(properties, into);
     }
     let of_action = asked.action.as_ref().and_then(|action| action.properties.as_ref());

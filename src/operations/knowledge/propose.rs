@@ -140,28 +140,7 @@ impl Change for Propose {
         let run = draft.read().caller().run.as_ref().map(|run| run.run.clone());
         let told = stewards(&proposer, draft.read());
         let is_held = !reasons.is_empty();
-        let entry = Knowledge {
-            id: id.to_string(),
-            kind,
-            topics: topics.clone(),
-            team: team.clone(),
-            person: person.clone(),
-            status: if is_held { KnowledgeStatus::Quarantined } else { KnowledgeStatus::Proposed },
-            origin,
-            source,
-            reasons: reasons.clone(),
-            confidence,
-            proposer: proposer.clone(),
-            run: run.as_ref().map(Id::to_string),
-            supersedes: supersedes.clone(),
-            superseded_by: None,
-            decided_by: None,
-            expires_at,
-            version: 1,
-            created_at: now,
-            updated_at: now,
-        };
-        draft.record(KnowledgeProposed {
+        let event = KnowledgeProposed {
             id: id.clone(),
             kind,
             topics,
@@ -175,7 +154,9 @@ impl Change for Propose {
             supersedes: supersedes.as_deref().map(Id::stored),
             expires_at,
             told: if is_held { Vec::new() } else { told.clone() },
-        })?;
+        };
+        let entry = entry(&event, reasons.clone(), now);
+        draft.record(event)?;
         if is_held {
             draft.record(KnowledgeQuarantined { id: id.clone(), proposer, reasons, told })?;
         }
@@ -184,6 +165,32 @@ impl Change for Propose {
         kept.extend(reference.clone().map(|text| ("reference".to_owned(), Value::from(text))));
         draft.record(ContentKept { id, part: PROPOSED.into(), kept })?;
         Ok(with(entry, Some(said), reference))
+    }
+}
+
+/// The entry that a proposal makes.
+fn entry(event: &KnowledgeProposed, reasons: Vec<String>, now: Time) -> Knowledge {
+    let KnowledgeProposed { id, kind, topics, team, person, origin, source, confidence, .. } = event.clone();
+    Knowledge {
+        id: id.to_string(),
+        kind,
+        topics,
+        team,
+        person,
+        status: if reasons.is_empty() { KnowledgeStatus::Proposed } else { KnowledgeStatus::Quarantined },
+        origin,
+        source,
+        reasons,
+        confidence,
+        proposer: event.proposer.clone(),
+        run: event.run.as_ref().map(Id::to_string),
+        supersedes: event.supersedes.as_ref().map(Id::to_string),
+        superseded_by: None,
+        decided_by: None,
+        expires_at: event.expires_at,
+        version: 1,
+        created_at: now,
+        updated_at: now,
     }
 }
 

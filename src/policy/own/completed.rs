@@ -2,7 +2,7 @@
 //!
 //! Always true: what is filled in is what policies can look at, and no further.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use cedar_policy::EntityUid;
 use cedar_policy_core::validator::ValidatorEntityTypeKind;
@@ -16,7 +16,7 @@ use crate::policy::Snapshot;
 /// An entity by its type and its id.
 pub type Named = (String, String);
 
-/// How an entity is kept; nothing where it is not.
+/// How an entity is kept, or described elsewhere in the question; nothing where it is neither.
 type Kept<'a, E> = &'a mut dyn FnMut(&str, &str) -> Result<Option<Properties>, E>;
 
 /// Fills in what is kept.
@@ -60,11 +60,17 @@ impl<'a, E> Completion<'a, E> {
         }
         let kept = match said {
             Some(_) => None,
-            None => (self.kept)(&kind.name, id)?,
+            None => (self.kept)(&kind.name, id)?.map(|kept| self.flat(kind, kept)),
         };
         let Some(properties) = said.or(kept.as_ref()) else { return Ok(None) };
         let attribute = |name: &str| kind.declared.attr(name).map(|attribute| &*attribute.attr_type);
         Ok(self.fields(properties, opened, attribute)?.or(kept))
+    }
+
+    /// Without what is described below it: that is filled in again as far as policies can look from here.
+    fn flat(&self, kind: &Kind, properties: Properties) -> Properties {
+        let attribute = |name: &str| kind.declared.attr(name).map(|attribute| &*attribute.attr_type);
+        named_only(properties, &attribute)
     }
 
     fn fields<'t>(
@@ -105,22 +111,37 @@ impl<'a, E> Completion<'a, E> {
 
 const PROPERTIES: &str = "properties";
 
+/// Properties that only name whom they refer to.
+fn named_only<'t>(properties: Properties, ty: &dyn Fn(&str) -> Option<&'t Type>) -> Properties {
+    let below = |name: &str, json: &Json| match (ty(name)?, json) {
+        (Type::Record { attrs, .. }, Json::Object(fields)) => {
+            let attribute = |name: &str| attrs.get_attr(name).map(|attribute| &*attribute.attr_type);
+            Some(named_only(fields.clone(), &attribute))
+        }
+        (Type::Entity(_), Json::Object(said)) => Some(said.clone().with(PROPERTIES, None)),
+        _ => None,
+    };
+    let changed: Vec<_> =
+        properties.iter().filter_map(|(name, json)| Some((name.clone(), below(name, json)?))).collect();
+    changed.into_iter().fold(properties, |all, (name, one)| all.with(&name, Some(Json::Object(one))))
+}
+
 /// The entities that something describes, wherever in it.
-pub fn described(said: &Properties, into: &mut BTreeSet<Named>) {
+pub fn described<'a>(said: &'a Properties, into: &mut BTreeMap<Named, &'a Properties>) {
     let text = |name: &str| said.get(name).and_then(Json::as_str).map(str::to_owned);
-    let is_described = said.get(PROPERTIES).and_then(Json::as_object).is_some();
-    into.extend(text("type").zip(text("id")).filter(|_| is_described));
+    let properties = said.get(PROPERTIES).and_then(Json::as_object);
+    into.extend(text("type").zip(text("id")).zip(properties));
     said.iter().for_each(|(_, json)| look(json, into));
 }
 
 /// One of the entities that something describes.
 pub fn describes(said: &Properties) -> Option<Named> {
-    let mut all = BTreeSet::new();
+    let mut all = BTreeMap::new();
     described(said, &mut all);
-    all.pop_first()
+    all.pop_first().map(|(named, _)| named)
 }
 
-fn look(json: &Json, into: &mut BTreeSet<Named>) {
+fn look<'a>(json: &'a Json, into: &mut BTreeMap<Named, &'a Properties>) {
     match json {
         Json::Object(fields) => described(fields, into),
         Json::Array(all) => all.iter().for_each(|one| look(one, into)),

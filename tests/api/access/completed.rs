@@ -123,3 +123,25 @@ async fn whom_a_context_names_is_taken_as_kept_however_the_question_is_put() {
         assert!(!names.contains("view") && !names.contains("plan") && !names.contains("ann"), "{what}: {found}");
     }
 }
+
+#[tokio::test]
+async fn whom_a_resource_describes_is_the_same_as_subject() {
+    let schema = super::SCHEMA.replace("{ level?: Long }", "{ level?: Long, boss?: User }");
+    let permit = "@id(\"bosses-edit\")\n\
+                  permit (principal is Docs::User, action == Docs::Action::\"edit\", resource is Docs::Doc)\n\
+                  when { principal has boss && principal.boss has level && principal.boss.level > 3 };\n";
+    let test = company_of(&schema, &format!("{}\n{permit}", super::POLICIES)).await;
+    let eve = json!({ "type": "Docs::User", "id": "eve" });
+    keep(&test, json!([{ "type": "Docs::User", "id": "eve", "properties": { "level": 5 } }])).await;
+    let bob = json!({ "type": "Docs::User", "id": "bob", "properties": { "boss": eve } });
+    let owned_by = |owner: &Value| doc("new", json!({ "open": false, "owner": owner }));
+    let asked = [
+        json!({ "subject": bob, "action": { "name": "edit" }, "resource": owned_by(&user("ann")) }),
+        json!({ "subject": user("bob"), "action": { "name": "edit" }, "resource": owned_by(&bob) }),
+        json!({ "subject": bob, "action": { "name": "edit" }, "resource": owned_by(&bob) }),
+    ];
+    for question in asked {
+        let answer = ask(&test, question.clone()).await;
+        assert_eq!(answer.json()["decision"], true, "{question}: {}", answer.text());
+    }
+}
