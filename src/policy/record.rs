@@ -180,8 +180,21 @@ pub(super) fn decimal_of(value: &Value) -> Option<i64> {
 /// A Cedar `datetime` in milliseconds since 1970.
 pub(super) fn millis_of(value: &Value) -> Option<i64> {
     let epoch = call("datetime", &[Value::from("1970-01-01")])?;
-    let since = call("durationSince", &[value.clone(), epoch])?;
-    match call("toMilliseconds", &[since])?.value_kind() {
+    milliseconds(call("durationSince", &[value.clone(), epoch])?)
+}
+
+/// What Cedar reads as a `datetime`, in milliseconds since 1970.
+pub(super) fn instant(text: &str) -> Option<i64> {
+    millis_of(&call("datetime", &[Value::from(text)])?)
+}
+
+/// What Cedar reads as a `duration`, in milliseconds.
+pub(super) fn span(text: &str) -> Option<i64> {
+    milliseconds(call("duration", &[Value::from(text)])?)
+}
+
+fn milliseconds(duration: Value) -> Option<i64> {
+    match call("toMilliseconds", &[duration])?.value_kind() {
         ValueKind::Lit(Literal::Long(millis)) => Some(*millis),
         _ => None,
     }

@@ -217,6 +217,93 @@ fn a_change_is_found_where_only_several_things_together_show_it() {
     }
 }
 
+#[test]
+fn a_change_of_one_constant_is_found() {
+    let collection = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    total: {type: money}\n    due: {type: date}\n";
+    let built_in = Bundle::built_in();
+    let with = |policy: &str| {
+        let mut bundle = built_in.clone();
+        bundle.files.retain(|path, _| !path.starts_with("tests/"));
+        bundle.files.insert("collections/invoices.yaml".into(), collection.into());
+        bundle.files.insert("more.cedar".into(), policy.into());
+        bundle
+    };
+    let mut missed = Vec::new();
+    let hist = "context.hist[\"model.call\"]";
+    for (operation, about, before, after) in [
+        ("task.create", "", "context.now.toTime() >= duration(\"18h\")", "context.now.toTime() >= duration(\"19h\")"),
+        (
+            "task.create",
+            "",
+            "context.now.toTime() < duration(\"6h\") && principal.kind == \"agent\"",
+            "context.now.toTime() < duration(\"5h30m\") && principal.kind == \"agent\"",
+        ),
+        (
+            "task.create",
+            "",
+            "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"30d\")",
+            "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"31d\")",
+        ),
+        (
+            "task.create",
+            "",
+            "context.now.durationSince(datetime(\"2026-01-01\")).toDays() >= 30",
+            "context.now.durationSince(datetime(\"2026-01-01\")).toDays() >= 29",
+        ),
+        (
+            "task.create",
+            "",
+            "context has delegation && context.delegation.depth > 2",
+            "context has delegation && context.delegation.depth > 1",
+        ),
+        (
+            "model.call",
+            "",
+            &format!("{hist}.day * 3 + {hist}.hour_cents > 60"),
+            &format!("{hist}.day * 3 + {hist}.hour_cents > 61"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("{hist}.month_cents + context.input.cost_cents > 500"),
+            &format!("{hist}.day_cents + context.input.cost_cents > 500"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("10 * {hist}.hour - {hist}.day > 50"),
+            &format!("11 * {hist}.hour - {hist}.day > 50"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("context has run && context.run.steps > 20 && {hist}.hour > 7 && context.input.cost_cents >= 3"),
+            &format!("context has run && context.run.steps > 20 && {hist}.hour > 8 && context.input.cost_cents >= 3"),
+        ),
+        ("record.read", "is Brain::invoices", "resource.version > 3", "resource.version > 4"),
+        (
+            "record.read",
+            "is Brain::invoices",
+            "resource has due && context.now.durationSince(resource.due) > duration(\"30d\")",
+            "resource has due && context.now.durationSince(resource.due) > duration(\"60d\")",
+        ),
+        ("record.rollback", "is Brain::invoices", "context.input.to_version < 3", "context.input.to_version < 4"),
+        ("record.rollback", "is Brain::invoices", "resource.version > 12", "resource.version > 13"),
+        ("task.assign", "", "resource.status == \"running\"", "resource.status == \"waiting\""),
+    ] {
+        let policy = |condition: &str| {
+            let scope = format!("principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource {about}");
+            format!("@id(\"more\") @reason(\"r\") forbid ({scope}) when {{ {condition} }};")
+        };
+        let found = asked_at_most(&with(&policy(before)), &with(&policy(after)), 6_000);
+        let is_found = |pair: &ok::policy::diff::Pair| pair.operation == operation && pair.change != Shift::Same;
+        if !found.pairs.iter().any(is_found) {
+            missed.push(format!("{operation} {before} → {after}: {}", found.told));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 4, ..law(2) })]
 

@@ -26,7 +26,7 @@ pub(super) fn aimed(goal: &Goal) -> Option<Around> {
             ["break_glass"] => around.broken = true,
             ["channel"] => around.channel = value.as_str().map(|way| if way == "cli" { Way::Cli } else { Way::Http }),
             ["now"] => around.now = value.as_str().and_then(|time| time.parse().ok()),
-            ["delegation", ..] => around.under = Some("dlg_1".into()),
+            ["delegation", rest @ ..] => around.under = Some(delegation(around.under.as_deref(), rest, value)),
             ["token", "issuer"] => around.issuer = value.as_str().and_then(|id| id.parse().ok()),
             ["token", "scopes"] => around.scopes = texts(value).filter_map(|scope| scope.parse().ok()).collect(),
             _ => {}
@@ -38,6 +38,20 @@ pub(super) fn aimed(goal: &Goal) -> Option<Around> {
 
 fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().chain([value]).filter_map(Value::as_str)
+}
+
+/// A delegation of the made-up company that is so; the first one where it hangs on nothing.
+fn delegation(known: Option<&str>, what: &[&str], value: &Value) -> String {
+    let known = known.unwrap_or("dlg_1");
+    let id = match (what, value.as_i64(), value.as_str()) {
+        (["depth"], Some(2), _) => "dlg_5",
+        (["depth"], Some(3..), _) => "dlg_6",
+        (["authority"], _, Some("inform")) => "dlg_3",
+        (["exhausted"], ..) if value == true => "dlg_4",
+        (["authority"], _, Some("propose")) | (["tools"], ..) => "dlg_2",
+        _ => known,
+    };
+    id.to_owned()
 }
 
 /// A run that an admin asked for, at its first step.

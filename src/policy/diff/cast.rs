@@ -55,6 +55,7 @@ pub(super) fn scenes(named: &Named, goals: &[Goal], collections: &Collections) -
         std::iter::once((base.clone(), BTreeSet::new())).chain(others).collect();
     let furnish = |(mut fixture, only): (Fixture, BTreeSet<String>)| {
         furnish(&mut fixture, named);
+        aim(&mut fixture, goals);
         records::furnish(&mut fixture, collections, named, goals);
         Scene { switches: switches(&fixture, named), fixture, only }
     };
@@ -225,6 +226,21 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
     }
 }
 
+/// Things of two actors as policies look for them.
+fn aim(fixture: &mut Fixture, goals: &[Goal]) {
+    let made: Vec<Row> =
+        fixture.rows.iter().filter(|row| [".max", ".bot"].iter().any(|of| row.id.ends_with(of))).cloned().collect();
+    for (number, goal) in goals.iter().enumerate() {
+        let wanted: Vec<(&str, &Value)> = goal.fields().collect();
+        let rows = made.iter().filter(|_| !wanted.is_empty()).filter_map(|row| {
+            let (what, of) = row.id.split_once('.')?;
+            let row = Row { id: format!("{what}_aim{number}.{of}"), ..row.clone() };
+            Some(wanted.iter().fold(row, |row, (field, value)| row.with(field, value)))
+        });
+        fixture.rows.extend(rows);
+    }
+}
+
 fn switches(fixture: &Fixture, named: &Named) -> Vec<String> {
     let fixed = ["global", "actor:max", "actor:pia", "actor:bot", "tool:mail.send"].into_iter().map(str::to_owned);
     let teams = fixture.teams.iter().map(|team| team.id.to_string());
@@ -313,7 +329,7 @@ pub(super) fn arounds(looks: &Looks, named: &Named, inputs: &[Value], switch: bo
         all.extend(instants(named).into_iter().map(|now| Around { now: Some(now), ..plain.clone() }));
     }
     if reads("delegation") {
-        let under = ["dlg_1", "dlg_2", "dlg_3", "dlg_4"].into_iter();
+        let under = ["dlg_1", "dlg_2", "dlg_3", "dlg_4", "dlg_5", "dlg_6"].into_iter();
         all.extend(under.map(|id| Around { under: Some(id.to_owned()), ..plain.clone() }));
     }
     if reads("run") {

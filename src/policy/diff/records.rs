@@ -39,7 +39,11 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
             for (number, goal) in goals.iter().enumerate() {
                 let values = seen.iter().filter_map(|(name, field)| Some((*name, aimed(field, goal.at(name)?)?)));
                 let row = first(plain(name, maker, format!("aim{number}")), true);
-                fixture.rows.push(values.fold(row, |row, (name, value)| row.with(name, value)));
+                let row = values.fold(row, |row, (name, value)| row.with(name, value));
+                fixture.rows.push(match goal.at("version") {
+                    Some(version) => row.with("version", version),
+                    None => row,
+                });
             }
             fixture.rows.push(first(plain(name, maker, "bare".into()), false));
             for ((field, _), values) in seen.iter().zip(&values) {

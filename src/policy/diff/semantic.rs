@@ -285,7 +285,9 @@ impl Asking {
     /// What can be the case around a question; the plainest first, then what the policies that differ look for.
     fn arounds(&self, switch: bool) -> Vec<Around> {
         let mut all = arounds(&self.looks, &self.named, &self.inputs, switch);
-        let aimed: Vec<Around> = self.goals.iter().filter_map(aimed).collect();
+        let mut seen = BTreeSet::new();
+        let aimed = self.goals.iter().filter_map(aimed).filter(|around| seen.insert(format!("{around:?}")));
+        let aimed: Vec<Around> = aimed.collect();
         all.splice(1..1, aimed);
         all
     }

@@ -3,19 +3,20 @@
 //!
 //! Always true: a goal is a suggestion. Whether the policy holds then is asked.
 
+mod number;
+
 use std::collections::BTreeMap;
 
 use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, Literal, PatternElem, UnaryOp, Var};
 use serde_json::{Value as Json, json};
 
+use self::number::{Number, Wanted, places};
 use super::snapshot::Snapshot;
-use crate::types::decimal::{decimal, shown_decimal};
-use crate::types::time::Time;
 
 /// Ways to make one condition true, and goals of one action.
 const MOST: usize = 32;
-/// A hundredth, in ten-thousandths.
-const CENT: i64 = 100;
+/// As many places of one sum have their turn to be what decides.
+const TURNS: usize = 3;
 
 /// Where a value stands: `["run", "calls"]` of the context, `["total"]` of the resource.
 pub type Path = Vec<String>;
@@ -39,7 +40,8 @@ impl Snapshot {
                 Effect::Permit => Vec::new(),
                 Effect::Forbid => together(&permits, &ways),
             };
-            for goal in ways.into_iter().chain(permitted).map(Goal::of) {
+            let ways = [ways, permitted].concat();
+            for goal in (0..TURNS).flat_map(|turn| ways.iter().map(move |way| Goal::of(way, turn))) {
                 if goal != Goal::default() && !goals.contains(&goal) && goals.len() < MOST {
                     goals.push(goal);
                 }
@@ -79,65 +81,27 @@ fn either<'a>(one: Vec<Vec<Wish<'a>>>, other: Vec<Vec<Wish<'a>>>) -> Vec<Vec<Wis
     one.into_iter().chain(other).take(MOST).collect()
 }
 
-/// A constant that values are compared with.
-#[derive(Clone, Copy)]
-enum Number {
-    Whole(i64),
-    /// In ten-thousandths.
-    Decimal(i64),
-    Time(i64),
-}
-
-impl Number {
-    fn of(expr: &Expr) -> Option<Number> {
-        match expr.expr_kind() {
-            ExprKind::Lit(Literal::Long(number)) => Some(Number::Whole(*number)),
-            ExprKind::ExtensionFunctionApp { fn_name, args } => {
-                let [text] = args.as_slice() else { return None };
-                let ExprKind::Lit(Literal::String(text)) = text.expr_kind() else { return None };
-                match fn_name.to_string().as_str() {
-                    "decimal" => decimal(&json!(text.as_str())).ok().map(Number::Decimal),
-                    "datetime" => {
-                        let time = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
-                        time.ok().map(|Time(ms)| Number::Time(ms))
-                    }
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
-    fn plus(self, steps: i64) -> Number {
-        match self {
-            Number::Whole(number) => Number::Whole(number.saturating_add(steps)),
-            Number::Decimal(number) => Number::Decimal(number.saturating_add(steps.saturating_mul(CENT))),
-            Number::Time(ms) => Number::Time(ms.saturating_add(steps)),
-        }
-    }
-
-    fn json(self) -> Json {
-        match self {
-            Number::Whole(number) => number.into(),
-            Number::Decimal(number) => shown_decimal(number, 1).into(),
-            Number::Time(ms) => Time(ms).to_string().into(),
-        }
-    }
-}
-
 impl Goal {
     /// What is wanted of a field of the resource, beyond that it is there.
     pub fn at(&self, field: &str) -> Option<&Json> {
         self.resource.get(&vec![field.to_owned()]).filter(|value| !value.is_object())
     }
 
-    fn of(wishes: Vec<Wish<'_>>) -> Goal {
+    /// All that is wanted of fields of the resource, beyond that they are there.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.resource.iter().filter_map(|(path, value)| match path.as_slice() {
+            [field] if !value.is_object() => Some((field.as_str(), value)),
+            _ => None,
+        })
+    }
+
+    fn of(wishes: &[Wish<'_>], turn: usize) -> Goal {
         let mut goal = Goal::default();
-        wishes.into_iter().for_each(|(part, wanted)| goal.wish(part, wanted));
+        wishes.iter().for_each(|(part, wanted)| goal.wish(part, *wanted, turn));
         goal
     }
 
-    fn wish(&mut self, part: &Expr, wanted: bool) {
+    fn wish(&mut self, part: &Expr, wanted: bool, turn: usize) {
         match part.expr_kind() {
             ExprKind::GetAttr { .. } => self.set(part, wanted.into()),
             ExprKind::HasAttr { expr, attr } if wanted => self.open(expr, std::iter::once(attr.as_str())),
@@ -152,14 +116,22 @@ impl Goal {
                     .collect();
                 self.set(expr, text.into());
             }
-            ExprKind::BinaryApp { op, arg1, arg2 } => self.compare(*op, arg1, arg2, wanted),
+            ExprKind::BinaryApp { op, arg1, arg2 } => self.compare(*op, (arg1, arg2), wanted, turn),
             ExprKind::ExtensionFunctionApp { fn_name, args } => {
                 let [one, other] = args.as_slice() else { return };
                 match (fn_name.to_string().as_str(), wanted) {
-                    ("lessThan", true) | ("greaterThanOrEqual", false) => self.order(one, other, 1),
-                    ("lessThanOrEqual", true) | ("greaterThan", false) => self.order(one, other, 0),
-                    ("greaterThan", true) | ("lessThanOrEqual", false) => self.order(other, one, 1),
-                    ("greaterThanOrEqual", true) | ("lessThan", false) => self.order(other, one, 0),
+                    ("lessThan", true) | ("greaterThanOrEqual", false) => {
+                        self.solve((one, other), Wanted::Less(1), turn)
+                    }
+                    ("lessThanOrEqual", true) | ("greaterThan", false) => {
+                        self.solve((one, other), Wanted::Less(0), turn)
+                    }
+                    ("greaterThan", true) | ("lessThanOrEqual", false) => {
+                        self.solve((other, one), Wanted::Less(1), turn)
+                    }
+                    ("greaterThanOrEqual", true) | ("lessThan", false) => {
+                        self.solve((other, one), Wanted::Less(0), turn)
+                    }
                     _ => {}
                 }
             }
@@ -167,21 +139,22 @@ impl Goal {
         }
     }
 
-    fn compare(&mut self, op: BinaryOp, one: &Expr, other: &Expr, wanted: bool) {
+    fn compare(&mut self, op: BinaryOp, (one, other): (&Expr, &Expr), wanted: bool, turn: usize) {
         match (op, wanted) {
-            (BinaryOp::Less, true) => self.order(one, other, 1),
-            (BinaryOp::LessEq, true) => self.order(one, other, 0),
-            (BinaryOp::Less, false) => self.order(other, one, 0),
-            (BinaryOp::LessEq, false) => self.order(other, one, 1),
+            (BinaryOp::Less, true) => self.solve((one, other), Wanted::Less(1), turn),
+            (BinaryOp::LessEq, true) => self.solve((one, other), Wanted::Less(0), turn),
+            (BinaryOp::Less, false) => self.solve((other, one), Wanted::Less(0), turn),
+            (BinaryOp::LessEq, false) => self.solve((other, one), Wanted::Less(1), turn),
+            (BinaryOp::Eq, true) if path(one).is_none() && path(other).is_none() => {
+                self.solve((one, other), Wanted::Equal, turn);
+            }
             (BinaryOp::Eq | BinaryOp::In, true) => {
                 let (place, value) = if path(one).is_some() { (one, other) } else { (other, one) };
                 constants(value).into_iter().take(1).for_each(|value| self.set(place, value));
             }
             (BinaryOp::Eq, false) => {
                 let (place, value) = if path(one).is_some() { (one, other) } else { (other, one) };
-                if let Some(Number::Whole(number)) = Number::of(value) {
-                    self.set(place, number.saturating_add(1).into());
-                }
+                self.solve((value, place), Wanted::Less(1), turn);
             }
             (BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny, true) => {
                 if path(one).is_some() {
@@ -194,19 +167,9 @@ impl Goal {
         }
     }
 
-    /// Makes one value or sum less than another by so many steps at the least, as narrowly as it goes.
-    fn order(&mut self, less: &Expr, more: &Expr, steps: i64) {
-        let ((low, under), (high, over)) = (sum(less), sum(more));
-        let zero = Number::Whole(0);
-        if high.is_empty() {
-            let bound = over.unwrap_or(zero).plus(-steps);
-            for (number, place) in low.into_iter().enumerate() {
-                self.set(place, if number == 0 { bound.json() } else { 0.into() });
-            }
-        } else {
-            let bound = under.unwrap_or(zero).plus(steps);
-            high.into_iter().for_each(|place| self.set(place, bound.json()));
-        }
+    /// Lets one value or sum compare with another as wanted.
+    fn solve(&mut self, (one, other): (&Expr, &Expr), wanted: Wanted, turn: usize) {
+        places(one, other, wanted, turn).into_iter().for_each(|(place, number)| self.set(place, number.json()));
     }
 
     fn place(&mut self, expr: &Expr) -> Option<&mut Json> {
@@ -248,19 +211,6 @@ fn path(expr: &Expr) -> Option<(Var, Path)> {
             Some((var, path))
         }
         _ => None,
-    }
-}
-
-/// The places that a sum adds up, and the constant among them.
-fn sum(expr: &Expr) -> (Vec<&Expr>, Option<Number>) {
-    match expr.expr_kind() {
-        ExprKind::BinaryApp { op: BinaryOp::Add, arg1, arg2 } => {
-            let ((mut places, number), (more, other)) = (sum(arg1), sum(arg2));
-            places.extend(more);
-            (places, number.or(other))
-        }
-        _ if path(expr).is_some() => (vec![expr], None),
-        _ => (Vec::new(), Number::of(expr)),
     }
 }
 
