@@ -2,6 +2,7 @@
 //! clock stands still; `tests/wire/webhooks.rs` sends.
 
 mod decided;
+mod runs;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

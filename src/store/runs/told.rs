@@ -58,10 +58,10 @@ fn seen(id: &Id, agent: &ActorId, asker: &ActorId, askers: &[ActorId], status: R
     thing.actors("askers", askers.iter().cloned()).actors("asked", []).text("status", status.name())
 }
 
-pub(super) fn news_of_completion(event: &RunCompleted, teller: &Teller<'_>) -> Option<News> {
+pub(super) fn news_of_completion(event: &RunCompleted, _: &Teller<'_>) -> Option<News> {
     let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
     let thing = seen(id, agent, asker, askers, RunStatus::Completed);
-    let data = told((id, agent), RunStatus::Completed, (*tokens_in, *tokens_out, *duration_ms), teller);
+    let data = told((id, agent), RunStatus::Completed, (*tokens_in, *tokens_out, *duration_ms));
     Some(News {
         topic: Topic::RunCompleted.name(),
         only: None,
@@ -71,11 +71,11 @@ pub(super) fn news_of_completion(event: &RunCompleted, teller: &Teller<'_>) -> O
     })
 }
 
-pub(super) fn news_of_failure(event: &RunFailed, teller: &Teller<'_>) -> Option<News> {
+pub(super) fn news_of_failure(event: &RunFailed, _: &Teller<'_>) -> Option<News> {
     let RunFailed { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, reason, .. } = event;
     let status = if *reason == Failure::TimedOut { RunStatus::TimedOut } else { RunStatus::Failed };
     let thing = seen(id, agent, asker, askers, status);
-    let mut data = told((id, agent), status, (*tokens_in, *tokens_out, *duration_ms), teller);
+    let mut data = told((id, agent), status, (*tokens_in, *tokens_out, *duration_ms));
     if let Some(fields) = data.as_object_mut() {
         fields.insert("reason".into(), reason.name().into());
     }
@@ -92,7 +92,6 @@ fn told(
     (id, agent): (&Id, &ActorId),
     status: RunStatus,
     (tokens_in, tokens_out, duration_ms): (i64, i64, i64),
-    _: &Teller<'_>,
 ) -> Value {
     json!({
         "run_id": id, "agent_id": agent, "status": status, "tokens": { "input": tokens_in, "output": tokens_out },
