@@ -27,7 +27,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("list")
             .help("List people, agents and teams, newest first")
             .table("nobody", columns!(Actor; id, kind, name, role, team, trust, status)),
-        &query::<Show>().command("show").help("Show one, with what hangs on it").fields(columns!(
+        &query::<Show>().command("show").help("Show an actor, with everything that depends on it").fields(columns!(
             ShownActor;
             actor.id, actor.kind, actor.name, actor.role, actor.team, actor.lead, actor.owner, actor.skills,
             actor.trust, actor.status, actor.created_at, members, leads, agents, stopped_by, definition
@@ -50,10 +50,10 @@ pub const COMMANDS: Commands = &[&group(
             .help("Change a person's role, anybody's team or name, or a team's lead")
             .example("ok actor set max --role lead --team team:ops")
             .fields(FIELDS),
-        &change::<SetTrust>().command("trust").help("Set how far an agent is trusted").fields(FIELDS),
+        &change::<SetTrust>().command("trust").help("Set an agent's trust tier").fields(FIELDS),
         &change::<Offboard>()
             .command("offboard")
-            .help("End an actor's tokens and requests, and hand on their agents and teams; or remove an empty team")
+            .help("Offboard an actor: end their tokens and requests, hand over their agents and teams; or remove an empty team")
             .example("ok actor offboard max --successor lea")
             .fields(columns!(
                 Left;

@@ -19,7 +19,7 @@ use crate::types::page::Page;
 pub const COMMANDS: Commands = &[
     &change::<Decide>()
         .command("approve")
-        .help("Approve or reject a call that waits\n\nThe approval that completes it carries the call out at once.")
+        .help("Approve or reject a pending call\n\nThe decision that completes the approval performs the call at once.")
         .example("ok approve apr_01M7… --note \"as agreed on Monday\"")
         .given::<Approve>()
         .told(decided),
@@ -31,11 +31,11 @@ pub const COMMANDS: Commands = &[
             &query::<Show>().command("show").help("Show one approval").told(shown),
             &change::<Withdraw>()
                 .command("withdraw")
-                .help("Take your own request back")
+                .help("Withdraw your own request")
                 .told(|approval| show::text(&format!("{} {}", approval.id, approval.status))),
             &query::<Explain>()
                 .command("explain")
-                .help("Explain why it is needed, who may decide, and what happens then")
+                .help("Explain why an approval is needed, who may decide, and what happens on each outcome")
                 .told(explained),
         ],
     ),

@@ -24,7 +24,7 @@ pub const COMMANDS: Commands = &[&group(
         &change::<Install>()
             .command("install")
             .help(
-                "Install one: what exists is left as it is\n\n\
+                "Install a blueprint; existing objects are left unchanged\n\n\
                  Its policies become a proposal: `ok changes show`, `review` and `promote` bring it into force.",
             )
             .given::<Chosen>()

@@ -41,60 +41,60 @@ pub const COMMANDS: Commands = &[
             &query::<ShowRecord>().command("show").help("Show one record").told(told),
             &query::<Refs>()
                 .command("refs")
-                .help("List what leads to a record: records and tasks")
+                .help("List the records and tasks that refer to a record")
                 .table("nothing", columns!(Backlink; kind, collection, field, id, title)),
             &own::<Upserting>("upsert"),
             &own::<Importing>("import"),
-            &change::<Delete>().command("delete").help("Delete a record; its history stays").fields(RECORD),
+            &change::<Delete>().command("delete").help("Delete a record; its history is kept").fields(RECORD),
             &query::<History>()
                 .command("history")
-                .help("Show what a record was, newest first")
+                .help("Show the versions of a record, newest first")
                 .table("no versions", columns!(ShownVersion; version, what, by, run, at, fields)),
             &change::<Rollback>()
                 .command("rollback")
-                .help("Make a record again what it was, as a new version")
+                .help("Restore an earlier version of a record as a new version")
                 .fields(RECORD),
             &change::<Flag>()
                 .command("flag")
-                .help("Say that something is the matter with a record")
+                .help("Flag a record")
                 .fields(columns!(ShownFlag; id, collection, record, kind, note)),
             &query::<Flags>()
                 .command("flags")
-                .help("List what is the matter with records, newest first")
+                .help("List flags of records, newest first")
                 .table("no flags", columns!(ShownFlag; id, collection, record, kind, note, by, created_at)),
             &query::<Recall>()
                 .command("recall")
-                .help("Recall what is known about topics")
+                .help("Recall accepted knowledge about topics")
                 .example("ok brain recall invoices acme")
                 .told(knowledge::told),
             &query::<knowledge_of::List>()
                 .command("knowledge")
-                .help("List knowledge, newest first")
+                .help("List knowledge entries, newest first")
                 .table("no knowledge", knowledge::ROW),
             &query::<knowledge_of::Show>()
                 .command("show-knowledge")
-                .help("Show one entry of knowledge")
+                .help("Show one knowledge entry")
                 .fields(knowledge::ENTRY),
             &change::<knowledge_of::Propose>()
                 .command("propose-knowledge")
-                .help("Propose what others may rest on")
+                .help("Propose a knowledge entry")
                 .example("ok brain propose-knowledge \"Acme pays within 30 days\" --topic acme --topic invoices")
                 .fields(knowledge::ENTRY),
             &query::<knowledge_of::Quarantine>()
                 .command("quarantine")
-                .help("List the knowledge that is held apart, with the reasons")
-                .table("nothing is held apart", knowledge::HELD),
+                .help("List quarantined knowledge entries, with the reasons")
+                .table("nothing is quarantined", knowledge::HELD),
             &change::<Accept>()
                 .command("accept")
-                .help("Accept knowledge: it is recalled from now on")
+                .help("Accept a knowledge entry, so that it is recalled")
                 .fields(knowledge::ENTRY),
             &change::<knowledge_of::Reject>()
                 .command("reject-knowledge")
-                .help("Reject knowledge, or take back one's own proposal")
+                .help("Reject a knowledge entry, or withdraw your own")
                 .fields(knowledge::ENTRY),
             &change::<Retract>()
                 .command("retract-knowledge")
-                .help("Retract accepted knowledge: it is recalled no longer")
+                .help("Retract an accepted knowledge entry")
                 .fields(knowledge::ENTRY),
         ],
     ),
@@ -110,19 +110,19 @@ pub const COMMANDS: Commands = &[
             &own::<Proposing>("propose"),
             &query::<Proposals>()
                 .command("proposals")
-                .help("List proposals to change collections, newest first")
+                .help("List schema proposals, newest first")
                 .table("no proposals", columns!(ShownProposal; id, collection, status, proposer, reason, created_at)),
             &query::<ShowProposal>()
                 .command("show")
-                .help("Show a proposal, with what it would do")
+                .help("Show a schema proposal and its impact")
                 .fields(columns!(ShownProposal; id, collection, status, proposer, reason, ops, impact)),
             &change::<Apply>()
                 .command("apply")
-                .help("Change a collection as was proposed, with all its records")
+                .help("Apply a schema proposal to a collection and its records")
                 .fields(columns!(Applied; id, collection, rows, applied)),
             &change::<Reject>()
                 .command("reject")
-                .help("Reject a proposal, or take back one's own")
+                .help("Reject a schema proposal, or withdraw your own")
                 .fields(columns!(ShownProposal; id, collection, status)),
         ],
     ),

@@ -28,16 +28,16 @@ pub const COMMANDS: Commands = &[&group(
         &own::<Show>("show"),
         &change::<Review>()
             .command("review")
-            .help("Approve somebody else's change, or ask for something else")
+            .help("Approve somebody else's change, or request changes")
             .given::<Reviewed>()
             .told(shown),
-        &change::<Evals>().command("evals").help("Put a change to its tests").told(shown).ends(tested),
+        &change::<Evals>().command("evals").help("Run a change's tests").told(shown).ends(tested),
         &change::<Canary>()
             .command("canary")
-            .help("Try a change on a share of the traffic; no answer is changed by it")
+            .help("Start a canary on a share of the traffic; no answer is affected")
             .told(shown),
-        &change::<Promote>().command("promote").help("Bring a change into force").told(shown),
-        &change::<Reject>().command("reject").help("Reject a change, or take back one's own").told(shown),
+        &change::<Promote>().command("promote").help("Promote a change: bring it into force").told(shown),
+        &change::<Reject>().command("reject").help("Reject a change, or withdraw your own").told(shown),
     ],
 )];
 

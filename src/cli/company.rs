@@ -23,7 +23,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("set")
             .help(
                 "Change some settings\n\n\
-                 Time zone, locale, hours, retention and budget are kept, and nothing reads them yet.",
+                 The locale is stored, and nothing reads it yet.",
             )
             .example("ok company set --timezone Europe/Berlin --hours 08:00-16:00")
             .given::<Changes>()

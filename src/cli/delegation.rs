@@ -13,8 +13,8 @@ pub const COMMANDS: Commands = &[
     &change::<Grant>()
         .command("delegate")
         .help(
-            "Let somebody act on your behalf, as far as both of you may\n\n\
-             They do so with `ok --delegation DELEGATION`. Given under a delegation, it is handed on.",
+            "Grant a delegation: let somebody act on your behalf, within the rights of both\n\n\
+             They act with `ok --delegation DELEGATION`. Granted under a delegation, it passes that one on.",
         )
         .example("ok delegate --to scout --scope query,policy.propose --authority propose --ttl 7d")
         .fields(FIELDS),
@@ -26,15 +26,15 @@ pub const COMMANDS: Commands = &[
             &query::<Show>().command("show").help("Show one delegation").fields(FIELDS),
             &change::<Revoke>()
                 .command("revoke")
-                .help("Take a delegation back, or give it back; what was handed on ends with it")
+                .help("Revoke a delegation, granted or held; delegations passed on from it end with it")
                 .fields(columns!(RevokedDelegations; revoked)),
             &change::<Reserve>()
                 .command("reserve")
-                .help("Set a part of a budget aside, before it is spent")
+                .help("Reserve a part of a budget before it is spent")
                 .fields(columns!(Reserved; id, left_cents)),
             &change::<Settle>()
                 .command("settle")
-                .help("Say what it came to")
+                .help("Settle a reservation: record what was spent")
                 .fields(columns!(Settled; id, status, reserved_cents, cents, over_cents, left_cents)),
         ],
     ),

@@ -19,13 +19,13 @@ pub const COMMANDS: Commands = &[&group(
     &[
         &query::<List>()
             .command("list")
-            .help("List what is kept, newest first")
+            .help("List stored entities, newest first")
             .table("no entities", columns!(ShownEntity; r#type, id, properties, event, kept_at)),
         &own::<Keeping>("keep"),
         &change::<Keep>()
             .given::<Removing>()
             .command("remove")
-            .help("Keep one no longer; what events say of it stays in the log until it is forgotten")
+            .help("Remove a stored entity; events that mention it stay in the log until they are forgotten")
             .fields(columns!(KeptCount; removed)),
     ],
 )];

@@ -13,7 +13,7 @@ pub const ENTRY: Columns<ShownKnowledge> = columns!(
 /// One of many.
 pub const ROW: Columns<ShownKnowledge> =
     columns!(ShownKnowledge; id, status, kind, statement, topics, scope, origin, proposed_by, created_at);
-/// One that is held apart.
+/// One that is quarantined.
 pub const HELD: Columns<ShownKnowledge> =
     columns!(ShownKnowledge; id, statement, reasons, source, proposed_by, created_at);
 

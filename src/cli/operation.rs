@@ -254,7 +254,7 @@ where
 
 fn limit() -> clap::Arg {
     let count = clap::value_parser!(u32).range(1..);
-    clap::Arg::new(LIMIT).long(LIMIT).value_name("N").value_parser(count).help("How many at most")
+    clap::Arg::new(LIMIT).long(LIMIT).value_name("N").value_parser(count).help("The maximum number of results")
 }
 
 const LIMIT: &str = "limit";

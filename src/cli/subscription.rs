@@ -20,7 +20,7 @@ pub const COMMANDS: Commands = &[&group(
     &[
         &change::<Create>()
             .command("add")
-            .help("Create a subscription; its signing secret is printed this once")
+            .help("Create a subscription; its signing secret is printed only once")
             .example("ok subscription add https://hooks.example.com/ok --event agent.gate.pending")
             .told(created),
         &query::<List>()
@@ -39,7 +39,7 @@ pub const COMMANDS: Commands = &[&group(
             .fields(columns!(DeletedWebhook; id, deleted)),
         &change::<Rotate>()
             .command("rotate")
-            .help("Rotate the signing secret, printed this once; the previous one stays valid for a day")
+            .help("Rotate the signing secret, printed only once; the previous one stays valid for a day")
             .told(rotated),
         &change::<Test>().command("test").help("Send a test message").fields(columns!(TestedWebhook; id, r#type)),
         &query::<Deliveries>().command("deliveries").help("List deliveries, newest first").table("no deliveries", SENT),

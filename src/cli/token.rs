@@ -16,7 +16,7 @@ pub const COMMANDS: Commands = &[&group(
     &[
         &change::<Issue>()
             .command("issue")
-            .help("Issue a token; it is printed this once")
+            .help("Issue a token; its value is printed only once")
             .example("ok token issue --for ci --ttl 7d --scope read")
             .told(issued),
         &query::<List>()

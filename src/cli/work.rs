@@ -49,7 +49,7 @@ pub const COMMANDS: Commands = &[
             &change::<Assign>().command("assign").help("Assign a task to a person or an agent").fields(TASK),
             &own::<Working>("run"),
             &change::<Complete>().given::<Closing>().command("complete").help("Close a task").fields(TASK),
-            &change::<Update>().command("refer").help("Say what a task is about").fields(TASK),
+            &change::<Update>().command("refer").help("Link something to a task").fields(TASK),
         ],
     ),
     &group(
@@ -58,10 +58,10 @@ pub const COMMANDS: Commands = &[
         &[
             &query::<Show>().command("show").help("Show one run, step by step").told(told),
             &own::<Following>("follow"),
-            &change::<Cancel>().command("cancel").help("Cancel a run, with its parts").fields(RUN),
+            &change::<Cancel>().command("cancel").help("Cancel a run and its parts").fields(RUN),
             &change::<Raise>()
                 .command("budget")
-                .help("Let a run spend more; one that is held because of its budget goes on")
+                .help("Raise a run's budget; a run that is held because of it resumes")
                 .fields(RUN),
         ],
     ),

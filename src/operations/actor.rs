@@ -264,7 +264,7 @@ pub enum SetTrust {}
 impl Change for SetTrust {
     const SPEC: Spec = Spec {
         name: "actor.trust",
-        doc: "Set how far an agent is trusted.",
+        doc: "Set an agent's trust tier.",
         scope: Reach::Full,
         route: post("/actors/{id}/trust"),
         about: ACTORS,

@@ -69,7 +69,7 @@ pub enum Head {}
 impl Query for Head {
     const SPEC: Spec = Spec {
         name: "audit.head",
-        doc: "Read the log's newest signed checkpoint.",
+        doc: "Show the log's newest signed checkpoint.",
         scope: Reach::Full,
         route: get("/audit/head"),
         about: &[&COMPANY],
@@ -94,7 +94,7 @@ pub enum Key {}
 impl Query for Key {
     const SPEC: Spec = Spec {
         name: "audit.key",
-        doc: "Read the key that checkpoints are verified with. Keep a copy where this server cannot reach it.",
+        doc: "Show the public key that checkpoints are verified with. Keep a copy where this server cannot reach it.",
         scope: Reach::Full,
         route: get("/audit/key").text(),
         about: &[&COMPANY],
@@ -207,7 +207,7 @@ pub enum Consistency {}
 impl Query for Consistency {
     const SPEC: Spec = Spec {
         name: "audit.consistency",
-        doc: "Prove that the log of a later size continues that of an earlier one.",
+        doc: "Prove that the log at a later size extends the log at an earlier size.",
         scope: Reach::Full,
         route: get("/audit/consistency").text(),
         about: &[&COMPANY],

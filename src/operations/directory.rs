@@ -59,7 +59,7 @@ pub enum Find {}
 impl Query for Find {
     const SPEC: Spec = Spec {
         name: "directory.find",
-        doc: "Find people and agents by skill or name, the best match first.",
+        doc: "Find people and agents by skill or name, best match first.",
         scope: Reach::READ,
         route: get("/directory/find").listed(),
         about: &[&COMPANY],

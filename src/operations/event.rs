@@ -229,7 +229,7 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "event.list",
-        doc: "Read the event log, as far as the caller may see it.",
+        doc: "List the events of the log that the caller may see.",
         scope: Reach::READ,
         route: get("/events").listed(),
         about: &[&COMPANY, &EVENT],

@@ -28,7 +28,7 @@ pub struct Healthy {
 impl Query for Health {
     const SPEC: Spec = Spec {
         name: "health.read",
-        doc: "Tell whether the server is up. Needs no token.",
+        doc: "Check whether the server is up. Needs no token.",
         scope: Reach::READ,
         route: get("/health").open(),
         about: &[&COMPANY],

@@ -70,7 +70,7 @@ pub enum Read {}
 impl Change for Read {
     const SPEC: Spec = Spec {
         name: "inbox.read",
-        doc: "Mark an item of the caller's own inbox as read. The first time counts.",
+        doc: "Mark an item of the caller's own inbox as read. Marking it again changes nothing.",
         scope: Reach::Full,
         route: post("/inbox/{id}/read"),
         about: &[&ACTOR],

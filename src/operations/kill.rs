@@ -151,7 +151,8 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "kill.list",
-        doc: "List the engaged kill switches that concern the caller: by whom, since when, why, and how many they stop.",
+        doc: "List the engaged kill switches that affect the caller: who engaged them, when and why, and how many \
+              actors they stop.",
         scope: Reach::READ,
         route: get("/kill").listed(),
         about: &[&COMPANY, &KILL_SWITCH],

@@ -69,7 +69,8 @@ pub enum Offboard {}
 impl Change for Offboard {
     const SPEC: Spec = Spec {
         name: "actor.offboard",
-        doc: "Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams, webhooks and open tasks. Or remove a team that nobody is in.",
+        doc: "Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand \
+              over their agents, teams, webhooks and open tasks. Also removes a team without members.",
         scope: Reach::Full,
         route: post("/actors/{id}/offboard").stops(),
         about: &[&ACTOR, &TEAM],

@@ -59,8 +59,8 @@ pub enum Tick {}
 impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
-        doc: "Advance the clock once: end the tokens, approvals, delegations and knowledge whose time is over, remind and \
-              escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.",
+        doc: "Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, and \
+              report stalled tasks. With a later time, also end the waits that are over by then.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[&COMPANY],

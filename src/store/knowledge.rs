@@ -21,7 +21,7 @@ pub struct Knowledge {
     pub status: KnowledgeStatus,
     pub origin: Origin,
     pub source: SourceKind,
-    /// Why it was held apart.
+    /// Why it was quarantined.
     pub reasons: Vec<String>,
     /// How sure its proposer is, in percent.
     pub confidence: Option<u8>,
@@ -83,7 +83,7 @@ pub const LIST: List<Knowledge> = List {
     position,
 };
 
-/// How what is held apart is listed.
+/// How what is quarantined is listed.
 pub const QUARANTINE: List<Knowledge> =
     List { there: "status = 'quarantined'", own: &["status = 'quarantined' AND proposer = ?4"], ..LIST };
 

@@ -26,7 +26,7 @@ named! {
     /// How an entry of knowledge stands. Only what is accepted is recalled.
     KnowledgeStatus, "status of knowledge", {
         Proposed = "proposed",
-        /// Proposed, and held apart: it comes from outside, looks like an attack, or contradicts what is accepted.
+        /// Quarantined: it comes from outside, looks like an attack, or contradicts what is accepted.
         Quarantined = "quarantined",
         Accepted = "accepted",
         Rejected = "rejected",

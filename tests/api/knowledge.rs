@@ -1,4 +1,4 @@
-//! Knowledge: proposed, held apart, decided about, recalled.
+//! Knowledge: proposed, quarantined, decided about, recalled.
 
 use serde_json::{Value, json};
 
@@ -193,7 +193,7 @@ async fn what_cannot_be_known_is_refused_with_the_field() {
         (json!({ "statement": " " }), "statement: must have 1 to 2000 characters"),
         (
             json!({ "statement": "x", "topics": ["Two Words"] }),
-            "topics.0: must have 1 to 40 small letters, digits and `-`",
+            "topics.0: must have 1 to 40 lower-case letters, digits or `-`",
         ),
         (json!({ "statement": "x", "confidence": 101 }), "confidence: must be 0 to 100"),
         (json!({ "statement": "x", "confidence": -1 }), "confidence: must be 0 to 100"),
@@ -228,7 +228,7 @@ async fn one_proposer_keeps_those_who_decide_busy_up_to_a_bound() {
         last = propose(&test, &cast.max, new(number)).await;
     }
     let over = test.post("/knowledge", &cast.max, new(100)).await.error();
-    assert_eq!(over, "409 conflict 100 entries that you proposed wait for a decision, the most that may");
+    assert_eq!(over, "409 conflict 100 of your entries are undecided, which is the limit: wait for a decision, or withdraw some");
     propose(&test, &cast.mia, new(100)).await;
     decide(&test, &sam, &last["id"], "reject", json!({})).await;
     propose(&test, &cast.max, new(100)).await;

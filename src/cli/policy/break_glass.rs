@@ -31,8 +31,8 @@ pub const COMMANDS: Commands = &[&group(
 pub(super) const OPEN: Operation<NewGrant, ShownGrant, BreakGlass> = change::<Open>()
     .command("break-glass")
     .help(
-        "Go on without approval for a short time\n\n\
-         Whoever is skipped is told, every use is recorded, and somebody else has to review it before you get another.",
+        "Proceed without approval for a short time\n\n\
+         The approvers you bypass are notified, every use is recorded, and somebody else must review the grant before you get another.",
     )
     .example("ok policy break-glass actor.offboard --reason \"key stolen\" --minutes 10")
     .anywhere()

@@ -91,7 +91,7 @@ fn read(path: &Path) -> Result<Evaluation, Failure> {
 
 pub(super) const WHO_CAN: Operation<Wanted, Page<Able>> = query::<who_can::WhoCan>()
     .command("who-can")
-    .help("List who may do something, with or without approval\n\nOf those whose decisions the acting actor may have explained.")
+    .help("List who may do something, with or without approval\n\nLists only actors whose decisions you may have explained.")
     .example("ok policy who-can actor.offboard bob")
     .anywhere()
     .in_pages()

@@ -81,7 +81,7 @@ pub enum Evaluations {}
 impl Decide for Evaluations {
     const SPEC: Spec = Spec {
         name: "access.evaluate.batch",
-        doc: "Decide up to 1000 questions at once, by the same policies: AuthZEN, about the company's own types.",
+        doc: "Evaluate up to 1000 AuthZEN access requests at once, all by the same version of the policies.",
         scope: Reach::Full,
         route: post("/access/v1/evaluations").standard().slow(),
         about: &[&COMPANY],

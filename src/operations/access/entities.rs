@@ -82,8 +82,8 @@ pub enum Keep {}
 impl Change for Keep {
     const SPEC: Spec = Spec {
         name: "entity.keep",
-        doc: "Keep subjects and resources for decisions, all of them or none; where a question says nothing of one, it is \
-              taken as it is kept, and searches look among those that are kept.",
+        doc: "Store subjects and resources for AuthZEN decisions, all or none. A question that gives no properties of \
+              a stored entity is decided by the stored ones, and searches look among stored entities.",
         scope: Reach::Full,
         route: put("/access/v1/entities").standard().large(),
         about: &[&COMPANY],
@@ -208,7 +208,7 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "entity.list",
-        doc: "List the subjects and resources that the company keeps for decisions, newest first.",
+        doc: "List the stored subjects and resources, newest first.",
         scope: Reach::READ,
         route: get("/access/v1/entities").standard().listed(),
         about: &[&COMPANY],

@@ -35,7 +35,7 @@ pub enum Metadata {}
 impl Query for Metadata {
     const SPEC: Spec = Spec {
         name: "access.metadata",
-        doc: "Tell where decisions for other programs are asked for: AuthZEN's metadata, at the host that was asked.",
+        doc: "Discover the AuthZEN endpoints of this server: its `authzen-configuration` metadata.",
         scope: Reach::READ,
         route: get("/.well-known/authzen-configuration").standard().with_host().open(),
         about: &[&COMPANY],

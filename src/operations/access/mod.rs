@@ -40,7 +40,7 @@ pub enum Evaluate {}
 impl Decide for Evaluate {
     const SPEC: Spec = Spec {
         name: "access.evaluate",
-        doc: "Decide whether a subject may do something to a resource: AuthZEN, about the company's own types.",
+        doc: "Evaluate one AuthZEN access request about the company's own types.",
         scope: Reach::Full,
         route: post("/access/v1/evaluation").standard(),
         about: &[&COMPANY],

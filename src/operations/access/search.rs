@@ -161,8 +161,8 @@ pub enum Subjects {}
 impl Query for Subjects {
     const SPEC: Spec = Spec {
         name: "access.evaluate.subjects",
-        doc: "Find the subjects that may do something to a resource, among those that are kept or the candidates of the request: \
-              AuthZEN.",
+        doc: "Find the subjects that may perform an action on a resource, among the stored entities or the candidates \
+              of the request: AuthZEN subject search.",
         scope: Reach::Full,
         route: post("/access/v1/search/subject").standard().slow(),
         about: &[&COMPANY],
@@ -190,8 +190,8 @@ pub enum Resources {}
 impl Query for Resources {
     const SPEC: Spec = Spec {
         name: "access.evaluate.resources",
-        doc: "Find the resources that a subject may do something to, among those that are kept or the candidates of the \
-              request: AuthZEN.",
+        doc: "Find the resources on which a subject may perform an action, among the stored entities or the \
+              candidates of the request: AuthZEN resource search.",
         scope: Reach::Full,
         route: post("/access/v1/search/resource").standard().slow(),
         about: &[&COMPANY],
@@ -233,7 +233,8 @@ pub enum Actions {}
 impl Query for Actions {
     const SPEC: Spec = Spec {
         name: "access.evaluate.actions",
-        doc: "Find what a subject may do to a resource, among the actions of the company's schema: AuthZEN.",
+        doc: "Find the actions of the company's schema that a subject may perform on a resource: AuthZEN action \
+              search.",
         scope: Reach::Full,
         route: post("/access/v1/search/action").standard().slow(),
         about: &[&COMPANY],

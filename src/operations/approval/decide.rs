@@ -35,7 +35,7 @@ pub enum Decide {}
 impl Change for Decide {
     const SPEC: Spec = Spec {
         name: "approval.decide",
-        doc: "Approve or reject. The approval that completes it carries the operation out at once.",
+        doc: "Approve or reject a request. The decision that completes the approval performs the operation at once.",
         scope: Reach::Full,
         route: post("/approvals/{id}").denied_as(Code::NotApprover).slow_among(Lane::Approvals),
         about: &[&APPROVAL],

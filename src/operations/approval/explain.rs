@@ -98,7 +98,8 @@ pub enum Explain {}
 impl Query for Explain {
     const SPEC: Spec = Spec {
         name: "approval.explain",
-        doc: "Explain an approval: what is asked, why, who may decide, and what happens on each outcome.",
+        doc: "Explain an approval: what is requested, why it needs approval, who may decide, and what happens on each \
+              outcome.",
         scope: Reach::READ,
         route: get("/approvals/{id}/explain"),
         about: &[&APPROVAL],

@@ -16,7 +16,7 @@ pub enum Withdraw {}
 impl Change for Withdraw {
     const SPEC: Spec = Spec {
         name: "approval.withdraw",
-        doc: "Take one's own request back, as long as it has not been carried out.",
+        doc: "Withdraw one's own request, as long as it has not been performed.",
         scope: Reach::Full,
         route: delete("/approvals/{id}").stops().denied_as(Code::NotOwner),
         about: &[&APPROVAL],

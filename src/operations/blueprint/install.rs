@@ -39,7 +39,8 @@ pub enum Install {}
 impl Change for Install {
     const SPEC: Spec = Spec {
         name: "blueprint.install",
-        doc: "Install a blueprint: its teams, agents and settings at once, its policies as a proposal. What exists is left as it is.",
+        doc: "Install a blueprint: its teams, agents and settings at once, its policies as a proposal. Existing \
+              objects are left unchanged.",
         scope: Reach::Full,
         route: post("/blueprints").created().slow().large(),
         about: &[&COMPANY],

@@ -35,7 +35,7 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "blueprint.list",
-        doc: "List the starting companies that come with the program.",
+        doc: "List the blueprints that come with the program.",
         scope: Reach::READ,
         route: get("/blueprints"),
         about: &[&COMPANY],

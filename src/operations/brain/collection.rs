@@ -54,7 +54,7 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "collection.list",
-        doc: "List the collections that the caller may know, by name.",
+        doc: "List the collections that the caller may see, by name.",
         scope: Reach::READ,
         route: get("/brain/collections"),
         about: &[&COMPANY],
@@ -78,7 +78,7 @@ pub enum Show {}
 impl Query for Show {
     const SPEC: Spec = Spec {
         name: "collection.read",
-        doc: "Show what the records of a collection are made of.",
+        doc: "Show the definition of a collection.",
         scope: Reach::READ,
         route: get("/brain/collections/{collection}"),
         about: &[&COLLECTION],

@@ -62,7 +62,7 @@ pub enum Flag {}
 impl Change for Flag {
     const SPEC: Spec = Spec {
         name: "record.flag",
-        doc: "Say that something is the matter with a record: it is wrong, stale, a duplicate, sensitive, or a question.",
+        doc: "Flag a record as wrong, stale, a duplicate, sensitive, or in question.",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/records/{id}/flag").created(),
         about: &[&RECORD],

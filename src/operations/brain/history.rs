@@ -53,8 +53,8 @@ pub enum History {}
 impl Query for History {
     const SPEC: Spec = Spec {
         name: "record.history",
-        doc: "Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked \
-              about by `record.read`, as it was.",
+        doc: "Show the versions of a record, also of a deleted one, newest first: who wrote each, and in which run. \
+              `record.read` decides about each version as it was.",
         scope: Reach::READ,
         route: get("/brain/collections/{collection}/records/{id}/history").listed(),
         about: &[&RECORD],
@@ -141,8 +141,8 @@ pub enum Rollback {}
 impl Change for Rollback {
     const SPEC: Spec = Spec {
         name: "record.rollback",
-        doc: "Make a record again what it was at a version, as a new version; one that was deleted is there again. The policies are \
-              asked about `record.change` and `record.write` too.",
+        doc: "Restore an earlier version of a record as a new version, also of a deleted record. The policies also \
+              decide `record.change` and `record.write`.",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/records/{id}/rollback").made_from("version"),
         about: &[&RECORD],

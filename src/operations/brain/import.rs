@@ -46,8 +46,8 @@ pub enum Import {}
 impl Change for Import {
     const SPEC: Spec = Spec {
         name: "record.import",
-        doc: "Write many records in one transaction: all of them, or none. The policies are asked about each as \
-              when it is written alone.",
+        doc: "Write many records in one transaction, all or none. The policies decide each record as if it were \
+              written alone.",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/import").large().slow(),
         about: &[&COLLECTION],

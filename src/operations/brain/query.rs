@@ -62,7 +62,7 @@ pub enum Query {}
 impl Asked for Query {
     const SPEC: Spec = Spec {
         name: "collection.query",
-        doc: "Find records of a collection. Each record that the policies let the caller read is there (`record.read`), and of each \
+        doc: "Query the records of a collection: those that the policies let the caller read (`record.read`), with \
               the fields that they may read (`field.read`).",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/query").listed(),

@@ -88,7 +88,7 @@ pub enum Propose {}
 impl Change for Propose {
     const SPEC: Spec = Spec {
         name: "schema.propose",
-        doc: "Propose to create, change or retire a collection. Nothing changes by it.",
+        doc: "Propose to create, change or retire a collection. Nothing changes yet.",
         scope: Reach::Full,
         route: post("/schema/proposals").created(),
         about: &[&COMPANY],
@@ -150,7 +150,7 @@ pub enum Proposals {}
 impl Query for Proposals {
     const SPEC: Spec = Spec {
         name: "schema.list",
-        doc: "List the proposals to change collections that the caller may see, newest first.",
+        doc: "List the schema proposals that the caller may see, newest first.",
         scope: Reach::READ,
         route: get("/schema/proposals").listed(),
         about: &[&COMPANY],
@@ -202,7 +202,7 @@ pub enum ShowProposal {}
 impl Query for ShowProposal {
     const SPEC: Spec = Spec {
         name: "schema.read",
-        doc: "Show a proposal to change a collection, with what it would do.",
+        doc: "Show a schema proposal and its impact.",
         scope: Reach::READ,
         route: get("/schema/proposals/{id}").slow(),
         about: &[&PROPOSAL],
@@ -250,8 +250,8 @@ pub enum Apply {}
 impl Change for Apply {
     const SPEC: Spec = Spec {
         name: "schema.apply",
-        doc: "Change a collection as was proposed, with all its records, in one transaction. Refused where a policy in force would no \
-              longer fit.",
+        doc: "Apply a schema proposal to a collection and all its records, in one transaction. Refused if a policy in \
+              force would no longer fit.",
         scope: Reach::Full,
         route: post("/schema/proposals/{id}/apply").slow(),
         about: &[&PROPOSAL],
@@ -314,7 +314,7 @@ pub enum Reject {}
 impl Change for Reject {
     const SPEC: Spec = Spec {
         name: "schema.reject",
-        doc: "Reject a proposal to change a collection, or take back one's own.",
+        doc: "Reject a schema proposal, or withdraw one's own.",
         scope: Reach::Full,
         route: post("/schema/proposals/{id}/reject"),
         about: &[&PROPOSAL],

@@ -269,8 +269,8 @@ pub enum Refs {}
 impl Query for Refs {
     const SPEC: Spec = Spec {
         name: "record.refs",
-        doc: "List what leads to a record: records that name it, and tasks that are about it; of those alone that the caller may \
-              read. At most 100 of each.",
+        doc: "List what refers to a record: records that name it and tasks that are about it, among those that the \
+              caller may read. At most 100 of each.",
         scope: Reach::READ,
         route: get("/refs/{collection}/{id}").listed(),
         about: &[&RECORD],

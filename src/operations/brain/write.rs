@@ -61,8 +61,9 @@ pub enum Upsert {}
 impl Change for Upsert {
     const SPEC: Spec = Spec {
         name: "record.write",
-        doc: "Write a record: a new one, or a new version of the one with the same key. The policies are asked about the record as it \
-              would be; of one that is there, also as it is, about this and about `record.change`.",
+        doc: "Create a record, or write a new version of the one with the same key. The policies decide about the \
+              record as it will be; for an existing record also about it as it is, by this operation and by \
+              `record.change`.",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/records").made_from("version"),
         about: &[&RECORD],
@@ -149,8 +150,8 @@ pub enum Put {}
 impl Change for Put {
     const SPEC: Spec = Spec {
         name: "record.replace",
-        doc: "Replace all values of a record; what is not given is gone. The policies are asked about `record.change` and \
-              `record.write` too.",
+        doc: "Replace all values of a record; omitted fields are removed. The policies also decide `record.change` \
+              and `record.write`.",
         scope: Reach::Full,
         route: put("/brain/collections/{collection}/records/{id}").made_from("version"),
         about: &[&RECORD],
@@ -175,8 +176,8 @@ pub enum Patch {}
 impl Change for Patch {
     const SPEC: Spec = Spec {
         name: "record.change",
-        doc: "Change some values of a record; `null` takes one away. The policies are asked about the record as it is, and about \
-              `record.write` as it is and as it would be.",
+        doc: "Update some values of a record; `null` removes one. The policies decide about the record as it is; \
+              `record.write` about it as it is and as it will be.",
         scope: Reach::Full,
         route: patch("/brain/collections/{collection}/records/{id}").made_from("version"),
         about: &[&RECORD],
@@ -214,7 +215,7 @@ pub enum Delete {}
 impl Change for Delete {
     const SPEC: Spec = Spec {
         name: "record.delete",
-        doc: "Delete a record. Its history stays, and it can be rolled back.",
+        doc: "Delete a record. Its history is kept, and a rollback restores it.",
         scope: Reach::Full,
         route: delete("/brain/collections/{collection}/records/{id}").made_from("version"),
         about: &[&RECORD],

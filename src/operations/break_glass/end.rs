@@ -14,7 +14,7 @@ pub enum End {}
 impl Change for End {
     const SPEC: Spec = Spec {
         name: "break_glass.end",
-        doc: "End a break-glass grant at once; it still has to be reviewed.",
+        doc: "End a break-glass grant at once. It still has to be reviewed.",
         scope: Reach::Full,
         route: delete("/policy/break-glass/{id}").stops().denied_as(Code::NotOwner),
         about: &[&BREAK_GLASS],

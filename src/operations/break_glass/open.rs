@@ -38,7 +38,8 @@ pub enum Open {}
 impl Change for Open {
     const SPEC: Spec = Spec {
         name: "break_glass.open",
-        doc: "Go on without approval for a short time; whoever is skipped is told, and somebody else reviews it.",
+        doc: "Open a break-glass grant: proceed without approval for a short time. The approvers who are bypassed are \
+              notified, and somebody else reviews the grant.",
         scope: Reach::Full,
         route: post("/policy/break-glass").created(),
         about: &[&ACTOR],

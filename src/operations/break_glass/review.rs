@@ -30,7 +30,7 @@ pub enum Review {}
 impl Change for Review {
     const SPEC: Spec = Spec {
         name: "break_glass.review",
-        doc: "Say whether a break-glass grant and its uses were justified. It ends the grant, if it has not ended.",
+        doc: "Review a break-glass grant: say whether its uses were justified. Ends the grant if it is still open.",
         scope: Reach::Full,
         route: post("/policy/break-glass/{id}/review").denied_as(Code::NotApprover),
         about: &[&BREAK_GLASS],

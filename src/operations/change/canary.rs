@@ -39,7 +39,8 @@ pub enum Canary {}
 impl Change for Canary {
     const SPEC: Spec = Spec {
         name: "change.canary",
-        doc: "Try a change beside what is in force, on a share of the traffic. No answer is changed by it.",
+        doc: "Start a canary: evaluate a change beside what is in force, on a share of the traffic. No answer is \
+              affected.",
         scope: Reach::Full,
         route: post("/changes/{id}/canary").slow(),
         about: &[&CHANGE],

@@ -30,7 +30,7 @@ pub enum Evals {}
 impl Change for Evals {
     const SPEC: Spec = Spec {
         name: "change.evals",
-        doc: "Put a change to its tests. It cannot come into force before they pass.",
+        doc: "Run a change's tests. It cannot be promoted before they pass.",
         scope: Reach::Full,
         route: post("/changes/{id}/evals").slow(),
         about: &[&CHANGE],

@@ -19,7 +19,8 @@ pub enum Promote {}
 impl Change for Promote {
     const SPEC: Spec = Spec {
         name: "change.promote",
-        doc: "Bring a change into force. Its tests must have passed, and the version that it was made from be in force.",
+        doc: "Promote a change: bring it into force. Its tests must have passed, and the version that it is based on \
+              must be in force.",
         scope: Reach::Full,
         route: post("/changes/{id}/promote").slow(),
         about: &[&CHANGE],

@@ -62,7 +62,7 @@ pub enum Propose {}
 impl Change for Propose {
     const SPEC: Spec = Spec {
         name: "change.propose",
-        doc: "Propose a change. Nothing comes into force by it.",
+        doc: "Propose a change. Nothing comes into force yet.",
         scope: Reach::Scopes(&[Scope::Changes]),
         route: post("/changes").created().slow().large().made_from("base_version"),
         about: &[&COMPANY],

@@ -30,7 +30,7 @@ pub enum Reject {}
 impl Change for Reject {
     const SPEC: Spec = Spec {
         name: "change.reject",
-        doc: "Reject a change; its author takes it back by this.",
+        doc: "Reject a change, or withdraw one's own.",
         scope: Reach::Scopes(&[Scope::Changes, Scope::Policy]),
         route: post("/changes/{id}/reject").stops().denied_as(Code::NotOwner),
         about: &[&CHANGE],

@@ -31,7 +31,7 @@ pub enum Review {}
 impl Change for Review {
     const SPEC: Spec = Spec {
         name: "change.review",
-        doc: "Review a change: approve it, or request something else. Nobody reviews their own.",
+        doc: "Review a change: approve it, or request changes. Authors cannot review their own.",
         scope: Reach::Full,
         route: post("/changes/{id}/review").denied_as(Code::NotApprover),
         about: &[&CHANGE],

@@ -46,7 +46,7 @@ pub enum Reserve {}
 impl Change for Reserve {
     const SPEC: Spec = Spec {
         name: "delegation.reserve",
-        doc: "Set a part of a delegation's budget aside, before it is spent.",
+        doc: "Reserve a part of a delegation's budget before it is spent.",
         scope: Reach::Full,
         route: post("/delegations/{id}/reservations").created().denied_as(Code::NotOwner),
         about: &[&DELEGATION],
@@ -125,7 +125,7 @@ pub enum Settle {}
 impl Change for Settle {
     const SPEC: Spec = Spec {
         name: "delegation.settle",
-        doc: "Say what something came to for which a part of the budget was set aside; also after the delegation has ended.",
+        doc: "Settle a reservation: record what was spent of it, also after the delegation has ended.",
         scope: Reach::Full,
         route: post("/delegations/{id}/reservations/{reservation}/settle").denied_as(Code::NotOwner),
         about: &[&DELEGATION],

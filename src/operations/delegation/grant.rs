@@ -66,7 +66,8 @@ pub enum Grant {}
 impl Change for Grant {
     const SPEC: Spec = Spec {
         name: "delegation.grant",
-        doc: "Let a person or an agent act on the caller's behalf, as far as both may. Under a delegation, it is handed on.",
+        doc: "Grant a delegation: let a person or an agent act on the caller's behalf, within the rights of both. A \
+              caller who acts under a delegation passes it on.",
         scope: Reach::Full,
         route: post("/delegations").created(),
         about: &[&ACTOR],

@@ -65,7 +65,7 @@ pub enum Show {}
 impl Query for Show {
     const SPEC: Spec = Spec {
         name: "delegation.read",
-        doc: "Show one delegation: what was given, by whom, and what is left of its budget.",
+        doc: "Show one delegation: its scope, who granted it, and what is left of its budget.",
         scope: Reach::READ,
         route: get("/delegations/{id}"),
         about: &[&DELEGATION],

@@ -27,7 +27,8 @@ pub enum Revoke {}
 impl Change for Revoke {
     const SPEC: Spec = Spec {
         name: "delegation.revoke",
-        doc: "Take a delegation back, or give it back. What was handed on of it ends with it. Revoking it again changes nothing.",
+        doc: "Revoke a delegation, as the one who granted it or the one who holds it. Delegations passed on from it \
+              end with it. Revoking it again changes nothing.",
         scope: Reach::Full,
         route: delete("/delegations/{id}").stops().denied_as(Code::NotOwner),
         about: &[&DELEGATION],

@@ -59,7 +59,8 @@ pub enum Accept {}
 impl Change for Accept {
     const SPEC: Spec = Spec {
         name: "knowledge.accept",
-        doc: "Accept knowledge that was proposed or is held apart: it is recalled from now on, and what it supersedes no longer.",
+        doc: "Accept a proposed or quarantined knowledge entry. From now on it is recalled, and the entry that it \
+              supersedes is not.",
         scope: Reach::Full,
         route: post("/knowledge/{id}/accept").made_from("version"),
         about: &[&KNOWLEDGE],
@@ -105,7 +106,7 @@ pub enum Reject {}
 impl Change for Reject {
     const SPEC: Spec = Spec {
         name: "knowledge.reject",
-        doc: "Reject knowledge that was proposed or is held apart, or take back one's own proposal.",
+        doc: "Reject a proposed or quarantined knowledge entry, or withdraw one's own.",
         scope: Reach::Full,
         route: post("/knowledge/{id}/reject").made_from("version"),
         about: &[&KNOWLEDGE],
@@ -133,7 +134,7 @@ pub enum Retract {}
 impl Change for Retract {
     const SPEC: Spec = Spec {
         name: "knowledge.retract",
-        doc: "Retract knowledge that was accepted and does not hold: it is recalled no longer.",
+        doc: "Retract an accepted knowledge entry that does not hold. It is no longer recalled.",
         scope: Reach::Full,
         route: post("/knowledge/{id}/retract").made_from("version"),
         about: &[&KNOWLEDGE],

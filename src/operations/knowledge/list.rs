@@ -44,7 +44,7 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "knowledge.list",
-        doc: "List the knowledge that the caller may read, newest first.",
+        doc: "List the knowledge entries that the caller may read, newest first.",
         scope: Reach::READ,
         route: get("/knowledge").listed(),
         about: &[&COMPANY],
@@ -74,14 +74,13 @@ impl Query for List {
     }
 }
 
-/// List what is held apart.
+/// List quarantined entries.
 pub enum Quarantine {}
 
 impl Query for Quarantine {
     const SPEC: Spec = Spec {
         name: "knowledge.quarantine",
-        doc: "List the knowledge that is held apart until somebody decides about it, with the reasons, newest first; of that \
-              alone that the caller may read.",
+        doc: "List the quarantined knowledge entries that the caller may read, with the reasons, newest first.",
         scope: Reach::READ,
         route: get("/knowledge/quarantine").listed(),
         about: &[&COMPANY],
@@ -122,7 +121,7 @@ pub enum Show {}
 impl Query for Show {
     const SPEC: Spec = Spec {
         name: "knowledge.read",
-        doc: "Show one entry of knowledge: what it says, where it comes from, and how it stands.",
+        doc: "Show one knowledge entry: its statement, provenance and status.",
         scope: Reach::READ,
         route: get("/knowledge/{id}"),
         about: &[&KNOWLEDGE],

@@ -40,39 +40,39 @@ const MOST_TOLD: usize = 20;
 /// What somebody has learnt.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewKnowledge {
-    /// What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
+    /// The statement, which must stand alone: 1 to 2000 characters. It can be erased.
     #[schemars(length(min = 1, max = 2000), extend("x-erasable" = true))]
     #[arg(value_name = "STATEMENT")]
     pub statement: String,
-    /// What kind of knowledge: `fact` unless given.
+    /// The kind of knowledge: `fact` unless given.
     #[serde(default = "fact")]
     #[arg(long, default_value = "fact")]
     pub kind: KnowledgeKind,
-    /// What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
+    /// Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
     #[serde(default)]
     #[schemars(length(max = 10))]
     #[arg(long = "topic", value_name = "TOPIC")]
     pub topics: Vec<String>,
-    /// Whom alone it concerns: a team or a person. The whole company unless given.
+    /// The team or person that it is limited to. The whole company unless given.
     #[arg(long, value_name = "ID")]
     pub scope: Option<ActorId>,
-    /// Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
+    /// The source: `own` unless given. Entries from the web, mail or a webhook are quarantined.
     #[serde(default = "own")]
     #[arg(long, default_value = "own")]
     pub source: SourceKind,
-    /// Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
+    /// The exact source, such as an address, a document or a name: at most 500 characters. It can be erased.
     #[serde(default)]
     #[schemars(length(max = 500), extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reference: String,
-    /// How sure its proposer is, in percent.
+    /// The proposer's confidence, in percent.
     #[schemars(range(min = 0, max = 100))]
     #[arg(long, value_name = "PERCENT")]
     pub confidence: Option<i64>,
-    /// The accepted entry whose place it is to take.
+    /// The accepted entry that it is to supersede.
     #[arg(long, value_name = "KNOWLEDGE")]
     pub supersedes: Option<String>,
-    /// Until when it holds.
+    /// When it expires.
     #[arg(long = "expires", value_name = "TIME")]
     pub expires_at: Option<Time>,
 }
@@ -91,8 +91,8 @@ pub enum Propose {}
 impl Change for Propose {
     const SPEC: Spec = Spec {
         name: "knowledge.propose",
-        doc: "Propose what others may rest on. It is recalled once somebody else has accepted it; what comes from outside, \
-              looks like an attack or contradicts what is accepted is held apart until then.",
+        doc: "Propose a knowledge entry. It can be recalled once somebody else has accepted it. Entries that come \
+              from outside, look like an attack or contradict accepted ones are quarantined until somebody decides.",
         scope: Reach::Full,
         route: post("/knowledge").created(),
         about: &[&COMPANY, &ACTOR, &TEAM],
@@ -230,7 +230,7 @@ pub(super) fn wrong_topics(topics: &[String]) -> Vec<String> {
     if topics.len() > MOST_TOPICS {
         problems.push(format!("topics: must be at most {MOST_TOPICS}"));
     } else if let Some(number) = topics.iter().position(|topic| !is_topic(topic)) {
-        let form = format!("must have 1 to {LONGEST_TOPIC} small letters, digits and `-`");
+        let form = format!("must have 1 to {LONGEST_TOPIC} lower-case letters, digits or `-`");
         problems.push(format!("topics.{number}: {form}"));
     }
     problems
@@ -271,11 +271,12 @@ fn is_not_too_many(proposer: &ActorId, read: &Reader<'_>) -> Result<(), Stop> {
     if read.open_knowledge_of(proposer, MOST_OPEN)? < MOST_OPEN {
         return Ok(());
     }
-    let message = format!("{MOST_OPEN} entries that you proposed wait for a decision, the most that may");
+    let message =
+        format!("{MOST_OPEN} of your entries are undecided, which is the limit: wait for a decision, or withdraw some");
     Err(Refusal::conflict(message).into())
 }
 
-/// Why it is held apart. What is accepted already in the same words is refused.
+/// Why it is quarantined. What is accepted already in the same words is refused.
 fn reasons(
     (said, reference): (&str, &str),
     origin: Origin,

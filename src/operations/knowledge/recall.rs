@@ -76,8 +76,8 @@ pub enum Recall {}
 impl Query for Recall {
     const SPEC: Spec = Spec {
         name: "knowledge.recall",
-        doc: "Recall what is accepted about topics, as far as the caller may read it: data with where it comes from, the best \
-              first. It gives no right to anything.",
+        doc: "Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best \
+              match first. It is data and grants no rights.",
         scope: Reach::READ,
         route: get("/knowledge/recall").slow(),
         about: &[&COMPANY],

@@ -1,5 +1,5 @@
 //! What a statement looks like before a person has looked at it. It finds what is crude, and proves nothing: what is found is
-//! held apart with the reason, and what is not found is still only data (OWASP Agentic AI, ASI06 memory poisoning).
+//! quarantined with the reason, and what is not found is still only data (OWASP Agentic AI, ASI06 memory poisoning).
 
 use std::collections::BTreeSet;
 

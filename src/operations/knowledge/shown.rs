@@ -27,7 +27,7 @@ pub struct ShownKnowledge {
     /// Whom it concerns: a team, a person, or else the whole company.
     pub scope: Option<ActorId>,
     pub status: KnowledgeStatus,
-    /// Why it was held apart.
+    /// Why it was quarantined.
     pub reasons: Vec<String>,
     pub origin: Origin,
     pub source: SourceKind,

@@ -66,7 +66,7 @@ pub enum Diff {}
 impl Query for Diff {
     const SPEC: Spec = Spec {
         name: "policy.diff",
-        doc: "Tell what policies would change: texts, answers, and the decisions of the log. Nothing is applied.",
+        doc: "Compare policies with those in force: texts, answers, and the decisions of the log. Nothing is applied.",
         scope: Reach::Scopes(&[Scope::Policy]),
         route: post("/policy/diff").slow().large(),
         about: &[&COMPANY],

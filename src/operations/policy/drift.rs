@@ -56,7 +56,7 @@ pub enum ShowDrift {}
 impl Query for ShowDrift {
     const SPEC: Spec = Spec {
         name: "policy.drift",
-        doc: "Tell whether what is in force is what the repository declared last.",
+        doc: "Check for drift: whether the policies in force are those that the repository declared last.",
         scope: Reach::READ,
         route: get("/policy/drift").slow(),
         about: &[&COMPANY],

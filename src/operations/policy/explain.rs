@@ -80,7 +80,7 @@ pub enum Explain {}
 impl Query for Explain {
     const SPEC: Spec = Spec {
         name: "policy.explain",
-        doc: "Explain what the gate would answer, and why. Nothing is done.",
+        doc: "Explain what the gate would decide, and why. Nothing is performed.",
         scope: Reach::Full,
         route: post("/policy/explain").slow(),
         about: &[&ACTOR],

@@ -64,7 +64,7 @@ pub enum Show {}
 impl Query for Show {
     const SPEC: Spec = Spec {
         name: "policy.read",
-        doc: "Show which policies are in force, and where they come from.",
+        doc: "Show the policies in force and their source.",
         scope: Reach::READ,
         route: get("/policy"),
         about: &[&COMPANY],
@@ -114,7 +114,7 @@ pub fn may_export(read: &Reader<'_>) -> bool {
 impl Query for Export {
     const SPEC: Spec = Spec {
         name: "policy.export",
-        doc: "Export the files in force, and the schema that they are checked against.",
+        doc: "Export the policy files in force, and the schema that they are checked against.",
         scope: Reach::READ,
         route: get("/policy/export"),
         about: &[&COMPANY],
@@ -188,7 +188,8 @@ pub enum Applied {}
 impl Query for Applied {
     const SPEC: Spec = Spec {
         name: "policy.applied",
-        doc: "Tell which version of the policies was applied last, by whom, with which change; and those before it.",
+        doc: "Show the version of the policies that was applied last, by whom and with which change, and earlier \
+              versions.",
         scope: Reach::Scopes(&[Scope::Read, Scope::Policy]),
         route: get("/policy/applied"),
         about: &[&COMPANY],

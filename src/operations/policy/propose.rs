@@ -46,7 +46,8 @@ pub enum Propose {}
 impl Change for Propose {
     const SPEC: Spec = Spec {
         name: "policy.propose",
-        doc: "Propose policies, an earlier version of them, or the rule behind approvals. It comes into force at once only where the source says `auto`, and the policy permits it.",
+        doc: "Propose policies, a rollback to an earlier version, or the rule behind approvals. The proposal comes \
+              into force at once only if the source says `auto` and the policy permits it.",
         scope: Reach::Scopes(&[Scope::Policy]),
         route: post("/policy/proposals").created().slow().large().made_from("base_version"),
         about: &[&COMPANY],

@@ -32,7 +32,7 @@ pub enum SetSource {}
 impl Change for SetSource {
     const SPEC: Spec = Spec {
         name: "policy.source",
-        doc: "Say where the company keeps its policies. Nothing is fetched: the repository's CI proposes.",
+        doc: "Set where the company keeps its policies. Nothing is fetched: the repository's CI proposes.",
         scope: Reach::Full,
         route: put("/policy/source"),
         about: &[&COMPANY],

@@ -54,7 +54,8 @@ pub enum WhoCan {}
 impl Query for WhoCan {
     const SPEC: Spec = Spec {
         name: "policy.who_can",
-        doc: "List who may perform an operation on a target, with or without approval: of those whose decisions the caller may have explained.",
+        doc: "List who may perform an operation on a target, with or without approval, among the actors whose \
+              decisions the caller may have explained.",
         scope: Reach::READ,
         route: get("/policy/who-can").slow(),
         about: &[&COMPANY],

@@ -34,7 +34,7 @@ pub enum Answer {}
 impl Change for Answer {
     const SPEC: Spec = Spec {
         name: "run.answer",
-        doc: "Answer what a run has asked; it goes on with the answer.",
+        doc: "Answer a run's question. The run resumes with the answer.",
         scope: Reach::Full,
         route: post("/runs/{id}/answer"),
         about: &[&RUN],

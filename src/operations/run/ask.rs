@@ -46,7 +46,8 @@ pub enum Ask {}
 impl Change for Ask {
     const SPEC: Spec = Spec {
         name: "agent.ask",
-        doc: "Ask an agent for something: a task is created for it, and a run begins. Asked by a run, it is a part of that run.",
+        doc: "Ask an agent to do something: creates a task and starts a run. Asked by a run, the new run is a part of \
+              it.",
         scope: Reach::Full,
         route: post("/ask").accepted().as_step(StepKind::Delegate),
         about: &[&ACTOR],
@@ -111,7 +112,7 @@ pub enum Agents {}
 impl Query for Agents {
     const SPEC: Spec = Spec {
         name: "me.agents",
-        doc: "List the agents that the caller may ask, if only with approval, newest first.",
+        doc: "List the agents that the caller may ask, also those that need approval, newest first.",
         scope: Reach::READ,
         route: get("/me/agents").listed(),
         about: &[&COMPANY],

@@ -55,7 +55,7 @@ pub enum Raise {}
 impl Change for Raise {
     const SPEC: Spec = Spec {
         name: "budget.raise",
-        doc: "Let a run spend more; one that is held because of its budget goes on.",
+        doc: "Raise a run's budget. A run that is held because of its budget resumes.",
         scope: Reach::Full,
         route: post("/runs/{id}/budget"),
         about: &[&RUN],

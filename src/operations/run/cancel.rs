@@ -33,7 +33,7 @@ pub enum Cancel {}
 impl Change for Cancel {
     const SPEC: Spec = Spec {
         name: "run.cancel",
-        doc: "Cancel a run, with its parts. What it has done stays done.",
+        doc: "Cancel a run and its parts. What it has done is not undone.",
         scope: Reach::Full,
         route: post("/runs/{id}/cancel").stops(),
         about: &[&RUN],

@@ -35,7 +35,7 @@ pub enum Read {}
 impl Query for Read {
     const SPEC: Spec = Spec {
         name: "model.read",
-        doc: "List the models that agents may ask for: provider, context, capabilities, prices.",
+        doc: "List the models that agents may use: provider, context size, capabilities, prices.",
         scope: Reach::READ,
         route: get("/llm/models").listed(),
         about: &[&COMPANY],

@@ -97,7 +97,7 @@ pub enum Show {}
 impl Query for Show {
     const SPEC: Spec = Spec {
         name: "run.read",
-        doc: "Show one run, step by step: what it did, what that came to, and what it waits for.",
+        doc: "Show one run, step by step: what it did, the outcome of each step, and what it waits for.",
         scope: Reach::READ,
         route: get("/runs/{id}").by_server(),
         about: &[&RUN],
@@ -127,7 +127,8 @@ pub enum Follow {}
 impl Query for Follow {
     const SPEC: Spec = Spec {
         name: "run.stream",
-        doc: "Follow one run as server-sent events, until it ends: its steps after `since`, and what models say as they say it.",
+        doc: "Follow one run as server-sent events until it ends: its steps after `since`, and the output of models \
+              as it arrives.",
         scope: Reach::READ,
         route: get("/runs/{id}/stream").stream(),
         about: &[&RUN],

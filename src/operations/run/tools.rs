@@ -134,7 +134,7 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "tool.list",
-        doc: "List the tools of which the policies could allow the caller some call: name, input, kind of effect.",
+        doc: "List the tools that the policies may let the caller use: name, input, kind of effect.",
         scope: Reach::READ,
         route: get("/tools").listed(),
         about: &[&COMPANY],

@@ -52,7 +52,7 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "trace.read",
-        doc: "List the runs that the caller may see with their steps, newest first.",
+        doc: "List the runs that the caller may see, with their steps, newest first.",
         scope: Reach::READ,
         route: get("/traces").listed(),
         about: &[&COMPANY],

@@ -45,7 +45,7 @@ pub enum Complete {}
 impl Change for Complete {
     const SPEC: Spec = Spec {
         name: "task.complete",
-        doc: "Close a task, as done or as cancelled. Runs that still work on it are cancelled.",
+        doc: "Close a task as done or as cancelled. Runs that still work on it are cancelled.",
         scope: Reach::Full,
         route: post("/tasks/{id}/complete").made_from("version"),
         about: &[&TASK],

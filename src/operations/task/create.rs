@@ -64,7 +64,7 @@ pub enum Create {}
 impl Change for Create {
     const SPEC: Spec = Spec {
         name: "task.create",
-        doc: "Create a task, for somebody or for nobody yet. An agent begins to work on it with `POST /tasks/{id}/run`.",
+        doc: "Create a task, with or without an owner. `POST /tasks/{id}/run` lets an agent work on it.",
         scope: Reach::Full,
         route: post("/tasks").created(),
         about: &[&COMPANY, &ACTOR],

@@ -41,7 +41,7 @@ pub enum Update {}
 impl Change for Update {
     const SPEC: Spec = Spec {
         name: "task.update",
-        doc: "Add something that a task is about; the same thing again gets another note.",
+        doc: "Link something to a task. Linking it again updates its note.",
         scope: Reach::Full,
         route: post("/tasks/{id}/refs").made_from("version"),
         about: &[&TASK],

@@ -34,7 +34,7 @@ pub enum Run {}
 impl Change for Run {
     const SPEC: Spec = Spec {
         name: "task.run",
-        doc: "Let the agent that has a task work on it.",
+        doc: "Start a run of the agent that owns a task.",
         scope: Reach::Full,
         route: post("/tasks/{id}/run").accepted(),
         about: &[&TASK],

@@ -117,7 +117,7 @@ pub enum Issue {}
 impl Change for Issue {
     const SPEC: Spec = Spec {
         name: "token.issue",
-        doc: "Issue an API token. Its value is shown this once.",
+        doc: "Issue an API token. Its value is shown only once.",
         scope: Reach::Full,
         route: post("/tokens").created().secret("token"),
         about: &[&ACTOR],

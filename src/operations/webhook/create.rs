@@ -68,7 +68,7 @@ pub enum Create {}
 impl Change for Create {
     const SPEC: Spec = Spec {
         name: "webhook.create",
-        doc: "Name a place outside that is told of some things. The secret that its messages are signed with is shown this once.",
+        doc: "Create a webhook subscription. Its signing secret is shown only once.",
         scope: Reach::Full,
         route: post("/v1/webhooks").from_root().outward().created().secret("secret"),
         about: &[&WEBHOOK],

@@ -38,7 +38,7 @@ pub enum Test {}
 impl Change for Test {
     const SPEC: Spec = Spec {
         name: "webhook.test",
-        doc: "Send a `webhook.test` message, to see whether it arrives; its deliveries tell.",
+        doc: "Send a `webhook.test` message to check that it arrives; its deliveries show the outcome.",
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/test").from_root().outward(),
         about: &[&WEBHOOK],
@@ -76,7 +76,8 @@ pub enum Deliveries {}
 impl Query for Deliveries {
     const SPEC: Spec = Spec {
         name: "webhook.deliveries",
-        doc: "List what was or is to be sent to a webhook, newest first: what is pending, and the last 1000 that ended.",
+        doc: "List the deliveries of a webhook subscription, newest first: those that are pending, and the last 1000 \
+              that ended.",
         scope: Reach::Full,
         route: get("/v1/webhooks/{id}/deliveries").from_root(),
         about: &[&WEBHOOK],
@@ -118,7 +119,7 @@ pub enum Redeliver {}
 impl Change for Redeliver {
     const SPEC: Spec = Spec {
         name: "webhook.redeliver",
-        doc: "Send a message once more, at once, under the same id.",
+        doc: "Redeliver a message at once, under the same id.",
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/deliveries/{message}/redeliver").from_root().outward(),
         about: &[&WEBHOOK],

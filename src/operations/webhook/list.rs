@@ -16,7 +16,7 @@ pub enum List {}
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "webhook.list",
-        doc: "List the webhooks that the caller may see, newest first.",
+        doc: "List the webhook subscriptions that the caller may see, newest first.",
         scope: Reach::Full,
         route: get("/v1/webhooks").from_root(),
         about: &[&COMPANY],
@@ -47,7 +47,7 @@ pub enum Show {}
 impl Query for Show {
     const SPEC: Spec = Spec {
         name: "webhook.read",
-        doc: "Show one webhook: what it is told of, and what came of the last attempt.",
+        doc: "Show one webhook subscription, with the outcome of its last delivery.",
         scope: Reach::Full,
         route: get("/v1/webhooks/{id}").from_root().by_server(),
         about: &[&WEBHOOK],

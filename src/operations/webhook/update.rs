@@ -51,7 +51,7 @@ pub enum Update {}
 impl Change for Update {
     const SPEC: Spec = Spec {
         name: "webhook.update",
-        doc: "Change what a webhook is told and where, or switch it on or off. The policies are asked about the new host.",
+        doc: "Update a webhook subscription, or enable or disable it. The policies decide about the new host.",
         scope: Reach::Full,
         route: patch("/v1/webhooks/{id}").from_root().outward(),
         about: &[&WEBHOOK],
@@ -109,7 +109,7 @@ pub enum Delete {}
 impl Change for Delete {
     const SPEC: Spec = Spec {
         name: "webhook.delete",
-        doc: "Delete a webhook. What was not delivered yet is not sent any more.",
+        doc: "Delete a webhook subscription. Pending messages are not sent.",
         scope: Reach::Full,
         route: delete("/v1/webhooks/{id}").stops().from_root(),
         about: &[&WEBHOOK],
@@ -146,7 +146,8 @@ pub enum Rotate {}
 impl Change for Rotate {
     const SPEC: Spec = Spec {
         name: "webhook.rotate",
-        doc: "Give a webhook another secret, which is shown this once. For a day, the one before it signs too.",
+        doc: "Rotate a webhook's signing secret. The new one is shown only once; for a day, the previous one signs \
+              too.",
         scope: Reach::Full,
         route: post("/v1/webhooks/{id}/rotate").from_root().secret("secret"),
         about: &[&WEBHOOK],

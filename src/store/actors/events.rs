@@ -22,7 +22,7 @@ events! {
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(added), notify: Notify::AndShow(notify_of_new), news: None,
     }
-    /// An agent was hired by this definition; it joins with the event before.
+    /// An agent was hired by this definition; the event before added it.
     ActorHired = "actor_hired" {
         id: ActorId, #[schemars(extend("x-names" = "json"))] definition: serde_json::Value,
     } about [id] => {
@@ -37,7 +37,7 @@ events! {
         fold: Some(|event, moment| set(moment, &event.id, "trust", Some(event.to.name()))), notify: Notify::Nobody,
         news: None,
     }
-    /// A person has another role.
+    /// A person's role changed.
     RoleChanged = "role_changed" {
         id: ActorId, from: Role, to: Role,
     } about [id] => {
@@ -45,7 +45,7 @@ events! {
         fold: Some(|event, moment| set(moment, &event.id, "role", Some(event.to.name()))),
         notify: Notify::AndShow(notify_of_role), news: None,
     }
-    /// A person, an agent or a team is in another team, or in none.
+    /// A person, an agent or a team moved to another team, or to none.
     TeamChanged = "team_changed" {
         id: ActorId, from: Option<ActorId>, to: Option<ActorId>,
     } about [id, from, to] => {
@@ -53,7 +53,7 @@ events! {
         fold: Some(|event, moment| set(moment, &event.id, "team", event.to.as_ref().map(ActorId::as_str))),
         notify: Notify::AndShow(notify_of_team), news: None,
     }
-    /// A person, an agent or a team has another name.
+    /// A person, an agent or a team was renamed.
     ActorRenamed = "actor_renamed" {
         id: ActorId, name: String,
     } about [id] => {
@@ -61,7 +61,7 @@ events! {
         fold: Some(|event, moment| set(moment, &event.id, "name", Some(&event.name))), notify: Notify::Nobody,
         news: None,
     }
-    /// Somebody left: none of their tokens and requests lives on. Or a team, which nobody was in any more.
+    /// An actor was offboarded: their tokens and requests ended. Or a team without members was removed.
     ActorOffboarded = "actor_offboarded" {
         id: ActorId, reason: String, successor: Option<ActorId>,
     } about [id, successor] => {
@@ -69,7 +69,7 @@ events! {
         fold: Some(|event, moment| set(moment, &event.id, "status", Some("offboarded"))),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
-    /// An agent got another owner.
+    /// An agent's owner changed.
     OwnerChanged = "owner_changed" {
         id: ActorId, owner: ActorId,
     } about [id, owner] => {
@@ -77,7 +77,7 @@ events! {
         fold: Some(|event, moment| set(moment, &event.id, "owner", Some(event.owner.as_str()))),
         notify: Notify::AndShow(|event, moment| answers_for(moment, &event.id, &event.owner)), news: None,
     }
-    /// A team got another lead, or none.
+    /// A team's lead changed, or was removed.
     LeadChanged = "lead_changed" {
         id: ActorId, lead: Option<ActorId>,
     } about [id, lead] => {

@@ -25,7 +25,7 @@ const NOTICE: Table = Table { name: "approval_notice", key: "approval || ' ' || 
 const SUMMARY: usize = 500;
 
 events! {
-    /// An operation waits for people.
+    /// An operation waits for approval.
     ApprovalRequested = "approval_requested" {
         id: Id, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         #[schemars(extend("x-names" = "text"))] summary: String,
@@ -46,7 +46,7 @@ events! {
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(requested), notify: Notify::AndShow(notify_approvers), news: Some(pending),
     }
-    /// What a call that waits was given beside, in an entry of its own: it can be erased.
+    /// Arguments of a pending call, in an entry of their own so that they can be erased.
     ArgumentsKept = "arguments_kept" {
         id: Id, requester: ActorId, arguments: serde_json::Map<String, serde_json::Value>,
     } about [id, requester] => {
@@ -60,7 +60,7 @@ events! {
         content: Content::SHOWN, tables: &[APPROVAL, DECISION], memory: Memory::Nothing,
         fold: Some(decided), notify: Notify::AndShow(notify_of_decision), news: None,
     }
-    /// The approved operation was carried out; the approval is spent.
+    /// The approved operation was performed; the approval is used.
     ApprovalUsed = "approval_used" {
         id: Id, requester: ActorId,
     } about [id, requester] => {
@@ -71,7 +71,7 @@ events! {
         }),
         news: None,
     }
-    /// What was approved is not what would happen now; it has to be asked for again.
+    /// The approval is stale: what was approved is not what would happen now. It must be requested again.
     ApprovalStale = "approval_stale" {
         id: Id, requester: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
     } about [id, requester] => {
@@ -84,7 +84,7 @@ events! {
         }),
         news: None,
     }
-    /// Nobody has decided yet: whoever may is told again. Once for each kind of approval.
+    /// Nobody has decided yet: the approvers are reminded. Once for each kind of approval.
     ApprovalReminded = "approval_reminded" {
         id: Id, requester: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kind: String, approvers: Vec<ActorId>,
@@ -96,7 +96,7 @@ events! {
             notify_all(moment, &event.approvers, &event.id, &title)
         }), news: None,
     }
-    /// It has waited so long that more people may decide, and are told. Once for each kind of approval.
+    /// The approval was escalated: more people may decide, and are notified. Once for each kind of approval.
     ApprovalEscalated = "approval_escalated" {
         id: Id, requester: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kind: String, approvers: Vec<ActorId>,
@@ -109,7 +109,7 @@ events! {
             notify_all(moment, &event.approvers, &event.id, &title)
         }), news: None,
     }
-    /// The requester took it back or left, or did it under a break-glass grant: nothing will come of the request.
+    /// The request was cancelled: its requester withdrew it or left, or performed the operation under a break-glass grant.
     ApprovalCancelled = "approval_cancelled" {
         id: Id, requester: ActorId,
     } about [id, requester] => {
@@ -117,7 +117,7 @@ events! {
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Cancelled)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
-    /// Nobody decided in time; the operation will not happen.
+    /// The approval expired; the operation will not be performed.
     ApprovalExpired = "approval_expired" {
         id: Id,
     } about [id] => {

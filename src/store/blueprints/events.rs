@@ -5,7 +5,7 @@ use crate::store::memory::Memory;
 use crate::types::id::Id;
 
 events! {
-    /// A blueprint was installed: what it made, what was there already, what it still takes.
+    /// A blueprint was installed: what it created, what existed already, what is still to be done.
     BlueprintInstalled = "blueprint_installed" {
         blueprint: String, hash: String,
         #[schemars(extend("x-names" = "reference"))] created: Vec<String>,

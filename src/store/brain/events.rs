@@ -30,7 +30,7 @@ pub struct Row {
 }
 
 events! {
-    /// Somebody proposed to change what the records of a collection are made of.
+    /// Somebody proposed to change the schema of a collection.
     SchemaProposed = "schema_proposed" {
         id: Id, collection: String, ops: Vec<Operation>, base: i64,
         #[schemars(extend("x-names" = "text"))] reason: String, proposer: ActorId,
@@ -38,7 +38,7 @@ events! {
         content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
         fold: Some(proposed), notify: Notify::Nobody, news: None,
     }
-    /// A collection came to be, changed or went. Without a definition it went.
+    /// A schema proposal was applied: a collection was created, changed or, without a definition, retired.
     SchemaApplied = "schema_applied" {
         id: Id, collection: String, proposer: ActorId, version: i64, renamed: BTreeMap<String, String>,
         definition: Option<Collection>,
@@ -46,7 +46,7 @@ events! {
         content: Content::SHOWN, tables: &[COLLECTION, PROPOSAL, VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
-    /// A proposal to change a collection was rejected.
+    /// A schema proposal was rejected.
     SchemaRejected = "schema_rejected" {
         id: Id, collection: String, proposer: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
     } about [id, proposer] => {
@@ -61,14 +61,14 @@ events! {
         content: Content::SHOWN.hiding("rows"), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::written), notify: Notify::Nobody, news: None,
     }
-    /// A record was deleted. What it was stays in its history.
+    /// A record was deleted. Its history is kept.
     RecordDeleted = "record_deleted" {
         collection: String, id: Id, version: i64, run: Option<Id>,
     } about [id, run] => {
         content: Content::SHOWN, tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::deleted), notify: Notify::Nobody, news: None,
     }
-    /// A record became again what it was, as a new version.
+    /// An earlier version of a record was restored as a new version.
     RecordRolledBack = "record_rolled_back" {
         collection: String, id: Id, version: i64, to_version: i64, fields: Map<String, Value>, run: Option<Id>,
         #[schemars(extend("x-names" = "text"))] reason: String,
@@ -76,7 +76,7 @@ events! {
         content: Content::SHOWN.hiding("fields"), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::rolled_back), notify: Notify::Nobody, news: None,
     }
-    /// Somebody noticed something about a record.
+    /// Somebody flagged a record.
     RecordFlagged = "record_flagged" {
         id: Id, collection: String, record: Id, kind: FlagKind,
         #[schemars(extend("x-names" = "text"))] note: String,

@@ -14,7 +14,7 @@ use crate::types::time::Time;
 const BREAK_GLASS: Table = Table { name: "break_glass", key: "id" };
 
 events! {
-    /// Somebody goes on without approval for a short time; whoever may review it is told.
+    /// A break-glass grant was opened; those who may review it are notified.
     GlassBroken = "glass_broken" {
         id: Id, operations: Operations, reason: String, expires_at: Time, told: Vec<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ events! {
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(broken), notify: Notify::AndShow(notify_reviewers), news: None,
     }
-    /// A call went on because of it; whoever would have approved is told.
+    /// A break-glass grant was used for a call; those who would have approved it are notified.
     GlassUsed = "glass_used" {
         id: Id, holder: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kinds: Vec<String>, skipped: Vec<ActorId>,
@@ -31,14 +31,14 @@ events! {
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(used), notify: Notify::AndShow(notify_skipped), news: None,
     }
-    /// A break-glass grant ended before its time.
+    /// A break-glass grant was ended early.
     GlassEnded = "glass_ended" {
         id: Id, holder: ActorId,
     } about [id, holder] => {
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(ended), notify: Notify::Nobody, news: None,
     }
-    /// Somebody else said whether it was justified; its holder may have another.
+    /// A break-glass grant was reviewed; its holder may open another.
     GlassReviewed = "glass_reviewed" {
         id: Id, holder: ActorId, verdict: GlassVerdict, note: String,
     } about [id, holder] => {

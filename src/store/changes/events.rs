@@ -48,28 +48,28 @@ events! {
         }),
         news: None,
     }
-    /// A change was put to its tests.
+    /// A change's tests ran.
     EvalsRun = "evals_run" {
         id: Id, author: ActorId, hash: String, cases: Vec<EvalCase>,
     } about [id, author] => {
         content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
         fold: Some(tested), notify: Notify::Nobody, news: None,
     }
-    /// A change is tried beside what is in force; no answer is changed by it.
+    /// A change's canary started; no answer is affected.
     CanaryStarted = "canary_started" {
         id: Id, author: ActorId, terms: TrialTerms,
     } about [id, author] => {
         content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
         fold: Some(started), notify: Notify::Nobody, news: None,
     }
-    /// What a trial has shown so far.
+    /// A canary's figures so far.
     CanaryMeasured = "canary_measured" {
         id: Id, author: ActorId, trialled: Trialled,
     } about [id, author] => {
         content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
         fold: Some(measured), notify: Notify::Nobody, news: None,
     }
-    /// A trial ended by itself: too many decisions would have come out otherwise.
+    /// A canary was aborted: too many decisions would have differed.
     CanaryAborted = "canary_aborted" {
         id: Id, author: ActorId, reason: String, trialled: Trialled,
         /// What its author is told: the figures too, where they may read the audit.
@@ -84,7 +84,7 @@ events! {
         }),
         news: None,
     }
-    /// A change came into force.
+    /// A change was promoted.
     ChangePromoted = "change_promoted" {
         id: Id, author: ActorId, version: i64,
     } about [id, author] => {
@@ -97,7 +97,7 @@ events! {
         }),
         news: None,
     }
-    /// A change was rejected, or taken back by its author.
+    /// A change was rejected, or withdrawn by its author.
     ChangeRejected = "change_rejected" {
         id: Id, author: ActorId, reason: String, withdrawn: bool,
     } about [id, author] => {

@@ -10,7 +10,7 @@ use crate::store::to_json;
 const COMPANY: Table = Table { name: "company", key: "id" };
 
 events! {
-    /// A company began.
+    /// A company was created.
     CompanyCreated = "company_created" {
         name: String, seal: String,
     } about [] => {

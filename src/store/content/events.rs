@@ -10,7 +10,7 @@ use crate::types::id::Id;
 pub(in crate::store) const CONTENT: Table = Table { name: "content", key: "id || ' ' || part" };
 
 events! {
-    /// What was written with a task or a run, or with a step of one, in an entry of its own: it can be erased.
+    /// Text of a task, a run, a step or a knowledge entry, in an entry of its own so that it can be erased.
     ContentKept = "content_kept" {
         id: Id, part: String, kept: serde_json::Map<String, serde_json::Value>,
     } about [id] => {

@@ -21,7 +21,7 @@ const RESERVATION: Table = Table { name: "delegation_reservation", key: "id" };
 const MOST_EVER: i64 = 1 << 53;
 
 events! {
-    /// Somebody lets another act on their behalf.
+    /// A delegation was granted.
     DelegationGranted = "delegation_granted" {
         id: Id, from: ActorId, to: ActorId, scope: Operations, authority: Authority, tools: BTreeSet<String>,
         budget_cents: Option<i64>, expires_at: Time, parent: Option<Id>, depth: u32, chain: Vec<ActorId>,
@@ -29,7 +29,7 @@ events! {
         content: Content::SHOWN, tables: &[DELEGATION], memory: Memory::Delegations,
         fold: Some(granted), notify: Notify::AndShow(notify_taker), news: None,
     }
-    /// A delegation was taken back or given back, or what it rested on was.
+    /// A delegation was revoked, or one that it rests on was.
     DelegationRevoked = "delegation_revoked" {
         id: Id, from: ActorId, to: ActorId, with: Option<Id>,
     } about [id, from, to] => {
@@ -37,7 +37,7 @@ events! {
         fold: Some(|event, moment| ended(moment, &event.id, DelegationStatus::Revoked)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
-    /// A delegation reached its end; the tick notes it.
+    /// A delegation expired; recorded by the tick.
     DelegationExpired = "delegation_expired" {
         id: Id, from: ActorId, to: ActorId,
     } about [id, from, to] => {
@@ -45,7 +45,7 @@ events! {
         fold: Some(|event, moment| ended(moment, &event.id, DelegationStatus::Expired)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
-    /// A part of a delegation's budget was set aside, before it is spent.
+    /// A part of a delegation's budget was reserved.
     BudgetReserved = "budget_reserved" {
         id: Id, delegation: Id, to: ActorId, cents: i64, purpose: String,
         #[serde(default, skip_serializing_if = "Option::is_none")] run: Option<Id>,
@@ -53,7 +53,7 @@ events! {
         content: Content::SHOWN, tables: &[DELEGATION, RESERVATION], memory: Memory::Delegations,
         fold: Some(reserved), notify: Notify::Nobody, news: None,
     }
-    /// What was set aside came to this.
+    /// A reservation was settled.
     BudgetSettled = "budget_settled" {
         id: Id, delegation: Id, to: ActorId, cents: i64,
     } about [id, delegation, to] => {

@@ -14,21 +14,21 @@ use crate::types::id::Id;
 pub(in crate::store) const ENTITY: Table = Table { name: "entity", key: "id" };
 
 events! {
-    /// What is kept for decisions changed, in this many entities.
+    /// Stored entities changed, this many.
     EntitiesChanged = "entities_changed" {
         kept: u64, removed: u64,
     } about [] => {
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
-    /// An entity of the company's own types is kept for decisions, as it is from now on.
+    /// An entity of the company's own types was stored.
     EntityKept = "entity_kept" {
         id: Id, kind: String, name: String, properties: Map<String, Value>,
     } about [id] => {
         content: Content::ERASABLE.hiding("properties"), tables: &[ENTITY], memory: Memory::Entities,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
-    /// An entity is no longer kept for decisions.
+    /// A stored entity was removed.
     EntityRemoved = "entity_removed" {
         id: Id,
     } about [id] => {

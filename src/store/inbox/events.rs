@@ -7,7 +7,7 @@ use crate::store::event::{Content, Moment, Notify, events};
 use crate::store::memory::{Memory, Touched};
 
 events! {
-    /// Somebody read an item of their own inbox.
+    /// Somebody marked an item of their own inbox as read.
     InboxItemRead = "inbox_item_read" {
         item: String,
     } about [] => {

@@ -14,7 +14,7 @@ const KNOWLEDGE: Table = Table { name: "knowledge", key: "id" };
 const TOPIC: Table = Table { name: "knowledge_topic", key: "topic || ' ' || knowledge" };
 
 events! {
-    /// Somebody proposes what others may rest on.
+    /// A knowledge entry was proposed.
     KnowledgeProposed = "knowledge_proposed" {
         id: Id, kind: KnowledgeKind, topics: Vec<String>, team: Option<ActorId>, person: Option<ActorId>, origin: Origin,
         source: SourceKind, confidence: Option<u8>, proposer: ActorId, run: Option<Id>, supersedes: Option<Id>,
@@ -23,14 +23,14 @@ events! {
         content: Content::SHOWN, tables: &[KNOWLEDGE, TOPIC], memory: Memory::Nothing,
         fold: Some(proposed), notify: Notify::AndShow(notify_of_proposal), news: None,
     }
-    /// What was proposed is held apart, for one of these reasons.
+    /// A proposed knowledge entry was quarantined, for these reasons.
     KnowledgeQuarantined = "knowledge_quarantined" {
         id: Id, proposer: ActorId, reasons: Vec<String>, told: Vec<ActorId>,
     } about [id, proposer, told] => {
         content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
         fold: Some(quarantined), notify: Notify::AndShow(notify_of_quarantine), news: None,
     }
-    /// Knowledge may be recalled from now on; what it supersedes no longer.
+    /// A knowledge entry was accepted: it is recalled from now on, and the one that it supersedes is not.
     KnowledgeAccepted = "knowledge_accepted" {
         id: Id, proposer: ActorId, supersedes: Option<Id>, edited: bool, note: String,
     } about [id, proposer] => {
@@ -38,7 +38,7 @@ events! {
         fold: Some(accepted), notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "accepted", &event.note)),
         news: None,
     }
-    /// Knowledge was not accepted.
+    /// A knowledge entry was rejected.
     KnowledgeRejected = "knowledge_rejected" {
         id: Id, proposer: ActorId, note: String,
     } about [id, proposer] => {
@@ -47,7 +47,7 @@ events! {
         notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "rejected", &event.note)),
         news: None,
     }
-    /// Knowledge that was accepted no longer holds.
+    /// An accepted knowledge entry was retracted.
     KnowledgeRetracted = "knowledge_retracted" {
         id: Id, proposer: ActorId, note: String,
     } about [id, proposer] => {
@@ -56,7 +56,7 @@ events! {
         notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "retracted", &event.note)),
         news: None,
     }
-    /// The time of knowledge is over; the tick notes it.
+    /// A knowledge entry expired; recorded by the tick.
     KnowledgeExpired = "knowledge_expired" {
         id: Id, proposer: ActorId,
     } about [id, proposer] => {
@@ -121,7 +121,7 @@ fn notify_of_proposal(event: &KnowledgeProposed, moment: &Moment<'_>) -> rusqlit
 }
 
 fn notify_of_quarantine(event: &KnowledgeQuarantined, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let title = format!("{} proposes knowledge that is held apart: {}", event.proposer, event.reasons.join("; "));
+    let title = format!("{} proposes knowledge that is quarantined: {}", event.proposer, event.reasons.join("; "));
     event.told.iter().try_for_each(|one| inbox::add(moment, one, ItemKind::Knowledge, event.id.as_str(), &title))
 }
 

@@ -13,14 +13,14 @@ use crate::types::webhook::Outcome;
 pub(in crate::store) const OUTBOX: Table = Table { name: "outbox", key: "id" };
 
 events! {
-    /// A message is to be sent. Recorded with what it tells of, in one transaction.
+    /// A message is to be delivered. Recorded in the transaction of the event that it reports.
     DeliveryIntended = "delivery_intended" {
         id: Id, webhook: Id, owner: ActorId, topic: String, body: String,
     } about [id, webhook, owner] => {
         content: Content::SHOWN, tables: &[OUTBOX], memory: Memory::Nothing,
         fold: Some(intended), notify: Notify::Nobody, news: None,
     }
-    /// What came of one attempt to send it.
+    /// The outcome of one delivery attempt.
     DeliveryAttempted = "delivery_attempted" {
         id: Id, webhook: Id, owner: ActorId, attempt: u32, outcome: Outcome, http_status: Option<u16>,
         error: Option<String>, next_at: Option<Time>,
@@ -28,7 +28,7 @@ events! {
         content: Content::SHOWN, tables: &[OUTBOX, WEBHOOK], memory: Memory::Webhooks,
         fold: Some(tried), notify: Notify::Nobody, news: None,
     }
-    /// Somebody wants a message sent once more.
+    /// Somebody had a message redelivered.
     DeliveryRequeued = "delivery_requeued" {
         id: Id, webhook: Id, owner: ActorId,
     } about [id, webhook, owner] => {

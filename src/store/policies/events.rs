@@ -25,7 +25,7 @@ events! {
         content: Content::SHOWN.hiding("files"), tables: &[POLICY, FILE, RUN], memory: Memory::Policy,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
-    /// The company said where it keeps its policies.
+    /// The source of the company's policies was set.
     PolicySourceChanged = "policy_source_changed" {
         kind: SourceKind, url: Option<String>, r#ref: Option<String>, path: Option<String>, auto: bool,
     } about [] => {

@@ -24,7 +24,7 @@ pub const RUN: Table = Table { name: "run", key: "id" };
 const STEP: Table = Table { name: "step", key: "run || ' ' || printf('%06d', number)" };
 
 events! {
-    /// An agent is to work on a task.
+    /// A run started: an agent is to work on a task.
     RunStarted = "run_started" {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, parent: Option<Id>, depth: u32,
         budget_cents: Option<i64>,
@@ -42,7 +42,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(waiting), notify: Notify::AndShow(notify_of_question), news: None,
     }
-    /// A run takes its step anew: what it waited for has changed.
+    /// A run resumed and takes its step again: what it waited for has changed.
     RunResumed = "run_resumed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32,
     } about [id, agent, asker] => {
@@ -110,7 +110,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed_step), notify: Notify::Nobody, news: None,
     }
-    /// Somebody answered what a run had asked; or said whether the effect of a tool has happened.
+    /// Somebody answered a run's question, or said whether the effect of a tool has happened.
     RunAnswered = "run_answered" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, by: ActorId,
         #[serde(default, skip_serializing_if = "Option::is_none")] happened: Option<Happened>,
@@ -119,7 +119,7 @@ events! {
         fold: Some(answered),
         notify: Notify::AndShow(|event, moment| notify_of_less(&event.id, event.step, moment)), news: None,
     }
-    /// A run stops where it is: it may not spend more; or not before a time.
+    /// A run is held by a budget, until it is raised or until a time.
     RunHeld = "run_held" {
         id: Id, agent: ActorId, asker: ActorId, reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")] until: Option<Time>,
@@ -128,7 +128,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(held), notify: Notify::AndShow(notify_of_hold), news: None,
     }
-    /// A run may spend more, and goes on.
+    /// A run's budget was raised; it resumes.
     RunBudgetRaised = "run_budget_raised" {
         id: Id, agent: ActorId, asker: ActorId, budget_cents: i64,
     } about [id, agent, asker] => {
@@ -136,7 +136,7 @@ events! {
         fold: Some(raised),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
-    /// A run came to its end.
+    /// A run completed.
     RunCompleted = "run_completed" {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, tokens_in: i64, tokens_out: i64,
         cost_cents: i64, duration_ms: i64,
@@ -145,7 +145,7 @@ events! {
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Completed, None)),
         notify: Notify::AndShow(notify_of_completion), news: Some(news_of_completion),
     }
-    /// A run failed, or took too long.
+    /// A run failed or timed out.
     RunFailed = "run_failed" {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, tokens_in: i64, tokens_out: i64,
         cost_cents: i64, duration_ms: i64, reason: Failure, #[schemars(extend("x-names" = "text"))] message: String,
@@ -153,7 +153,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed), notify: Notify::AndShow(notify_of_failure), news: Some(news_of_failure),
     }
-    /// Somebody ended a run.
+    /// A run was cancelled.
     RunCancelled = "run_cancelled" {
         id: Id, task: Id, agent: ActorId, asker: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
     } about [id, task, agent, asker] => {

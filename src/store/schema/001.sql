@@ -338,7 +338,7 @@ CREATE TABLE knowledge (
   status        TEXT NOT NULL,
   origin        TEXT NOT NULL,
   source        TEXT NOT NULL,
-  reasons       TEXT NOT NULL,             -- JSON: why it was held apart
+  reasons       TEXT NOT NULL,             -- JSON: why it was quarantined
   confidence    INTEGER,                   -- percent
   proposer      TEXT NOT NULL,
   run           TEXT,

@@ -19,7 +19,7 @@ pub(in crate::store) const TASK: Table = Table { name: "task", key: "id" };
 const REF: Table = Table { name: "task_ref", key: "task || ' ' || place || ' ' || thing" };
 
 events! {
-    /// There is something to do.
+    /// A task was created.
     TaskCreated = "task_created" {
         id: Id, #[schemars(extend("x-names" = "text"))] title: String, creator: ActorId, owner: Option<ActorId>,
         priority: Priority, due_at: Option<Time>, parent: Option<Id>,
@@ -28,14 +28,14 @@ events! {
         content: Content::SHOWN, tables: &[TASK, search::TABLE], memory: Memory::Nothing,
         fold: Some(created), notify: Notify::AndShow(notify_of_task), news: None,
     }
-    /// A task got an owner, or another.
+    /// A task was assigned.
     TaskAssigned = "task_assigned" {
         id: Id, owner: ActorId, from: Option<ActorId>, creator: ActorId,
     } about [id, owner, from, creator] => {
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(assigned), notify: Notify::AndShow(notify_of_assignment), news: None,
     }
-    /// A task is about something more.
+    /// A task was linked to something.
     TaskRefAdded = "task_ref_added" {
         id: Id, owner: Option<ActorId>, creator: ActorId, place: String, thing: String,
         #[schemars(extend("x-names" = "text"))] note: String,
@@ -43,14 +43,14 @@ events! {
         content: Content::SHOWN, tables: &[TASK, REF], memory: Memory::Nothing,
         fold: Some(referred), notify: Notify::Nobody, news: None,
     }
-    /// A task was not seen to in time.
+    /// A task stalled: it was not seen to in time.
     TaskStalled = "task_stalled" {
         id: Id, owner: Option<ActorId>, creator: ActorId, reason: String,
     } about [id, owner, creator] => {
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(stalled), notify: Notify::AndShow(notify_of_stall), news: None,
     }
-    /// A task was done, or given up.
+    /// A task was completed or cancelled.
     TaskCompleted = "task_completed" {
         id: Id, owner: Option<ActorId>, creator: ActorId, outcome: TaskStatus,
     } about [id, owner, creator] => {

@@ -37,7 +37,7 @@ events! {
         content: Content::SHOWN, tables: &[TOKEN], memory: Memory::Tokens,
         fold: Some(narrowed), notify: Notify::Nobody, news: None,
     }
-    /// A token reached its end; the tick notes it.
+    /// A token expired; recorded by the tick.
     TokenExpired = "token_expired" {
         id: Id, holder: ActorId,
     } about [id, holder] => {

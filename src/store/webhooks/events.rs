@@ -19,7 +19,7 @@ use crate::types::webhook::{Outcome, SignatureFormat, TEST, Topic, WebhookStatus
 pub(in crate::store) const WEBHOOK: Table = Table { name: "webhook", key: "id" };
 
 events! {
-    /// Somebody named a place outside that is told of some things.
+    /// A webhook subscription was created.
     WebhookCreated = "webhook_created" {
         id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
         description: String, include_output: bool, format: SignatureFormat,
@@ -27,7 +27,7 @@ events! {
         content: Content::SHOWN.hiding("url"), tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(created), notify: Notify::Nobody, news: None,
     }
-    /// A webhook is told of other things, or at another place; or it was switched on or off.
+    /// A webhook subscription was updated: its events, its URL, or whether it is enabled.
     WebhookUpdated = "webhook_updated" {
         id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
         description: String, include_output: bool, enabled: bool,
@@ -35,21 +35,21 @@ events! {
         content: Content::SHOWN.hiding("url"), tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
         fold: Some(updated), notify: Notify::AndShow(notify_of_update), news: None,
     }
-    /// A webhook got another secret, which is kept nowhere; the one before it holds until this time.
+    /// A webhook's signing secret was rotated; the previous one is valid until this time.
     WebhookRotated = "webhook_rotated" {
         id: Id, owner: ActorId, generation: u32, both_until: Time,
     } about [id, owner] => {
         content: Content::SHOWN, tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(rotated), notify: Notify::Nobody, news: None,
     }
-    /// A webhook got another owner.
+    /// A webhook's owner changed.
     WebhookHandedOn = "webhook_handed_on" {
         id: Id, from: ActorId, owner: ActorId,
     } about [id, from, owner] => {
         content: Content::SHOWN, tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(handed_on), notify: Notify::Nobody, news: None,
     }
-    /// Nothing is sent to a webhook any more until it is switched on; whoever answers for it is told.
+    /// A webhook was disabled: nothing is sent until it is enabled. Its owner is notified.
     WebhookDisabled = "webhook_disabled" {
         id: Id, owner: ActorId, host: String, reason: String, told: Vec<ActorId>,
     } about [id, owner] => {
@@ -65,7 +65,7 @@ events! {
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())),
         news: None,
     }
-    /// Somebody had a message sent to see whether it arrives.
+    /// A test message was sent.
     WebhookTested = "webhook_tested" {
         id: Id, owner: ActorId,
     } about [id, owner] => {

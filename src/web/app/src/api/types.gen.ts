@@ -2413,39 +2413,39 @@ export type NewGrant = {
  */
 export type NewKnowledge = {
     /**
-     * What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
+     * The statement, which must stand alone: 1 to 2000 characters. It can be erased.
      */
     statement: string;
     /**
-     * What kind of knowledge: `fact` unless given.
+     * The kind of knowledge: `fact` unless given.
      */
     kind?: KnowledgeKind;
     /**
-     * What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
+     * Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
      */
     topics?: Array<string>;
     /**
-     * Whom alone it concerns: a team or a person. The whole company unless given.
+     * The team or person that it is limited to. The whole company unless given.
      */
     scope?: ActorId | null;
     /**
-     * Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
+     * The source: `own` unless given. Entries from the web, mail or a webhook are quarantined.
      */
     source?: SourceKind;
     /**
-     * Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
+     * The exact source, such as an address, a document or a name: at most 500 characters. It can be erased.
      */
     reference?: string;
     /**
-     * How sure its proposer is, in percent.
+     * The proposer's confidence, in percent.
      */
     confidence?: number | null;
     /**
-     * The accepted entry whose place it is to take.
+     * The accepted entry that it is to supersede.
      */
     supersedes?: string | null;
     /**
-     * Until when it holds.
+     * When it expires.
      */
     expires_at?: string | null;
 };
@@ -4161,7 +4161,7 @@ export type ShownKnowledge = {
     scope: ActorId | null;
     status: KnowledgeStatus;
     /**
-     * Why it was held apart.
+     * Why it was quarantined.
      */
     reasons: Array<string>;
     origin: Origin;
@@ -11989,39 +11989,39 @@ export type KnowledgeProposeData = {
      */
     body: {
         /**
-         * What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
+         * The statement, which must stand alone: 1 to 2000 characters. It can be erased.
          */
         statement: string;
         /**
-         * What kind of knowledge: `fact` unless given.
+         * The kind of knowledge: `fact` unless given.
          */
         kind?: KnowledgeKind;
         /**
-         * What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
+         * Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
          */
         topics?: Array<string>;
         /**
-         * Whom alone it concerns: a team or a person. The whole company unless given.
+         * The team or person that it is limited to. The whole company unless given.
          */
         scope?: ActorId | null;
         /**
-         * Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
+         * The source: `own` unless given. Entries from the web, mail or a webhook are quarantined.
          */
         source?: SourceKind;
         /**
-         * Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
+         * The exact source, such as an address, a document or a name: at most 500 characters. It can be erased.
          */
         reference?: string;
         /**
-         * How sure its proposer is, in percent.
+         * The proposer's confidence, in percent.
          */
         confidence?: number | null;
         /**
-         * The accepted entry whose place it is to take.
+         * The accepted entry that it is to supersede.
          */
         supersedes?: string | null;
         /**
-         * Until when it holds.
+         * When it expires.
          */
         expires_at?: string | null;
     };

@@ -42,7 +42,7 @@ const createQueryKey = <TOptions extends Options>(id: string, options?: TOptions
 export const accessMetadataQueryKey = (options?: Options<AccessMetadataData>) => createQueryKey('accessMetadata', options);
 
 /**
- * Tell where decisions for other programs are asked for: AuthZEN's metadata, at the host that was asked.
+ * Discover the AuthZEN endpoints of this server: its `authzen-configuration` metadata.
  */
 export const accessMetadataOptions = (options?: Options<AccessMetadataData>) => queryOptions<AccessMetadataResponse, AccessMetadataError, AccessMetadataResponse, ReturnType<typeof accessMetadataQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -60,7 +60,7 @@ export const accessMetadataOptions = (options?: Options<AccessMetadataData>) => 
 export const entityListQueryKey = (options?: Options<EntityListData>) => createQueryKey('entityList', options);
 
 /**
- * List the subjects and resources that the company keeps for decisions, newest first.
+ * List the stored subjects and resources, newest first.
  */
 export const entityListOptions = (options?: Options<EntityListData>) => queryOptions<EntityListResponse, EntityListError, EntityListResponse, ReturnType<typeof entityListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -107,7 +107,7 @@ const createInfiniteParams = <K extends Pick<QueryKey<Options>[0], 'body' | 'hea
 export const entityListInfiniteQueryKey = (options?: Options<EntityListData>): QueryKey<Options<EntityListData>> => createQueryKey('entityList', options, true);
 
 /**
- * List the subjects and resources that the company keeps for decisions, newest first.
+ * List the stored subjects and resources, newest first.
  */
 export const entityListInfiniteOptions = (options?: Options<EntityListData>) => infiniteQueryOptions<EntityListResponse, EntityListError, InfiniteData<EntityListResponse>, QueryKey<Options<EntityListData>>, string | null | Pick<QueryKey<Options<EntityListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -132,7 +132,7 @@ export const entityListInfiniteOptions = (options?: Options<EntityListData>) => 
 });
 
 /**
- * Keep subjects and resources for decisions, all of them or none; where a question says nothing of one, it is taken as it is kept, and searches look among those that are kept.
+ * Store subjects and resources for AuthZEN decisions, all or none. A question that gives no properties of a stored entity is decided by the stored ones, and searches look among stored entities.
  */
 export const entityKeepMutation = (options?: Partial<Options<EntityKeepData>>): UseMutationOptions<EntityKeepResponse, EntityKeepError, Options<EntityKeepData>> => {
     const mutationOptions: UseMutationOptions<EntityKeepResponse, EntityKeepError, Options<EntityKeepData>> = {
@@ -149,7 +149,7 @@ export const entityKeepMutation = (options?: Partial<Options<EntityKeepData>>): 
 };
 
 /**
- * Decide whether a subject may do something to a resource: AuthZEN, about the company's own types.
+ * Evaluate one AuthZEN access request about the company's own types.
  */
 export const accessEvaluateMutation = (options?: Partial<Options<AccessEvaluateData>>): UseMutationOptions<AccessEvaluateResponse, AccessEvaluateError, Options<AccessEvaluateData>> => {
     const mutationOptions: UseMutationOptions<AccessEvaluateResponse, AccessEvaluateError, Options<AccessEvaluateData>> = {
@@ -166,7 +166,7 @@ export const accessEvaluateMutation = (options?: Partial<Options<AccessEvaluateD
 };
 
 /**
- * Decide up to 1000 questions at once, by the same policies: AuthZEN, about the company's own types.
+ * Evaluate up to 1000 AuthZEN access requests at once, all by the same version of the policies.
  */
 export const accessEvaluateBatchMutation = (options?: Partial<Options<AccessEvaluateBatchData>>): UseMutationOptions<AccessEvaluateBatchResponse, AccessEvaluateBatchError, Options<AccessEvaluateBatchData>> => {
     const mutationOptions: UseMutationOptions<AccessEvaluateBatchResponse, AccessEvaluateBatchError, Options<AccessEvaluateBatchData>> = {
@@ -183,7 +183,7 @@ export const accessEvaluateBatchMutation = (options?: Partial<Options<AccessEval
 };
 
 /**
- * Find what a subject may do to a resource, among the actions of the company's schema: AuthZEN.
+ * Find the actions of the company's schema that a subject may perform on a resource: AuthZEN action search.
  */
 export const accessEvaluateActionsMutation = (options?: Partial<Options<AccessEvaluateActionsData>>): UseMutationOptions<AccessEvaluateActionsResponse, AccessEvaluateActionsError, Options<AccessEvaluateActionsData>> => {
     const mutationOptions: UseMutationOptions<AccessEvaluateActionsResponse, AccessEvaluateActionsError, Options<AccessEvaluateActionsData>> = {
@@ -200,7 +200,7 @@ export const accessEvaluateActionsMutation = (options?: Partial<Options<AccessEv
 };
 
 /**
- * Find the resources that a subject may do something to, among those that are kept or the candidates of the request: AuthZEN.
+ * Find the resources on which a subject may perform an action, among the stored entities or the candidates of the request: AuthZEN resource search.
  */
 export const accessEvaluateResourcesMutation = (options?: Partial<Options<AccessEvaluateResourcesData>>): UseMutationOptions<AccessEvaluateResourcesResponse, AccessEvaluateResourcesError, Options<AccessEvaluateResourcesData>> => {
     const mutationOptions: UseMutationOptions<AccessEvaluateResourcesResponse, AccessEvaluateResourcesError, Options<AccessEvaluateResourcesData>> = {
@@ -217,7 +217,7 @@ export const accessEvaluateResourcesMutation = (options?: Partial<Options<Access
 };
 
 /**
- * Find the subjects that may do something to a resource, among those that are kept or the candidates of the request: AuthZEN.
+ * Find the subjects that may perform an action on a resource, among the stored entities or the candidates of the request: AuthZEN subject search.
  */
 export const accessEvaluateSubjectsMutation = (options?: Partial<Options<AccessEvaluateSubjectsData>>): UseMutationOptions<AccessEvaluateSubjectsResponse, AccessEvaluateSubjectsError, Options<AccessEvaluateSubjectsData>> => {
     const mutationOptions: UseMutationOptions<AccessEvaluateSubjectsResponse, AccessEvaluateSubjectsError, Options<AccessEvaluateSubjectsData>> = {
@@ -348,7 +348,7 @@ export const actorUpdateMutation = (options?: Partial<Options<ActorUpdateData>>)
 };
 
 /**
- * Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams, webhooks and open tasks. Or remove a team that nobody is in.
+ * Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand over their agents, teams, webhooks and open tasks. Also removes a team without members.
  */
 export const actorOffboardMutation = (options?: Partial<Options<ActorOffboardData>>): UseMutationOptions<ActorOffboardResponse, ActorOffboardError, Options<ActorOffboardData>> => {
     const mutationOptions: UseMutationOptions<ActorOffboardResponse, ActorOffboardError, Options<ActorOffboardData>> = {
@@ -365,7 +365,7 @@ export const actorOffboardMutation = (options?: Partial<Options<ActorOffboardDat
 };
 
 /**
- * Set how far an agent is trusted.
+ * Set an agent's trust tier.
  */
 export const actorTrustMutation = (options?: Partial<Options<ActorTrustData>>): UseMutationOptions<ActorTrustResponse, ActorTrustError, Options<ActorTrustData>> => {
     const mutationOptions: UseMutationOptions<ActorTrustResponse, ActorTrustError, Options<ActorTrustData>> = {
@@ -427,7 +427,7 @@ export const approvalListInfiniteOptions = (options?: Options<ApprovalListData>)
 });
 
 /**
- * Take one's own request back, as long as it has not been carried out.
+ * Withdraw one's own request, as long as it has not been performed.
  */
 export const approvalWithdrawMutation = (options?: Partial<Options<ApprovalWithdrawData>>): UseMutationOptions<ApprovalWithdrawResponse, ApprovalWithdrawError, Options<ApprovalWithdrawData>> => {
     const mutationOptions: UseMutationOptions<ApprovalWithdrawResponse, ApprovalWithdrawError, Options<ApprovalWithdrawData>> = {
@@ -462,7 +462,7 @@ export const approvalReadOptions = (options: Options<ApprovalReadData>) => query
 });
 
 /**
- * Approve or reject. The approval that completes it carries the operation out at once.
+ * Approve or reject a request. The decision that completes the approval performs the operation at once.
  */
 export const approvalDecideMutation = (options?: Partial<Options<ApprovalDecideData>>): UseMutationOptions<ApprovalDecideResponse, ApprovalDecideError, Options<ApprovalDecideData>> => {
     const mutationOptions: UseMutationOptions<ApprovalDecideResponse, ApprovalDecideError, Options<ApprovalDecideData>> = {
@@ -481,7 +481,7 @@ export const approvalDecideMutation = (options?: Partial<Options<ApprovalDecideD
 export const approvalExplainQueryKey = (options: Options<ApprovalExplainData>) => createQueryKey('approvalExplain', options);
 
 /**
- * Explain an approval: what is asked, why, who may decide, and what happens on each outcome.
+ * Explain an approval: what is requested, why it needs approval, who may decide, and what happens on each outcome.
  */
 export const approvalExplainOptions = (options: Options<ApprovalExplainData>) => queryOptions<ApprovalExplainResponse, ApprovalExplainError, ApprovalExplainResponse, ReturnType<typeof approvalExplainQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -497,7 +497,7 @@ export const approvalExplainOptions = (options: Options<ApprovalExplainData>) =>
 });
 
 /**
- * Ask an agent for something: a task is created for it, and a run begins. Asked by a run, it is a part of that run.
+ * Ask an agent to do something: creates a task and starts a run. Asked by a run, the new run is a part of it.
  */
 export const agentAskMutation = (options?: Partial<Options<AgentAskData>>): UseMutationOptions<AgentAskResponse, AgentAskError, Options<AgentAskData>> => {
     const mutationOptions: UseMutationOptions<AgentAskResponse, AgentAskError, Options<AgentAskData>> = {
@@ -561,7 +561,7 @@ export const auditCheckpointsInfiniteOptions = (options?: Options<AuditCheckpoin
 export const auditConsistencyQueryKey = (options: Options<AuditConsistencyData>) => createQueryKey('auditConsistency', options);
 
 /**
- * Prove that the log of a later size continues that of an earlier one.
+ * Prove that the log at a later size extends the log at an earlier size.
  */
 export const auditConsistencyOptions = (options: Options<AuditConsistencyData>) => queryOptions<AuditConsistencyResponse, AuditConsistencyError, AuditConsistencyResponse, ReturnType<typeof auditConsistencyQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -579,7 +579,7 @@ export const auditConsistencyOptions = (options: Options<AuditConsistencyData>) 
 export const auditHeadQueryKey = (options?: Options<AuditHeadData>) => createQueryKey('auditHead', options);
 
 /**
- * Read the log's newest signed checkpoint.
+ * Show the log's newest signed checkpoint.
  */
 export const auditHeadOptions = (options?: Options<AuditHeadData>) => queryOptions<AuditHeadResponse, AuditHeadError, AuditHeadResponse, ReturnType<typeof auditHeadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -597,7 +597,7 @@ export const auditHeadOptions = (options?: Options<AuditHeadData>) => queryOptio
 export const auditKeyQueryKey = (options?: Options<AuditKeyData>) => createQueryKey('auditKey', options);
 
 /**
- * Read the key that checkpoints are verified with. Keep a copy where this server cannot reach it.
+ * Show the public key that checkpoints are verified with. Keep a copy where this server cannot reach it.
  */
 export const auditKeyOptions = (options?: Options<AuditKeyData>) => queryOptions<AuditKeyResponse, AuditKeyError, AuditKeyResponse, ReturnType<typeof auditKeyQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -650,7 +650,7 @@ export const auditVerifyMutation = (options?: Partial<Options<AuditVerifyData>>)
 export const blueprintListQueryKey = (options?: Options<BlueprintListData>) => createQueryKey('blueprintList', options);
 
 /**
- * List the starting companies that come with the program.
+ * List the blueprints that come with the program.
  */
 export const blueprintListOptions = (options?: Options<BlueprintListData>) => queryOptions<BlueprintListResponse, BlueprintListError, BlueprintListResponse, ReturnType<typeof blueprintListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -666,7 +666,7 @@ export const blueprintListOptions = (options?: Options<BlueprintListData>) => qu
 });
 
 /**
- * Install a blueprint: its teams, agents and settings at once, its policies as a proposal. What exists is left as it is.
+ * Install a blueprint: its teams, agents and settings at once, its policies as a proposal. Existing objects are left unchanged.
  */
 export const blueprintInstallMutation = (options?: Partial<Options<BlueprintInstallData>>): UseMutationOptions<BlueprintInstallResponse, BlueprintInstallError, Options<BlueprintInstallData>> => {
     const mutationOptions: UseMutationOptions<BlueprintInstallResponse, BlueprintInstallError, Options<BlueprintInstallData>> = {
@@ -703,7 +703,7 @@ export const collectionCatalogOptions = (options: Options<CollectionCatalogData>
 export const collectionListQueryKey = (options?: Options<CollectionListData>) => createQueryKey('collectionList', options);
 
 /**
- * List the collections that the caller may know, by name.
+ * List the collections that the caller may see, by name.
  */
 export const collectionListOptions = (options?: Options<CollectionListData>) => queryOptions<CollectionListResponse, CollectionListError, CollectionListResponse, ReturnType<typeof collectionListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -721,7 +721,7 @@ export const collectionListOptions = (options?: Options<CollectionListData>) => 
 export const collectionReadQueryKey = (options: Options<CollectionReadData>) => createQueryKey('collectionRead', options);
 
 /**
- * Show what the records of a collection are made of.
+ * Show the definition of a collection.
  */
 export const collectionReadOptions = (options: Options<CollectionReadData>) => queryOptions<CollectionReadResponse, CollectionReadError, CollectionReadResponse, ReturnType<typeof collectionReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -754,7 +754,7 @@ export const recordAggregateMutation = (options?: Partial<Options<RecordAggregat
 };
 
 /**
- * Write many records in one transaction: all of them, or none. The policies are asked about each as when it is written alone.
+ * Write many records in one transaction, all or none. The policies decide each record as if it were written alone.
  */
 export const recordImportMutation = (options?: Partial<Options<RecordImportData>>): UseMutationOptions<RecordImportResponse, RecordImportError, Options<RecordImportData>> => {
     const mutationOptions: UseMutationOptions<RecordImportResponse, RecordImportError, Options<RecordImportData>> = {
@@ -771,7 +771,7 @@ export const recordImportMutation = (options?: Partial<Options<RecordImportData>
 };
 
 /**
- * Find records of a collection. Each record that the policies let the caller read is there (`record.read`), and of each the fields that they may read (`field.read`).
+ * Query the records of a collection: those that the policies let the caller read (`record.read`), with the fields that they may read (`field.read`).
  */
 export const collectionQueryMutation = (options?: Partial<Options<CollectionQueryData>>): UseMutationOptions<CollectionQueryResponse, CollectionQueryError, Options<CollectionQueryData>> => {
     const mutationOptions: UseMutationOptions<CollectionQueryResponse, CollectionQueryError, Options<CollectionQueryData>> = {
@@ -833,7 +833,7 @@ export const recordListInfiniteOptions = (options: Options<RecordListData>) => i
 });
 
 /**
- * Write a record: a new one, or a new version of the one with the same key. The policies are asked about the record as it would be; of one that is there, also as it is, about this and about `record.change`.
+ * Create a record, or write a new version of the one with the same key. The policies decide about the record as it will be; for an existing record also about it as it is, by this operation and by `record.change`.
  */
 export const recordWriteMutation = (options?: Partial<Options<RecordWriteData>>): UseMutationOptions<RecordWriteResponse, RecordWriteError, Options<RecordWriteData>> => {
     const mutationOptions: UseMutationOptions<RecordWriteResponse, RecordWriteError, Options<RecordWriteData>> = {
@@ -850,7 +850,7 @@ export const recordWriteMutation = (options?: Partial<Options<RecordWriteData>>)
 };
 
 /**
- * Delete a record. Its history stays, and it can be rolled back.
+ * Delete a record. Its history is kept, and a rollback restores it.
  */
 export const recordDeleteMutation = (options?: Partial<Options<RecordDeleteData>>): UseMutationOptions<RecordDeleteResponse, RecordDeleteError, Options<RecordDeleteData>> => {
     const mutationOptions: UseMutationOptions<RecordDeleteResponse, RecordDeleteError, Options<RecordDeleteData>> = {
@@ -885,7 +885,7 @@ export const recordReadOptions = (options: Options<RecordReadData>) => queryOpti
 });
 
 /**
- * Change some values of a record; `null` takes one away. The policies are asked about the record as it is, and about `record.write` as it is and as it would be.
+ * Update some values of a record; `null` removes one. The policies decide about the record as it is; `record.write` about it as it is and as it will be.
  */
 export const recordChangeMutation = (options?: Partial<Options<RecordChangeData>>): UseMutationOptions<RecordChangeResponse, RecordChangeError, Options<RecordChangeData>> => {
     const mutationOptions: UseMutationOptions<RecordChangeResponse, RecordChangeError, Options<RecordChangeData>> = {
@@ -902,7 +902,7 @@ export const recordChangeMutation = (options?: Partial<Options<RecordChangeData>
 };
 
 /**
- * Replace all values of a record; what is not given is gone. The policies are asked about `record.change` and `record.write` too.
+ * Replace all values of a record; omitted fields are removed. The policies also decide `record.change` and `record.write`.
  */
 export const recordReplaceMutation = (options?: Partial<Options<RecordReplaceData>>): UseMutationOptions<RecordReplaceResponse, RecordReplaceError, Options<RecordReplaceData>> => {
     const mutationOptions: UseMutationOptions<RecordReplaceResponse, RecordReplaceError, Options<RecordReplaceData>> = {
@@ -919,7 +919,7 @@ export const recordReplaceMutation = (options?: Partial<Options<RecordReplaceDat
 };
 
 /**
- * Say that something is the matter with a record: it is wrong, stale, a duplicate, sensitive, or a question.
+ * Flag a record as wrong, stale, a duplicate, sensitive, or in question.
  */
 export const recordFlagMutation = (options?: Partial<Options<RecordFlagData>>): UseMutationOptions<RecordFlagResponse, RecordFlagError, Options<RecordFlagData>> => {
     const mutationOptions: UseMutationOptions<RecordFlagResponse, RecordFlagError, Options<RecordFlagData>> = {
@@ -938,7 +938,7 @@ export const recordFlagMutation = (options?: Partial<Options<RecordFlagData>>): 
 export const recordHistoryQueryKey = (options: Options<RecordHistoryData>) => createQueryKey('recordHistory', options);
 
 /**
- * Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked about by `record.read`, as it was.
+ * Show the versions of a record, also of a deleted one, newest first: who wrote each, and in which run. `record.read` decides about each version as it was.
  */
 export const recordHistoryOptions = (options: Options<RecordHistoryData>) => queryOptions<RecordHistoryResponse, RecordHistoryError, RecordHistoryResponse, ReturnType<typeof recordHistoryQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -956,7 +956,7 @@ export const recordHistoryOptions = (options: Options<RecordHistoryData>) => que
 export const recordHistoryInfiniteQueryKey = (options: Options<RecordHistoryData>): QueryKey<Options<RecordHistoryData>> => createQueryKey('recordHistory', options, true);
 
 /**
- * Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked about by `record.read`, as it was.
+ * Show the versions of a record, also of a deleted one, newest first: who wrote each, and in which run. `record.read` decides about each version as it was.
  */
 export const recordHistoryInfiniteOptions = (options: Options<RecordHistoryData>) => infiniteQueryOptions<RecordHistoryResponse, RecordHistoryError, InfiniteData<RecordHistoryResponse>, QueryKey<Options<RecordHistoryData>>, string | null | Pick<QueryKey<Options<RecordHistoryData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -981,7 +981,7 @@ export const recordHistoryInfiniteOptions = (options: Options<RecordHistoryData>
 });
 
 /**
- * Make a record again what it was at a version, as a new version; one that was deleted is there again. The policies are asked about `record.change` and `record.write` too.
+ * Restore an earlier version of a record as a new version, also of a deleted record. The policies also decide `record.change` and `record.write`.
  */
 export const recordRollbackMutation = (options?: Partial<Options<RecordRollbackData>>): UseMutationOptions<RecordRollbackResponse, RecordRollbackError, Options<RecordRollbackData>> => {
     const mutationOptions: UseMutationOptions<RecordRollbackResponse, RecordRollbackError, Options<RecordRollbackData>> = {
@@ -1088,7 +1088,7 @@ export const changeListInfiniteOptions = (options?: Options<ChangeListData>) => 
 });
 
 /**
- * Propose a change. Nothing comes into force by it.
+ * Propose a change. Nothing comes into force yet.
  */
 export const changeProposeMutation = (options?: Partial<Options<ChangeProposeData>>): UseMutationOptions<ChangeProposeResponse, ChangeProposeError, Options<ChangeProposeData>> => {
     const mutationOptions: UseMutationOptions<ChangeProposeResponse, ChangeProposeError, Options<ChangeProposeData>> = {
@@ -1105,7 +1105,7 @@ export const changeProposeMutation = (options?: Partial<Options<ChangeProposeDat
 };
 
 /**
- * Try a change beside what is in force, on a share of the traffic. No answer is changed by it.
+ * Start a canary: evaluate a change beside what is in force, on a share of the traffic. No answer is affected.
  */
 export const changeCanaryMutation = (options?: Partial<Options<ChangeCanaryData>>): UseMutationOptions<ChangeCanaryResponse, ChangeCanaryError, Options<ChangeCanaryData>> => {
     const mutationOptions: UseMutationOptions<ChangeCanaryResponse, ChangeCanaryError, Options<ChangeCanaryData>> = {
@@ -1140,7 +1140,7 @@ export const changeReadOptions = (options: Options<ChangeReadData>) => queryOpti
 });
 
 /**
- * Put a change to its tests. It cannot come into force before they pass.
+ * Run a change's tests. It cannot be promoted before they pass.
  */
 export const changeEvalsMutation = (options?: Partial<Options<ChangeEvalsData>>): UseMutationOptions<ChangeEvalsResponse, ChangeEvalsError, Options<ChangeEvalsData>> => {
     const mutationOptions: UseMutationOptions<ChangeEvalsResponse, ChangeEvalsError, Options<ChangeEvalsData>> = {
@@ -1157,7 +1157,7 @@ export const changeEvalsMutation = (options?: Partial<Options<ChangeEvalsData>>)
 };
 
 /**
- * Bring a change into force. Its tests must have passed, and the version that it was made from be in force.
+ * Promote a change: bring it into force. Its tests must have passed, and the version that it is based on must be in force.
  */
 export const changePromoteMutation = (options?: Partial<Options<ChangePromoteData>>): UseMutationOptions<ChangePromoteResponse, ChangePromoteError, Options<ChangePromoteData>> => {
     const mutationOptions: UseMutationOptions<ChangePromoteResponse, ChangePromoteError, Options<ChangePromoteData>> = {
@@ -1174,7 +1174,7 @@ export const changePromoteMutation = (options?: Partial<Options<ChangePromoteDat
 };
 
 /**
- * Reject a change; its author takes it back by this.
+ * Reject a change, or withdraw one's own.
  */
 export const changeRejectMutation = (options?: Partial<Options<ChangeRejectData>>): UseMutationOptions<ChangeRejectResponse, ChangeRejectError, Options<ChangeRejectData>> => {
     const mutationOptions: UseMutationOptions<ChangeRejectResponse, ChangeRejectError, Options<ChangeRejectData>> = {
@@ -1191,7 +1191,7 @@ export const changeRejectMutation = (options?: Partial<Options<ChangeRejectData>
 };
 
 /**
- * Review a change: approve it, or request something else. Nobody reviews their own.
+ * Review a change: approve it, or request changes. Authors cannot review their own.
  */
 export const changeReviewMutation = (options?: Partial<Options<ChangeReviewData>>): UseMutationOptions<ChangeReviewResponse, ChangeReviewError, Options<ChangeReviewData>> => {
     const mutationOptions: UseMutationOptions<ChangeReviewResponse, ChangeReviewError, Options<ChangeReviewData>> = {
@@ -1322,7 +1322,7 @@ export const delegationListInfiniteOptions = (options?: Options<DelegationListDa
 });
 
 /**
- * Let a person or an agent act on the caller's behalf, as far as both may. Under a delegation, it is handed on.
+ * Grant a delegation: let a person or an agent act on the caller's behalf, within the rights of both. A caller who acts under a delegation passes it on.
  */
 export const delegationGrantMutation = (options?: Partial<Options<DelegationGrantData>>): UseMutationOptions<DelegationGrantResponse, DelegationGrantError, Options<DelegationGrantData>> => {
     const mutationOptions: UseMutationOptions<DelegationGrantResponse, DelegationGrantError, Options<DelegationGrantData>> = {
@@ -1339,7 +1339,7 @@ export const delegationGrantMutation = (options?: Partial<Options<DelegationGran
 };
 
 /**
- * Take a delegation back, or give it back. What was handed on of it ends with it. Revoking it again changes nothing.
+ * Revoke a delegation, as the one who granted it or the one who holds it. Delegations passed on from it end with it. Revoking it again changes nothing.
  */
 export const delegationRevokeMutation = (options?: Partial<Options<DelegationRevokeData>>): UseMutationOptions<DelegationRevokeResponse, DelegationRevokeError, Options<DelegationRevokeData>> => {
     const mutationOptions: UseMutationOptions<DelegationRevokeResponse, DelegationRevokeError, Options<DelegationRevokeData>> = {
@@ -1358,7 +1358,7 @@ export const delegationRevokeMutation = (options?: Partial<Options<DelegationRev
 export const delegationReadQueryKey = (options: Options<DelegationReadData>) => createQueryKey('delegationRead', options);
 
 /**
- * Show one delegation: what was given, by whom, and what is left of its budget.
+ * Show one delegation: its scope, who granted it, and what is left of its budget.
  */
 export const delegationReadOptions = (options: Options<DelegationReadData>) => queryOptions<DelegationReadResponse, DelegationReadError, DelegationReadResponse, ReturnType<typeof delegationReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1374,7 +1374,7 @@ export const delegationReadOptions = (options: Options<DelegationReadData>) => q
 });
 
 /**
- * Set a part of a delegation's budget aside, before it is spent.
+ * Reserve a part of a delegation's budget before it is spent.
  */
 export const delegationReserveMutation = (options?: Partial<Options<DelegationReserveData>>): UseMutationOptions<DelegationReserveResponse, DelegationReserveError, Options<DelegationReserveData>> => {
     const mutationOptions: UseMutationOptions<DelegationReserveResponse, DelegationReserveError, Options<DelegationReserveData>> = {
@@ -1391,7 +1391,7 @@ export const delegationReserveMutation = (options?: Partial<Options<DelegationRe
 };
 
 /**
- * Say what something came to for which a part of the budget was set aside; also after the delegation has ended.
+ * Settle a reservation: record what was spent of it, also after the delegation has ended.
  */
 export const delegationSettleMutation = (options?: Partial<Options<DelegationSettleData>>): UseMutationOptions<DelegationSettleResponse, DelegationSettleError, Options<DelegationSettleData>> => {
     const mutationOptions: UseMutationOptions<DelegationSettleResponse, DelegationSettleError, Options<DelegationSettleData>> = {
@@ -1455,7 +1455,7 @@ export const directoryCardsInfiniteOptions = (options?: Options<DirectoryCardsDa
 export const directoryFindQueryKey = (options?: Options<DirectoryFindData>) => createQueryKey('directoryFind', options);
 
 /**
- * Find people and agents by skill or name, the best match first.
+ * Find people and agents by skill or name, best match first.
  */
 export const directoryFindOptions = (options?: Options<DirectoryFindData>) => queryOptions<DirectoryFindResponse, DirectoryFindError, DirectoryFindResponse, ReturnType<typeof directoryFindQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1473,7 +1473,7 @@ export const directoryFindOptions = (options?: Options<DirectoryFindData>) => qu
 export const directoryFindInfiniteQueryKey = (options?: Options<DirectoryFindData>): QueryKey<Options<DirectoryFindData>> => createQueryKey('directoryFind', options, true);
 
 /**
- * Find people and agents by skill or name, the best match first.
+ * Find people and agents by skill or name, best match first.
  */
 export const directoryFindInfiniteOptions = (options?: Options<DirectoryFindData>) => infiniteQueryOptions<DirectoryFindResponse, DirectoryFindError, InfiniteData<DirectoryFindResponse>, QueryKey<Options<DirectoryFindData>>, string | null | Pick<QueryKey<Options<DirectoryFindData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -1500,7 +1500,7 @@ export const directoryFindInfiniteOptions = (options?: Options<DirectoryFindData
 export const eventListQueryKey = (options?: Options<EventListData>) => createQueryKey('eventList', options);
 
 /**
- * Read the event log, as far as the caller may see it.
+ * List the events of the log that the caller may see.
  */
 export const eventListOptions = (options?: Options<EventListData>) => queryOptions<EventListResponse, EventListError, EventListResponse, ReturnType<typeof eventListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1518,7 +1518,7 @@ export const eventListOptions = (options?: Options<EventListData>) => queryOptio
 export const healthReadQueryKey = (options?: Options<HealthReadData>) => createQueryKey('healthRead', options);
 
 /**
- * Tell whether the server is up. Needs no token.
+ * Check whether the server is up. Needs no token.
  */
 export const healthReadOptions = (options?: Options<HealthReadData>) => queryOptions<HealthReadResponse, HealthReadError, HealthReadResponse, ReturnType<typeof healthReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1579,7 +1579,7 @@ export const inboxListInfiniteOptions = (options?: Options<InboxListData>) => in
 });
 
 /**
- * Mark an item of the caller's own inbox as read. The first time counts.
+ * Mark an item of the caller's own inbox as read. Marking it again changes nothing.
  */
 export const inboxReadMutation = (options?: Partial<Options<InboxReadData>>): UseMutationOptions<InboxReadResponse, InboxReadError, Options<InboxReadData>> => {
     const mutationOptions: UseMutationOptions<InboxReadResponse, InboxReadError, Options<InboxReadData>> = {
@@ -1598,7 +1598,7 @@ export const inboxReadMutation = (options?: Partial<Options<InboxReadData>>): Us
 export const killListQueryKey = (options?: Options<KillListData>) => createQueryKey('killList', options);
 
 /**
- * List the engaged kill switches that concern the caller: by whom, since when, why, and how many they stop.
+ * List the engaged kill switches that affect the caller: who engaged them, when and why, and how many actors they stop.
  */
 export const killListOptions = (options?: Options<KillListData>) => queryOptions<KillListResponse, KillListError, KillListResponse, ReturnType<typeof killListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1633,7 +1633,7 @@ export const killMutation = (options?: Partial<Options<KillData>>): UseMutationO
 export const knowledgeListQueryKey = (options?: Options<KnowledgeListData>) => createQueryKey('knowledgeList', options);
 
 /**
- * List the knowledge that the caller may read, newest first.
+ * List the knowledge entries that the caller may read, newest first.
  */
 export const knowledgeListOptions = (options?: Options<KnowledgeListData>) => queryOptions<KnowledgeListResponse, KnowledgeListError, KnowledgeListResponse, ReturnType<typeof knowledgeListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1651,7 +1651,7 @@ export const knowledgeListOptions = (options?: Options<KnowledgeListData>) => qu
 export const knowledgeListInfiniteQueryKey = (options?: Options<KnowledgeListData>): QueryKey<Options<KnowledgeListData>> => createQueryKey('knowledgeList', options, true);
 
 /**
- * List the knowledge that the caller may read, newest first.
+ * List the knowledge entries that the caller may read, newest first.
  */
 export const knowledgeListInfiniteOptions = (options?: Options<KnowledgeListData>) => infiniteQueryOptions<KnowledgeListResponse, KnowledgeListError, InfiniteData<KnowledgeListResponse>, QueryKey<Options<KnowledgeListData>>, string | null | Pick<QueryKey<Options<KnowledgeListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -1676,7 +1676,7 @@ export const knowledgeListInfiniteOptions = (options?: Options<KnowledgeListData
 });
 
 /**
- * Propose what others may rest on. It is recalled once somebody else has accepted it; what comes from outside, looks like an attack or contradicts what is accepted is held apart until then.
+ * Propose a knowledge entry. It can be recalled once somebody else has accepted it. Entries that come from outside, look like an attack or contradict accepted ones are quarantined until somebody decides.
  */
 export const knowledgeProposeMutation = (options?: Partial<Options<KnowledgeProposeData>>): UseMutationOptions<KnowledgeProposeResponse, KnowledgeProposeError, Options<KnowledgeProposeData>> => {
     const mutationOptions: UseMutationOptions<KnowledgeProposeResponse, KnowledgeProposeError, Options<KnowledgeProposeData>> = {
@@ -1695,7 +1695,7 @@ export const knowledgeProposeMutation = (options?: Partial<Options<KnowledgeProp
 export const knowledgeQuarantineQueryKey = (options?: Options<KnowledgeQuarantineData>) => createQueryKey('knowledgeQuarantine', options);
 
 /**
- * List the knowledge that is held apart until somebody decides about it, with the reasons, newest first; of that alone that the caller may read.
+ * List the quarantined knowledge entries that the caller may read, with the reasons, newest first.
  */
 export const knowledgeQuarantineOptions = (options?: Options<KnowledgeQuarantineData>) => queryOptions<KnowledgeQuarantineResponse, KnowledgeQuarantineError, KnowledgeQuarantineResponse, ReturnType<typeof knowledgeQuarantineQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1713,7 +1713,7 @@ export const knowledgeQuarantineOptions = (options?: Options<KnowledgeQuarantine
 export const knowledgeQuarantineInfiniteQueryKey = (options?: Options<KnowledgeQuarantineData>): QueryKey<Options<KnowledgeQuarantineData>> => createQueryKey('knowledgeQuarantine', options, true);
 
 /**
- * List the knowledge that is held apart until somebody decides about it, with the reasons, newest first; of that alone that the caller may read.
+ * List the quarantined knowledge entries that the caller may read, with the reasons, newest first.
  */
 export const knowledgeQuarantineInfiniteOptions = (options?: Options<KnowledgeQuarantineData>) => infiniteQueryOptions<KnowledgeQuarantineResponse, KnowledgeQuarantineError, InfiniteData<KnowledgeQuarantineResponse>, QueryKey<Options<KnowledgeQuarantineData>>, string | null | Pick<QueryKey<Options<KnowledgeQuarantineData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -1740,7 +1740,7 @@ export const knowledgeQuarantineInfiniteOptions = (options?: Options<KnowledgeQu
 export const knowledgeRecallQueryKey = (options?: Options<KnowledgeRecallData>) => createQueryKey('knowledgeRecall', options);
 
 /**
- * Recall what is accepted about topics, as far as the caller may read it: data with where it comes from, the best first. It gives no right to anything.
+ * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first. It is data and grants no rights.
  */
 export const knowledgeRecallOptions = (options?: Options<KnowledgeRecallData>) => queryOptions<KnowledgeRecallResponse, KnowledgeRecallError, KnowledgeRecallResponse, ReturnType<typeof knowledgeRecallQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1758,7 +1758,7 @@ export const knowledgeRecallOptions = (options?: Options<KnowledgeRecallData>) =
 export const knowledgeReadQueryKey = (options: Options<KnowledgeReadData>) => createQueryKey('knowledgeRead', options);
 
 /**
- * Show one entry of knowledge: what it says, where it comes from, and how it stands.
+ * Show one knowledge entry: its statement, provenance and status.
  */
 export const knowledgeReadOptions = (options: Options<KnowledgeReadData>) => queryOptions<KnowledgeReadResponse, KnowledgeReadError, KnowledgeReadResponse, ReturnType<typeof knowledgeReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1774,7 +1774,7 @@ export const knowledgeReadOptions = (options: Options<KnowledgeReadData>) => que
 });
 
 /**
- * Accept knowledge that was proposed or is held apart: it is recalled from now on, and what it supersedes no longer.
+ * Accept a proposed or quarantined knowledge entry. From now on it is recalled, and the entry that it supersedes is not.
  */
 export const knowledgeAcceptMutation = (options?: Partial<Options<KnowledgeAcceptData>>): UseMutationOptions<KnowledgeAcceptResponse, KnowledgeAcceptError, Options<KnowledgeAcceptData>> => {
     const mutationOptions: UseMutationOptions<KnowledgeAcceptResponse, KnowledgeAcceptError, Options<KnowledgeAcceptData>> = {
@@ -1791,7 +1791,7 @@ export const knowledgeAcceptMutation = (options?: Partial<Options<KnowledgeAccep
 };
 
 /**
- * Reject knowledge that was proposed or is held apart, or take back one's own proposal.
+ * Reject a proposed or quarantined knowledge entry, or withdraw one's own.
  */
 export const knowledgeRejectMutation = (options?: Partial<Options<KnowledgeRejectData>>): UseMutationOptions<KnowledgeRejectResponse, KnowledgeRejectError, Options<KnowledgeRejectData>> => {
     const mutationOptions: UseMutationOptions<KnowledgeRejectResponse, KnowledgeRejectError, Options<KnowledgeRejectData>> = {
@@ -1808,7 +1808,7 @@ export const knowledgeRejectMutation = (options?: Partial<Options<KnowledgeRejec
 };
 
 /**
- * Retract knowledge that was accepted and does not hold: it is recalled no longer.
+ * Retract an accepted knowledge entry that does not hold. It is no longer recalled.
  */
 export const knowledgeRetractMutation = (options?: Partial<Options<KnowledgeRetractData>>): UseMutationOptions<KnowledgeRetractResponse, KnowledgeRetractError, Options<KnowledgeRetractData>> => {
     const mutationOptions: UseMutationOptions<KnowledgeRetractResponse, KnowledgeRetractError, Options<KnowledgeRetractData>> = {
@@ -1827,7 +1827,7 @@ export const knowledgeRetractMutation = (options?: Partial<Options<KnowledgeRetr
 export const modelReadQueryKey = (options?: Options<ModelReadData>) => createQueryKey('modelRead', options);
 
 /**
- * List the models that agents may ask for: provider, context, capabilities, prices.
+ * List the models that agents may use: provider, context size, capabilities, prices.
  */
 export const modelReadOptions = (options?: Options<ModelReadData>) => queryOptions<ModelReadResponse, ModelReadError, ModelReadResponse, ReturnType<typeof modelReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1863,7 +1863,7 @@ export const meReadOptions = (options?: Options<MeReadData>) => queryOptions<MeR
 export const meAgentsQueryKey = (options?: Options<MeAgentsData>) => createQueryKey('meAgents', options);
 
 /**
- * List the agents that the caller may ask, if only with approval, newest first.
+ * List the agents that the caller may ask, also those that need approval, newest first.
  */
 export const meAgentsOptions = (options?: Options<MeAgentsData>) => queryOptions<MeAgentsResponse, MeAgentsError, MeAgentsResponse, ReturnType<typeof meAgentsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1881,7 +1881,7 @@ export const meAgentsOptions = (options?: Options<MeAgentsData>) => queryOptions
 export const meAgentsInfiniteQueryKey = (options?: Options<MeAgentsData>): QueryKey<Options<MeAgentsData>> => createQueryKey('meAgents', options, true);
 
 /**
- * List the agents that the caller may ask, if only with approval, newest first.
+ * List the agents that the caller may ask, also those that need approval, newest first.
  */
 export const meAgentsInfiniteOptions = (options?: Options<MeAgentsData>) => infiniteQueryOptions<MeAgentsResponse, MeAgentsError, InfiniteData<MeAgentsResponse>, QueryKey<Options<MeAgentsData>>, string | null | Pick<QueryKey<Options<MeAgentsData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -1926,7 +1926,7 @@ export const openapiReadOptions = (options?: Options<OpenapiReadData>) => queryO
 export const policyReadQueryKey = (options?: Options<PolicyReadData>) => createQueryKey('policyRead', options);
 
 /**
- * Show which policies are in force, and where they come from.
+ * Show the policies in force and their source.
  */
 export const policyReadOptions = (options?: Options<PolicyReadData>) => queryOptions<PolicyReadResponse, PolicyReadError, PolicyReadResponse, ReturnType<typeof policyReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1944,7 +1944,7 @@ export const policyReadOptions = (options?: Options<PolicyReadData>) => queryOpt
 export const policyAppliedQueryKey = (options?: Options<PolicyAppliedData>) => createQueryKey('policyApplied', options);
 
 /**
- * Tell which version of the policies was applied last, by whom, with which change; and those before it.
+ * Show the version of the policies that was applied last, by whom and with which change, and earlier versions.
  */
 export const policyAppliedOptions = (options?: Options<PolicyAppliedData>) => queryOptions<PolicyAppliedResponse, PolicyAppliedError, PolicyAppliedResponse, ReturnType<typeof policyAppliedQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1962,7 +1962,7 @@ export const policyAppliedOptions = (options?: Options<PolicyAppliedData>) => qu
 export const policyAppliedInfiniteQueryKey = (options?: Options<PolicyAppliedData>): QueryKey<Options<PolicyAppliedData>> => createQueryKey('policyApplied', options, true);
 
 /**
- * Tell which version of the policies was applied last, by whom, with which change; and those before it.
+ * Show the version of the policies that was applied last, by whom and with which change, and earlier versions.
  */
 export const policyAppliedInfiniteOptions = (options?: Options<PolicyAppliedData>) => infiniteQueryOptions<PolicyAppliedResponse, PolicyAppliedError, InfiniteData<PolicyAppliedResponse>, QueryKey<Options<PolicyAppliedData>>, number | null | Pick<QueryKey<Options<PolicyAppliedData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -2032,7 +2032,7 @@ export const breakGlassListInfiniteOptions = (options?: Options<BreakGlassListDa
 });
 
 /**
- * Go on without approval for a short time; whoever is skipped is told, and somebody else reviews it.
+ * Open a break-glass grant: proceed without approval for a short time. The approvers who are bypassed are notified, and somebody else reviews the grant.
  */
 export const breakGlassOpenMutation = (options?: Partial<Options<BreakGlassOpenData>>): UseMutationOptions<BreakGlassOpenResponse, BreakGlassOpenError, Options<BreakGlassOpenData>> => {
     const mutationOptions: UseMutationOptions<BreakGlassOpenResponse, BreakGlassOpenError, Options<BreakGlassOpenData>> = {
@@ -2049,7 +2049,7 @@ export const breakGlassOpenMutation = (options?: Partial<Options<BreakGlassOpenD
 };
 
 /**
- * End a break-glass grant at once; it still has to be reviewed.
+ * End a break-glass grant at once. It still has to be reviewed.
  */
 export const breakGlassEndMutation = (options?: Partial<Options<BreakGlassEndData>>): UseMutationOptions<BreakGlassEndResponse, BreakGlassEndError, Options<BreakGlassEndData>> => {
     const mutationOptions: UseMutationOptions<BreakGlassEndResponse, BreakGlassEndError, Options<BreakGlassEndData>> = {
@@ -2066,7 +2066,7 @@ export const breakGlassEndMutation = (options?: Partial<Options<BreakGlassEndDat
 };
 
 /**
- * Say whether a break-glass grant and its uses were justified. It ends the grant, if it has not ended.
+ * Review a break-glass grant: say whether its uses were justified. Ends the grant if it is still open.
  */
 export const breakGlassReviewMutation = (options?: Partial<Options<BreakGlassReviewData>>): UseMutationOptions<BreakGlassReviewResponse, BreakGlassReviewError, Options<BreakGlassReviewData>> => {
     const mutationOptions: UseMutationOptions<BreakGlassReviewResponse, BreakGlassReviewError, Options<BreakGlassReviewData>> = {
@@ -2100,7 +2100,7 @@ export const policyCheckMutation = (options?: Partial<Options<PolicyCheckData>>)
 };
 
 /**
- * Tell what policies would change: texts, answers, and the decisions of the log. Nothing is applied.
+ * Compare policies with those in force: texts, answers, and the decisions of the log. Nothing is applied.
  */
 export const policyDiffMutation = (options?: Partial<Options<PolicyDiffData>>): UseMutationOptions<PolicyDiffResponse, PolicyDiffError, Options<PolicyDiffData>> => {
     const mutationOptions: UseMutationOptions<PolicyDiffResponse, PolicyDiffError, Options<PolicyDiffData>> = {
@@ -2119,7 +2119,7 @@ export const policyDiffMutation = (options?: Partial<Options<PolicyDiffData>>): 
 export const policyDriftQueryKey = (options?: Options<PolicyDriftData>) => createQueryKey('policyDrift', options);
 
 /**
- * Tell whether what is in force is what the repository declared last.
+ * Check for drift: whether the policies in force are those that the repository declared last.
  */
 export const policyDriftOptions = (options?: Options<PolicyDriftData>) => queryOptions<PolicyDriftResponse, PolicyDriftError, PolicyDriftResponse, ReturnType<typeof policyDriftQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2135,7 +2135,7 @@ export const policyDriftOptions = (options?: Options<PolicyDriftData>) => queryO
 });
 
 /**
- * Explain what the gate would answer, and why. Nothing is done.
+ * Explain what the gate would decide, and why. Nothing is performed.
  */
 export const policyExplainMutation = (options?: Partial<Options<PolicyExplainData>>): UseMutationOptions<PolicyExplainResponse, PolicyExplainError, Options<PolicyExplainData>> => {
     const mutationOptions: UseMutationOptions<PolicyExplainResponse, PolicyExplainError, Options<PolicyExplainData>> = {
@@ -2154,7 +2154,7 @@ export const policyExplainMutation = (options?: Partial<Options<PolicyExplainDat
 export const policyExportQueryKey = (options?: Options<PolicyExportData>) => createQueryKey('policyExport', options);
 
 /**
- * Export the files in force, and the schema that they are checked against.
+ * Export the policy files in force, and the schema that they are checked against.
  */
 export const policyExportOptions = (options?: Options<PolicyExportData>) => queryOptions<PolicyExportResponse, PolicyExportError, PolicyExportResponse, ReturnType<typeof policyExportQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2170,7 +2170,7 @@ export const policyExportOptions = (options?: Options<PolicyExportData>) => quer
 });
 
 /**
- * Propose policies, an earlier version of them, or the rule behind approvals. It comes into force at once only where the source says `auto`, and the policy permits it.
+ * Propose policies, a rollback to an earlier version, or the rule behind approvals. The proposal comes into force at once only if the source says `auto` and the policy permits it.
  */
 export const policyProposeMutation = (options?: Partial<Options<PolicyProposeData>>): UseMutationOptions<PolicyProposeResponse, PolicyProposeError, Options<PolicyProposeData>> => {
     const mutationOptions: UseMutationOptions<PolicyProposeResponse, PolicyProposeError, Options<PolicyProposeData>> = {
@@ -2187,7 +2187,7 @@ export const policyProposeMutation = (options?: Partial<Options<PolicyProposeDat
 };
 
 /**
- * Say where the company keeps its policies. Nothing is fetched: the repository's CI proposes.
+ * Set where the company keeps its policies. Nothing is fetched: the repository's CI proposes.
  */
 export const policySourceMutation = (options?: Partial<Options<PolicySourceData>>): UseMutationOptions<PolicySourceResponse, PolicySourceError, Options<PolicySourceData>> => {
     const mutationOptions: UseMutationOptions<PolicySourceResponse, PolicySourceError, Options<PolicySourceData>> = {
@@ -2206,7 +2206,7 @@ export const policySourceMutation = (options?: Partial<Options<PolicySourceData>
 export const policyWhoCanQueryKey = (options: Options<PolicyWhoCanData>) => createQueryKey('policyWhoCan', options);
 
 /**
- * List who may perform an operation on a target, with or without approval: of those whose decisions the caller may have explained.
+ * List who may perform an operation on a target, with or without approval, among the actors whose decisions the caller may have explained.
  */
 export const policyWhoCanOptions = (options: Options<PolicyWhoCanData>) => queryOptions<PolicyWhoCanResponse, PolicyWhoCanError, PolicyWhoCanResponse, ReturnType<typeof policyWhoCanQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2224,7 +2224,7 @@ export const policyWhoCanOptions = (options: Options<PolicyWhoCanData>) => query
 export const policyWhoCanInfiniteQueryKey = (options: Options<PolicyWhoCanData>): QueryKey<Options<PolicyWhoCanData>> => createQueryKey('policyWhoCan', options, true);
 
 /**
- * List who may perform an operation on a target, with or without approval: of those whose decisions the caller may have explained.
+ * List who may perform an operation on a target, with or without approval, among the actors whose decisions the caller may have explained.
  */
 export const policyWhoCanInfiniteOptions = (options: Options<PolicyWhoCanData>) => infiniteQueryOptions<PolicyWhoCanResponse, PolicyWhoCanError, InfiniteData<PolicyWhoCanResponse>, QueryKey<Options<PolicyWhoCanData>>, string | null | Pick<QueryKey<Options<PolicyWhoCanData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -2251,7 +2251,7 @@ export const policyWhoCanInfiniteOptions = (options: Options<PolicyWhoCanData>) 
 export const recordRefsQueryKey = (options: Options<RecordRefsData>) => createQueryKey('recordRefs', options);
 
 /**
- * List what leads to a record: records that name it, and tasks that are about it; of those alone that the caller may read. At most 100 of each.
+ * List what refers to a record: records that name it and tasks that are about it, among those that the caller may read. At most 100 of each.
  */
 export const recordRefsOptions = (options: Options<RecordRefsData>) => queryOptions<RecordRefsResponse, RecordRefsError, RecordRefsResponse, ReturnType<typeof recordRefsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2314,7 +2314,7 @@ export const runListInfiniteOptions = (options?: Options<RunListData>) => infini
 export const runReadQueryKey = (options: Options<RunReadData>) => createQueryKey('runRead', options);
 
 /**
- * Show one run, step by step: what it did, what that came to, and what it waits for.
+ * Show one run, step by step: what it did, the outcome of each step, and what it waits for.
  */
 export const runReadOptions = (options: Options<RunReadData>) => queryOptions<RunReadResponse, RunReadError, RunReadResponse, ReturnType<typeof runReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2330,7 +2330,7 @@ export const runReadOptions = (options: Options<RunReadData>) => queryOptions<Ru
 });
 
 /**
- * Answer what a run has asked; it goes on with the answer.
+ * Answer a run's question. The run resumes with the answer.
  */
 export const runAnswerMutation = (options?: Partial<Options<RunAnswerData>>): UseMutationOptions<RunAnswerResponse, RunAnswerError, Options<RunAnswerData>> => {
     const mutationOptions: UseMutationOptions<RunAnswerResponse, RunAnswerError, Options<RunAnswerData>> = {
@@ -2347,7 +2347,7 @@ export const runAnswerMutation = (options?: Partial<Options<RunAnswerData>>): Us
 };
 
 /**
- * Let a run spend more; one that is held because of its budget goes on.
+ * Raise a run's budget. A run that is held because of its budget resumes.
  */
 export const budgetRaiseMutation = (options?: Partial<Options<BudgetRaiseData>>): UseMutationOptions<BudgetRaiseResponse, BudgetRaiseError, Options<BudgetRaiseData>> => {
     const mutationOptions: UseMutationOptions<BudgetRaiseResponse, BudgetRaiseError, Options<BudgetRaiseData>> = {
@@ -2364,7 +2364,7 @@ export const budgetRaiseMutation = (options?: Partial<Options<BudgetRaiseData>>)
 };
 
 /**
- * Cancel a run, with its parts. What it has done stays done.
+ * Cancel a run and its parts. What it has done is not undone.
  */
 export const runCancelMutation = (options?: Partial<Options<RunCancelData>>): UseMutationOptions<RunCancelResponse, RunCancelError, Options<RunCancelData>> => {
     const mutationOptions: UseMutationOptions<RunCancelResponse, RunCancelError, Options<RunCancelData>> = {
@@ -2383,7 +2383,7 @@ export const runCancelMutation = (options?: Partial<Options<RunCancelData>>): Us
 export const schemaListQueryKey = (options?: Options<SchemaListData>) => createQueryKey('schemaList', options);
 
 /**
- * List the proposals to change collections that the caller may see, newest first.
+ * List the schema proposals that the caller may see, newest first.
  */
 export const schemaListOptions = (options?: Options<SchemaListData>) => queryOptions<SchemaListResponse, SchemaListError, SchemaListResponse, ReturnType<typeof schemaListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2401,7 +2401,7 @@ export const schemaListOptions = (options?: Options<SchemaListData>) => queryOpt
 export const schemaListInfiniteQueryKey = (options?: Options<SchemaListData>): QueryKey<Options<SchemaListData>> => createQueryKey('schemaList', options, true);
 
 /**
- * List the proposals to change collections that the caller may see, newest first.
+ * List the schema proposals that the caller may see, newest first.
  */
 export const schemaListInfiniteOptions = (options?: Options<SchemaListData>) => infiniteQueryOptions<SchemaListResponse, SchemaListError, InfiniteData<SchemaListResponse>, QueryKey<Options<SchemaListData>>, string | null | Pick<QueryKey<Options<SchemaListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -2426,7 +2426,7 @@ export const schemaListInfiniteOptions = (options?: Options<SchemaListData>) => 
 });
 
 /**
- * Propose to create, change or retire a collection. Nothing changes by it.
+ * Propose to create, change or retire a collection. Nothing changes yet.
  */
 export const schemaProposeMutation = (options?: Partial<Options<SchemaProposeData>>): UseMutationOptions<SchemaProposeResponse, SchemaProposeError, Options<SchemaProposeData>> => {
     const mutationOptions: UseMutationOptions<SchemaProposeResponse, SchemaProposeError, Options<SchemaProposeData>> = {
@@ -2445,7 +2445,7 @@ export const schemaProposeMutation = (options?: Partial<Options<SchemaProposeDat
 export const schemaReadQueryKey = (options: Options<SchemaReadData>) => createQueryKey('schemaRead', options);
 
 /**
- * Show a proposal to change a collection, with what it would do.
+ * Show a schema proposal and its impact.
  */
 export const schemaReadOptions = (options: Options<SchemaReadData>) => queryOptions<SchemaReadResponse, SchemaReadError, SchemaReadResponse, ReturnType<typeof schemaReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2461,7 +2461,7 @@ export const schemaReadOptions = (options: Options<SchemaReadData>) => queryOpti
 });
 
 /**
- * Change a collection as was proposed, with all its records, in one transaction. Refused where a policy in force would no longer fit.
+ * Apply a schema proposal to a collection and all its records, in one transaction. Refused if a policy in force would no longer fit.
  */
 export const schemaApplyMutation = (options?: Partial<Options<SchemaApplyData>>): UseMutationOptions<SchemaApplyResponse, SchemaApplyError, Options<SchemaApplyData>> => {
     const mutationOptions: UseMutationOptions<SchemaApplyResponse, SchemaApplyError, Options<SchemaApplyData>> = {
@@ -2478,7 +2478,7 @@ export const schemaApplyMutation = (options?: Partial<Options<SchemaApplyData>>)
 };
 
 /**
- * Reject a proposal to change a collection, or take back one's own.
+ * Reject a schema proposal, or withdraw one's own.
  */
 export const schemaRejectMutation = (options?: Partial<Options<SchemaRejectData>>): UseMutationOptions<SchemaRejectResponse, SchemaRejectError, Options<SchemaRejectData>> => {
     const mutationOptions: UseMutationOptions<SchemaRejectResponse, SchemaRejectError, Options<SchemaRejectData>> = {
@@ -2576,7 +2576,7 @@ export const taskListInfiniteOptions = (options?: Options<TaskListData>) => infi
 });
 
 /**
- * Create a task, for somebody or for nobody yet. An agent begins to work on it with `POST /tasks/{id}/run`.
+ * Create a task, with or without an owner. `POST /tasks/{id}/run` lets an agent work on it.
  */
 export const taskCreateMutation = (options?: Partial<Options<TaskCreateData>>): UseMutationOptions<TaskCreateResponse, TaskCreateError, Options<TaskCreateData>> => {
     const mutationOptions: UseMutationOptions<TaskCreateResponse, TaskCreateError, Options<TaskCreateData>> = {
@@ -2628,7 +2628,7 @@ export const taskAssignMutation = (options?: Partial<Options<TaskAssignData>>): 
 };
 
 /**
- * Close a task, as done or as cancelled. Runs that still work on it are cancelled.
+ * Close a task as done or as cancelled. Runs that still work on it are cancelled.
  */
 export const taskCompleteMutation = (options?: Partial<Options<TaskCompleteData>>): UseMutationOptions<TaskCompleteResponse, TaskCompleteError, Options<TaskCompleteData>> => {
     const mutationOptions: UseMutationOptions<TaskCompleteResponse, TaskCompleteError, Options<TaskCompleteData>> = {
@@ -2645,7 +2645,7 @@ export const taskCompleteMutation = (options?: Partial<Options<TaskCompleteData>
 };
 
 /**
- * Add something that a task is about; the same thing again gets another note.
+ * Link something to a task. Linking it again updates its note.
  */
 export const taskUpdateMutation = (options?: Partial<Options<TaskUpdateData>>): UseMutationOptions<TaskUpdateResponse, TaskUpdateError, Options<TaskUpdateData>> => {
     const mutationOptions: UseMutationOptions<TaskUpdateResponse, TaskUpdateError, Options<TaskUpdateData>> = {
@@ -2662,7 +2662,7 @@ export const taskUpdateMutation = (options?: Partial<Options<TaskUpdateData>>): 
 };
 
 /**
- * Let the agent that has a task work on it.
+ * Start a run of the agent that owns a task.
  */
 export const taskRunMutation = (options?: Partial<Options<TaskRunData>>): UseMutationOptions<TaskRunResponse, TaskRunError, Options<TaskRunData>> => {
     const mutationOptions: UseMutationOptions<TaskRunResponse, TaskRunError, Options<TaskRunData>> = {
@@ -2679,7 +2679,7 @@ export const taskRunMutation = (options?: Partial<Options<TaskRunData>>): UseMut
 };
 
 /**
- * Advance the clock once: end the tokens, approvals, delegations and knowledge whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.
+ * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, and report stalled tasks. With a later time, also end the waits that are over by then.
  */
 export const tickMutation = (options?: Partial<Options<TickData>>): UseMutationOptions<TickResponse, TickError, Options<TickData>> => {
     const mutationOptions: UseMutationOptions<TickResponse, TickError, Options<TickData>> = {
@@ -2741,7 +2741,7 @@ export const tokenListInfiniteOptions = (options?: Options<TokenListData>) => in
 });
 
 /**
- * Issue an API token. Its value is shown this once.
+ * Issue an API token. Its value is shown only once.
  */
 export const tokenIssueMutation = (options?: Partial<Options<TokenIssueData>>): UseMutationOptions<TokenIssueResponse, TokenIssueError, Options<TokenIssueData>> => {
     const mutationOptions: UseMutationOptions<TokenIssueResponse, TokenIssueError, Options<TokenIssueData>> = {
@@ -2811,7 +2811,7 @@ export const tokenRevokeAllMutation = (options?: Partial<Options<TokenRevokeAllD
 export const toolListQueryKey = (options?: Options<ToolListData>) => createQueryKey('toolList', options);
 
 /**
- * List the tools of which the policies could allow the caller some call: name, input, kind of effect.
+ * List the tools that the policies may let the caller use: name, input, kind of effect.
  */
 export const toolListOptions = (options?: Options<ToolListData>) => queryOptions<ToolListResponse, ToolListError, ToolListResponse, ReturnType<typeof toolListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2829,7 +2829,7 @@ export const toolListOptions = (options?: Options<ToolListData>) => queryOptions
 export const traceReadQueryKey = (options?: Options<TraceReadData>) => createQueryKey('traceRead', options);
 
 /**
- * List the runs that the caller may see with their steps, newest first.
+ * List the runs that the caller may see, with their steps, newest first.
  */
 export const traceReadOptions = (options?: Options<TraceReadData>) => queryOptions<TraceReadResponse, TraceReadError, TraceReadResponse, ReturnType<typeof traceReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2847,7 +2847,7 @@ export const traceReadOptions = (options?: Options<TraceReadData>) => queryOptio
 export const traceReadInfiniteQueryKey = (options?: Options<TraceReadData>): QueryKey<Options<TraceReadData>> => createQueryKey('traceRead', options, true);
 
 /**
- * List the runs that the caller may see with their steps, newest first.
+ * List the runs that the caller may see, with their steps, newest first.
  */
 export const traceReadInfiniteOptions = (options?: Options<TraceReadData>) => infiniteQueryOptions<TraceReadResponse, TraceReadError, InfiniteData<TraceReadResponse>, QueryKey<Options<TraceReadData>>, string | null | Pick<QueryKey<Options<TraceReadData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -2874,7 +2874,7 @@ export const traceReadInfiniteOptions = (options?: Options<TraceReadData>) => in
 export const webhookListQueryKey = (options?: Options<WebhookListData>) => createQueryKey('webhookList', options);
 
 /**
- * List the webhooks that the caller may see, newest first.
+ * List the webhook subscriptions that the caller may see, newest first.
  */
 export const webhookListOptions = (options?: Options<WebhookListData>) => queryOptions<WebhookListResponse, WebhookListError, WebhookListResponse, ReturnType<typeof webhookListQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2892,7 +2892,7 @@ export const webhookListOptions = (options?: Options<WebhookListData>) => queryO
 export const webhookListInfiniteQueryKey = (options?: Options<WebhookListData>): QueryKey<Options<WebhookListData>> => createQueryKey('webhookList', options, true);
 
 /**
- * List the webhooks that the caller may see, newest first.
+ * List the webhook subscriptions that the caller may see, newest first.
  */
 export const webhookListInfiniteOptions = (options?: Options<WebhookListData>) => infiniteQueryOptions<WebhookListResponse, WebhookListError, InfiniteData<WebhookListResponse>, QueryKey<Options<WebhookListData>>, string | null | Pick<QueryKey<Options<WebhookListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -2917,7 +2917,7 @@ export const webhookListInfiniteOptions = (options?: Options<WebhookListData>) =
 });
 
 /**
- * Name a place outside that is told of some things. The secret that its messages are signed with is shown this once.
+ * Create a webhook subscription. Its signing secret is shown only once.
  */
 export const webhookCreateMutation = (options?: Partial<Options<WebhookCreateData>>): UseMutationOptions<WebhookCreateResponse, WebhookCreateError, Options<WebhookCreateData>> => {
     const mutationOptions: UseMutationOptions<WebhookCreateResponse, WebhookCreateError, Options<WebhookCreateData>> = {
@@ -2934,7 +2934,7 @@ export const webhookCreateMutation = (options?: Partial<Options<WebhookCreateDat
 };
 
 /**
- * Delete a webhook. What was not delivered yet is not sent any more.
+ * Delete a webhook subscription. Pending messages are not sent.
  */
 export const webhookDeleteMutation = (options?: Partial<Options<WebhookDeleteData>>): UseMutationOptions<WebhookDeleteResponse, WebhookDeleteError, Options<WebhookDeleteData>> => {
     const mutationOptions: UseMutationOptions<WebhookDeleteResponse, WebhookDeleteError, Options<WebhookDeleteData>> = {
@@ -2953,7 +2953,7 @@ export const webhookDeleteMutation = (options?: Partial<Options<WebhookDeleteDat
 export const webhookReadQueryKey = (options: Options<WebhookReadData>) => createQueryKey('webhookRead', options);
 
 /**
- * Show one webhook: what it is told of, and what came of the last attempt.
+ * Show one webhook subscription, with the outcome of its last delivery.
  */
 export const webhookReadOptions = (options: Options<WebhookReadData>) => queryOptions<WebhookReadResponse, WebhookReadError, WebhookReadResponse, ReturnType<typeof webhookReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2969,7 +2969,7 @@ export const webhookReadOptions = (options: Options<WebhookReadData>) => queryOp
 });
 
 /**
- * Change what a webhook is told and where, or switch it on or off. The policies are asked about the new host.
+ * Update a webhook subscription, or enable or disable it. The policies decide about the new host.
  */
 export const webhookUpdateMutation = (options?: Partial<Options<WebhookUpdateData>>): UseMutationOptions<WebhookUpdateResponse, WebhookUpdateError, Options<WebhookUpdateData>> => {
     const mutationOptions: UseMutationOptions<WebhookUpdateResponse, WebhookUpdateError, Options<WebhookUpdateData>> = {
@@ -2988,7 +2988,7 @@ export const webhookUpdateMutation = (options?: Partial<Options<WebhookUpdateDat
 export const webhookDeliveriesQueryKey = (options: Options<WebhookDeliveriesData>) => createQueryKey('webhookDeliveries', options);
 
 /**
- * List what was or is to be sent to a webhook, newest first: what is pending, and the last 1000 that ended.
+ * List the deliveries of a webhook subscription, newest first: those that are pending, and the last 1000 that ended.
  */
 export const webhookDeliveriesOptions = (options: Options<WebhookDeliveriesData>) => queryOptions<WebhookDeliveriesResponse, WebhookDeliveriesError, WebhookDeliveriesResponse, ReturnType<typeof webhookDeliveriesQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -3006,7 +3006,7 @@ export const webhookDeliveriesOptions = (options: Options<WebhookDeliveriesData>
 export const webhookDeliveriesInfiniteQueryKey = (options: Options<WebhookDeliveriesData>): QueryKey<Options<WebhookDeliveriesData>> => createQueryKey('webhookDeliveries', options, true);
 
 /**
- * List what was or is to be sent to a webhook, newest first: what is pending, and the last 1000 that ended.
+ * List the deliveries of a webhook subscription, newest first: those that are pending, and the last 1000 that ended.
  */
 export const webhookDeliveriesInfiniteOptions = (options: Options<WebhookDeliveriesData>) => infiniteQueryOptions<WebhookDeliveriesResponse, WebhookDeliveriesError, InfiniteData<WebhookDeliveriesResponse>, QueryKey<Options<WebhookDeliveriesData>>, string | null | Pick<QueryKey<Options<WebhookDeliveriesData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -3031,7 +3031,7 @@ export const webhookDeliveriesInfiniteOptions = (options: Options<WebhookDeliver
 });
 
 /**
- * Send a message once more, at once, under the same id.
+ * Redeliver a message at once, under the same id.
  */
 export const webhookRedeliverMutation = (options?: Partial<Options<WebhookRedeliverData>>): UseMutationOptions<WebhookRedeliverResponse, WebhookRedeliverError, Options<WebhookRedeliverData>> => {
     const mutationOptions: UseMutationOptions<WebhookRedeliverResponse, WebhookRedeliverError, Options<WebhookRedeliverData>> = {
@@ -3048,7 +3048,7 @@ export const webhookRedeliverMutation = (options?: Partial<Options<WebhookRedeli
 };
 
 /**
- * Give a webhook another secret, which is shown this once. For a day, the one before it signs too.
+ * Rotate a webhook's signing secret. The new one is shown only once; for a day, the previous one signs too.
  */
 export const webhookRotateMutation = (options?: Partial<Options<WebhookRotateData>>): UseMutationOptions<WebhookRotateResponse, WebhookRotateError, Options<WebhookRotateData>> => {
     const mutationOptions: UseMutationOptions<WebhookRotateResponse, WebhookRotateError, Options<WebhookRotateData>> = {
@@ -3065,7 +3065,7 @@ export const webhookRotateMutation = (options?: Partial<Options<WebhookRotateDat
 };
 
 /**
- * Send a `webhook.test` message, to see whether it arrives; its deliveries tell.
+ * Send a `webhook.test` message to check that it arrives; its deliveries show the outcome.
  */
 export const webhookTestMutation = (options?: Partial<Options<WebhookTestData>>): UseMutationOptions<WebhookTestResponse, WebhookTestError, Options<WebhookTestData>> => {
     const mutationOptions: UseMutationOptions<WebhookTestResponse, WebhookTestError, Options<WebhookTestData>> = {

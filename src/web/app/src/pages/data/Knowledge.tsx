@@ -45,7 +45,7 @@ function Entry({ of }: { of: ShownKnowledge }) {
         <bdi>{of.statement ?? 'erased'}</bdi> <State state={of.status} />
         {of.status === 'quarantined' && (
           <div className={parts.dim}>
-            held apart: <bdi>{of.reasons.join('; ')}</bdi>
+            quarantined: <bdi>{of.reasons.join('; ')}</bdi>
           </div>
         )}
         {(of.reference || of.origin === 'untrusted') && (
