@@ -15,6 +15,7 @@ mod cli;
 mod crash;
 mod harness;
 mod house;
+mod journal;
 mod policy;
 mod property;
 mod recorded;
