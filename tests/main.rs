@@ -20,4 +20,5 @@ mod policy;
 mod property;
 mod recorded;
 mod reference;
+mod walk;
 mod wire;

@@ -242,7 +242,7 @@ impl Writer {
     /// What a commit that failed has come to: that is unknown until the log is read again.
     fn look_for(&mut self, end: (u64, Hash), is_grown: bool, fault: Fault) -> Result<(), Undone> {
         self.recover().map_err(Undone::Unknown)?;
-        if is_grown && self.tail.has(&self.conn, end)? {
+        if is_grown && self.tail.has(&self.conn, end).map_err(Undone::Unknown)? {
             return Ok(());
         }
         // A log in the file is as it was read; elsewhere it may still arrive.
@@ -307,7 +307,9 @@ impl Writer {
         if self.erased {
             self.forget_pages();
         }
-        if let Err(why) = self.catch_up() {
+        if self.journal.is_shared()
+            && let Err(why) = self.recover().and_then(|()| self.catch_up())
+        {
             tracing::error!(%why, "what others have committed to the log could not be taken over");
         }
         let now = self.clock.now();
