@@ -25,7 +25,7 @@ use crate::log::record::Decision;
 use crate::policy::Ruling;
 use crate::store::approvals;
 use crate::store::approvals::events::{ApprovalCancelled, ApprovalUsed};
-use crate::store::break_glass::events::GlassUsed;
+use crate::store::break_glass::events::BreakGlassUsed;
 use crate::store::context::events::ContextForgotten;
 use crate::store::event::{Event, Moment};
 use crate::store::memory::Memory;
@@ -51,7 +51,7 @@ struct Broken {
     caller: Caller,
     ruling: Ruling,
     gate: GateNote,
-    used: GlassUsed,
+    used: BreakGlassUsed,
 }
 
 /// What everything that one call records has in common.
@@ -221,7 +221,7 @@ impl Writer {
         if !ruling.is_allowed() {
             return None;
         }
-        let used = GlassUsed {
+        let used = BreakGlassUsed {
             id: break_glass.id.clone(),
             holder: caller.actor(),
             operation: operation.to_owned(),
