@@ -13,6 +13,7 @@ use ok::gate::write::record::{Asked, By, Entry as LogEntry, GateNote};
 use ok::gate::{Entry, Gate, Request};
 use ok::log::append::Tail;
 use ok::log::checkpoint::Signer;
+use ok::log::journal::InFile;
 use ok::log::record::{Decision, PolicyStamp};
 use ok::policy::Bundle;
 use ok::store::decisions::events::Denied;
@@ -46,6 +47,7 @@ pub fn options(dir: &Path) -> Options {
         secrets: None,
         ports: vec![443],
         models: Arc::default(),
+        journal: Arc::new(InFile),
         low_water: None,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
@@ -187,6 +189,6 @@ impl Log {
             let now = Time(self.begun.0 + self.appended / 20);
             self.tail.append(conn, &self.entry.for_log().unwrap(), now, self.salt).unwrap();
         }
-        self.tail.seal(conn, self.tail.ts()).unwrap();
+        self.tail.commit(&InFile, conn, self.tail.ts()).unwrap();
     }
 }

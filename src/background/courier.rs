@@ -127,6 +127,7 @@ async fn due(gate: &Arc<Gate>, busy: &BTreeSet<String>) -> Result<Due, Stop> {
 mod tests {
     use super::*;
     use crate::gate::state::open::{Options, open};
+    use crate::log::journal::InFile;
     use crate::operations;
     use crate::policy::Bundle;
     use crate::types::entropy::SystemEntropy;
@@ -148,6 +149,7 @@ mod tests {
             secrets: None,
             ports: vec![443],
             models: Arc::default(),
+            journal: Arc::new(InFile),
             low_water: None,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),

@@ -53,6 +53,7 @@ mod tests {
     use super::*;
     use crate::gate::Request;
     use crate::gate::state::open::{Options, open};
+    use crate::log::journal::InFile;
     use crate::operations;
     use crate::policy::Bundle;
     use crate::types::caller::{Channel, Credential, Presented};
@@ -91,6 +92,7 @@ mod tests {
             secrets: None,
             ports: vec![443],
             models: Arc::default(),
+            journal: Arc::new(InFile),
             low_water: None,
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy),

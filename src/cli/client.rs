@@ -16,6 +16,7 @@ use super::socket::Link;
 use crate::config;
 use crate::gate::state::lock::Holder;
 use crate::gate::state::open::{self, CannotOpen, Company, Options};
+use crate::log::journal::InFile;
 use crate::operations;
 use crate::policy::Bundle;
 use crate::store::open::name;
@@ -81,6 +82,7 @@ pub fn options(context: &Context) -> Options {
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),
         models: Arc::clone(&context.models().catalog),
+        journal: Arc::new(InFile),
         low_water: context.low_water,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),

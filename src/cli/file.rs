@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction};
 use super::Context;
 use super::exit::Failure;
 use crate::gate::state::open::{SCHEMAS, make_way};
-use crate::log::append::{self, Head};
+use crate::log::head::{self, Head};
 use crate::store::open::{self, Mode, OpenError};
 
 /// Opens the state file, which must be there.
@@ -29,5 +29,5 @@ pub fn moment(conn: &mut Connection) -> Result<Transaction<'_>, Failure> {
 
 /// The log's newest state.
 pub fn head(conn: &Connection) -> Result<Head, Failure> {
-    append::head(conn)?.ok_or_else(|| Failure::new("the log has no head"))
+    head::head(conn)?.ok_or_else(|| Failure::new("the log has no head"))
 }

@@ -12,7 +12,7 @@ pub mod reader;
 pub mod state;
 pub mod write;
 
-pub use crate::log::append::Head;
+pub use crate::log::head::Head;
 pub use approve::redeem::Redeemed;
 pub use decide::world::Card;
 pub use declare::fact::FactSpec;

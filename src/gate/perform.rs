@@ -22,10 +22,9 @@ use crate::gate::declare::route::Lane;
 use crate::gate::declare::target::Target;
 use crate::gate::reader::live::Live;
 use crate::gate::reader::{Reader, Readers};
-use crate::gate::write::change::{Changing, Refused, Told};
 use crate::gate::write::permit::Grant;
 use crate::gate::write::queue::Queue;
-use crate::gate::write::writer::Work;
+use crate::gate::write::work::{Changing, Refused, Told, Work};
 use crate::policy::Ruling;
 use crate::store::runs;
 use crate::types::caller::{Caller, Presented};
@@ -166,7 +165,7 @@ impl Gate {
                     Some(lane) => self.prepared((lane, bytes), caller, entry, act, value).await?,
                     None => (caller, act, value),
                 };
-                let changing = Changing { caller, entry, value, act, idem };
+                let changing = Changing { caller, entry, value, act: Some(act), idem };
                 return self.queue.submit(Work::Change(changing)).await;
             }
             Call::Query(query) => query,

@@ -1,5 +1,6 @@
 //! The state file and those beside it: opening, the owner lock, keys, room on the disk, and whether the tables are what the log says.
 
+pub(super) mod begin;
 pub(super) mod guard;
 pub mod keys;
 pub mod lock;

@@ -1,10 +1,15 @@
-//! The growing end of the log. Entries go in inside the caller's transaction, and the same transaction ends with a
-//! signed head, so no unsigned entry is ever durable. After a failed commit the tail in memory is worthless: resume.
+//! The growing end of the log. Entries are staged in the caller's transaction of the state file, and what is committed
+//! ends with a signed head, so no unsigned entry is ever durable. After a failed commit the tail in memory is worthless:
+//! resume.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::checkpoint::Signer;
+use super::head::{self, Head, Mark, Tip};
+use super::idem::{self, Kept};
 use super::index::Unindexed;
+use super::journal::{Batch, Journal, NotCommitted};
+use super::read::{self, Published};
 use super::record::{self, Entry, Place};
 use super::tree::{FullTile, Hash, Peaks, TILE, TILE_HEIGHT, Tree, leaf_hash};
 use crate::types::refusal::Fault;
@@ -19,44 +24,38 @@ const PUBLISH_EVENTS: u64 = 256;
 /// More owners than a state file can have had.
 const MOST_OWNERS: i64 = 1 << 40;
 
-/// The log's newest state, as sealed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
-    pub origin: String,
-    pub size: u64,
-    pub root: Hash,
-    pub ts: Time,
-    pub note: String,
-    /// The verifier key and, where it stands in for a lost one, those before it: a line each, as
-    /// docs/concepts/log-format.md has them.
-    pub vkeys: String,
-}
-
-impl Head {
-    /// The key that the log is signed with now.
-    pub fn vkey(&self) -> &str {
-        self.vkeys.lines().next().unwrap_or_default()
-    }
-}
-
 pub struct Tail {
-    signer: Signer,
+    pub(super) signer: Signer,
     /// The lines of the keys before this one, each after its line end.
     former: String,
     tree: Tree,
     unindexed: Unindexed,
-    prev: Hash,
-    ts: Time,
+    pub(super) prev: Hash,
+    pub(super) ts: Time,
     epoch: i64,
     /// The signature under it.
     owner: [u8; 64],
-    published: (u64, Time),
+    pub(super) published: (u64, Time),
+    /// The head that the open batch continues; none before the log has begun.
+    pub(super) after: Option<Mark>,
+    open: Open,
+}
+
+/// What the open batch holds beside its entries.
+#[derive(Default)]
+struct Open {
+    kept: Vec<(u64, [u8; 32])>,
+    erased: Vec<i64>,
+    forgotten: Vec<Vec<u8>>,
+    published: Vec<Published>,
+    /// Its own checkpoint is to be published.
+    publishes: bool,
 }
 
 impl Tail {
-    /// Begins a log.
-    pub fn create(conn: &Connection, signer: Signer, now: Time) -> Result<Tail, Fault> {
-        let mut tail = Tail {
+    /// Before the first entry of a log.
+    pub fn create(signer: Signer, now: Time) -> Tail {
+        Tail {
             signer,
             former: String::new(),
             tree: Tree::default(),
@@ -66,18 +65,17 @@ impl Tail {
             epoch: 0,
             owner: [0; 64],
             published: (0, now),
-        };
-        tail.take_over(conn)?;
-        Ok(tail)
+            after: None,
+            open: Open::default(),
+        }
     }
 
     /// Picks up a log where it was left. Refuses one whose head this key did not sign or whose tree does not lead to it.
     pub fn resume(conn: &Connection, signer: Signer) -> Result<Tail, Fault> {
-        let head = head(conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+        let Tip { head, epoch, owner } = head::tip(conn)?.ok_or_else(no_head)?;
         if signer.vkey() != head.vkey() {
             return Err(another_key());
         }
-        let (epoch, owner) = owner(conn)?;
         if signer.sign(head.size, &head.root) != head.note || signer.sign_owner(epoch)[..] != owner[..] {
             return Err(astray());
         }
@@ -88,11 +86,9 @@ impl Tail {
     /// Picks up a log whose key is lost, with another one, which signs the newest checkpoint over: kept for good, it bears
     /// both signatures. Whether the log is whole is for the caller to know.
     pub fn adopt(conn: &Connection, signer: Signer, now: Time) -> Result<Tail, Fault> {
-        let head = head(conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
-        let (epoch, _) = owner(conn)?;
+        let Tip { head, epoch, .. } = head::tip(conn)?.ok_or_else(no_head)?;
         let former = format!("\n{} {}", head.size, head.vkeys);
         let note = format!("{}{}", head.note, signer.signature(head.size, &head.root));
-        conn.execute("DELETE FROM log_checkpoint WHERE size = ?", [head.size as i64])?;
         let mut tail = Tail::at(conn, head.clone(), signer, former, epoch)?;
         tail.publish(conn, &Head { note, ..head }, now)?;
         Ok(tail)
@@ -103,12 +99,7 @@ impl Tail {
         if tree.root() != head.root {
             return Err(astray());
         }
-        let prev = match head.size {
-            0 => [0; 32],
-            size => leaf_hash(&conn.query_row("SELECT leaf FROM log_entry WHERE seq = ?", [size as i64], |row| {
-                row.get::<_, Vec<u8>>(0)
-            })?),
-        };
+        let prev = hash_of(conn, head.size)?;
         let published = conn
             .query_row("SELECT size, ts FROM log_checkpoint ORDER BY size DESC LIMIT 1", [], |row| {
                 Ok((row.get::<_, i64>(0)? as u64, Time(row.get(1)?)))
@@ -116,8 +107,15 @@ impl Tail {
             .optional()?
             .unwrap_or((0, head.ts));
         let unindexed = Unindexed::resume(conn, head.size)?;
-        let owner = signer.sign_owner(epoch);
-        Ok(Tail { signer, former, tree, unindexed, prev, ts: head.ts, epoch, owner, published })
+        let after = Some(Mark { size: head.size, epoch });
+        let (owner, open) = (signer.sign_owner(epoch), Open::default());
+        Ok(Tail { signer, former, tree, unindexed, prev, ts: head.ts, epoch, owner, published, after, open })
+    }
+
+    /// Goes back to what the state file holds, after the transaction of the open batch was rolled back.
+    pub fn rolled_back(&mut self, conn: &Connection) -> Result<(), Fault> {
+        *self = Tail::resume(conn, self.signer.clone())?;
+        Ok(())
     }
 
     pub fn origin(&self) -> &str {
@@ -133,6 +131,20 @@ impl Tail {
         i64::try_from(self.size()).unwrap_or(i64::MAX - 1) + 1
     }
 
+    /// Where it ends: its size, and the hash of its last entry, which all before it lead to.
+    pub fn end(&self) -> (u64, Hash) {
+        (self.size(), self.prev)
+    }
+
+    /// Whether it has come past an end, or to it.
+    pub fn has(&self, conn: &Connection, (size, hash): (u64, Hash)) -> Result<bool, Fault> {
+        Ok(size <= self.size() && hash_of(conn, size)? == hash)
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { size: self.size(), epoch: self.epoch }
+    }
+
     pub fn ts(&self) -> Time {
         self.ts
     }
@@ -142,43 +154,48 @@ impl Tail {
         self.epoch
     }
 
-    /// Makes this process the owner: a writer with an older epoch is fenced off from now on. A number that no owner can have
-    /// had is a fault: the next owner could not be told from it.
-    pub fn take_over(&mut self, conn: &Connection) -> Result<(), Fault> {
+    /// Makes this process the owner with the next batch: a writer with an older epoch is fenced off from then on. A number
+    /// that no owner can have had is a fault: the next owner could not be told from it.
+    pub fn take_over(&mut self) -> Result<(), Fault> {
         let next = self.epoch.checked_add(1).filter(|next| (1..=MOST_OWNERS).contains(next));
         let broken = || Fault::Broken(format!("{} is no number of an owner of the state file", self.epoch));
-        self.epoch = next.ok_or_else(broken)?;
-        self.owner = self.signer.sign_owner(self.epoch);
-        self.write_head(conn)?;
+        self.be_owned(next.ok_or_else(broken)?);
         Ok(())
     }
 
-    /// Refuses to go on if anyone else has written since.
-    pub fn fence(&self, conn: &Connection) -> Result<(), Fault> {
-        let (size, epoch): (i64, i64) = conn
-            .prepare_cached("SELECT size, epoch FROM log_head")?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        if (size as u64, epoch) == (self.size(), self.epoch) {
-            Ok(())
-        } else {
-            Err(Fault::Broken("another program has written to the state file".into()))
-        }
+    pub(super) fn be_owned(&mut self, epoch: i64) {
+        self.epoch = epoch;
+        self.owner = self.signer.sign_owner(epoch);
     }
 
-    /// Appends one entry and returns its seq. Nothing is durable until the transaction commits.
+    /// Refuses to go on if anyone else has written to the state file since.
+    pub fn fence(&self, conn: &Connection) -> Result<(), NotCommitted> {
+        NotCommitted::unless_at(self.after, head::mark(conn)?)
+    }
+
+    /// Appends one entry and returns its seq. Nothing is durable until the batch is committed.
     pub fn append(&mut self, conn: &Connection, entry: &Entry, now: Time, salt: [u8; 32]) -> Result<i64, Fault> {
-        let seq = self.size() as i64 + 1;
         self.ts = self.ts.max(now);
-        let place = Place { origin: self.signer.origin(), seq, prev: self.prev, ts: self.ts, salt };
+        let place = Place { origin: self.signer.origin(), seq: self.next(), prev: self.prev, ts: self.ts, salt };
         let leaf = record::leaf(entry, &place)?;
-        conn.prepare_cached("INSERT INTO log_entry (seq, leaf, salt, body) VALUES (?, ?, ?, ?)")?.execute(params![
-            seq,
-            leaf,
-            salt,
-            entry.payload
-        ])?;
-        self.unindexed.push(seq, entry.kind, entry.actor.as_str(), &entry.refs);
-        self.prev = leaf_hash(&leaf);
+        let keys = Keys { kind: entry.kind, actor: entry.actor.as_str(), refs: &entry.refs };
+        self.put(conn, &leaf, Some((&salt, &entry.payload)), &keys)
+    }
+
+    /// Stages a row: into the file, the index and the tree.
+    pub(super) fn put(
+        &mut self,
+        conn: &Connection,
+        leaf: &[u8],
+        payload: Option<(&[u8; 32], &[u8])>,
+        keys: &Keys<'_>,
+    ) -> Result<i64, Fault> {
+        let seq = self.next();
+        let (salt, body) = payload.unzip();
+        conn.prepare_cached("INSERT INTO log_entry (seq, leaf, salt, body) VALUES (?, ?, ?, ?)")?
+            .execute(params![seq, leaf, salt, body])?;
+        self.unindexed.push(seq, keys.kind, keys.actor, keys.refs);
+        self.prev = leaf_hash(leaf);
         let full = self.tree.push(self.prev);
         if !full.is_empty() {
             self.unindexed.write(conn)?;
@@ -187,14 +204,46 @@ impl Tail {
         Ok(seq)
     }
 
-    /// Signs what was appended; the last thing before the commit.
-    pub fn seal(&mut self, conn: &Connection, now: Time) -> Result<Head, Fault> {
-        let head = self.write_head(conn)?;
+    /// Keeps an answer with the entry that comes next.
+    pub fn keep(&mut self, conn: &Connection, kept: &Kept, at: Time) -> Result<(), Fault> {
+        idem::keep(conn, kept, at)?;
+        self.open.kept.push((self.size() + 1, kept.key));
+        Ok(())
+    }
+
+    /// Erases what an entry holds and the answer that was kept with it. The caller has appended the entry that declares it.
+    pub fn erase(&mut self, conn: &Connection, seq: i64) -> Result<(), Fault> {
+        self.open.forgotten.extend(erase(conn, seq)?);
+        self.open.erased.push(seq);
+        Ok(())
+    }
+
+    /// Signs what was appended, and has it committed; the last thing before the commit of the state file. Gives the new head,
+    /// if there is one.
+    pub fn commit(
+        &mut self,
+        journal: &dyn Journal,
+        conn: &Connection,
+        now: Time,
+    ) -> Result<Option<Head>, NotCommitted> {
         let (size, at) = self.published;
-        if head.size >= size + PUBLISH_EVENTS || now.0 >= at.0 + PUBLISH_MS {
-            self.publish(conn, &head, now)?;
+        let is_grown = self.after.is_none_or(|after| after.size < self.size());
+        let is_due = is_grown && (self.size() >= size + PUBLISH_EVENTS || now.0 >= at.0 + PUBLISH_MS);
+        let publishes = (is_due || self.open.publishes) && self.size() > size;
+        if self.after == Some(self.mark()) && !publishes {
+            return Ok(None);
         }
-        Ok(head)
+        let tip = self.tip();
+        if publishes {
+            self.publish(conn, &tip.head, now)?;
+        }
+        let Open { kept, erased, forgotten, published, .. } = &self.open;
+        let batch = Batch { file: conn, after: self.after, tip: &tip, kept, erased, forgotten, published };
+        journal.commit(&batch)?;
+        self.after = Some(tip.mark());
+        self.open = Open::default();
+        head::set(conn, &tip).map_err(NotCommitted::Unknown)?;
+        Ok(Some(tip.head))
     }
 
     /// Whether a checkpoint is due that no append has published.
@@ -202,22 +251,28 @@ impl Tail {
         self.size() > self.published.0 && now.0 >= self.published.1.0 + PUBLISH_MS
     }
 
-    /// Keeps the newest checkpoint for good, unless it is kept already.
-    pub fn publish_newest(&mut self, conn: &Connection, now: Time) -> Result<(), Fault> {
-        match head(conn)? {
-            Some(head) if head.size > self.published.0 => self.publish(conn, &head, now),
-            _ => Ok(()),
-        }
+    /// The next batch keeps its checkpoint for good, unless it is kept already; if there is no other, for that alone.
+    pub fn publish_newest(&mut self) {
+        self.open.publishes = true;
     }
 
     fn publish(&mut self, conn: &Connection, head: &Head, now: Time) -> Result<(), Fault> {
-        conn.prepare_cached("INSERT OR IGNORE INTO log_checkpoint (size, root, ts, note) VALUES (?, ?, ?, ?)")?
-            .execute(params![head.size as i64, head.root, head.ts.0, head.note])?;
-        self.published = (head.size, now);
+        let published = Published { size: head.size, root: head.root.to_vec(), at: now, note: head.note.clone() };
+        self.put_checkpoint(conn, &published)?;
+        self.open.published.push(published);
         Ok(())
     }
 
-    fn write_head(&self, conn: &Connection) -> Result<Head, Fault> {
+    pub(super) fn put_checkpoint(&mut self, conn: &Connection, published: &Published) -> Result<(), Fault> {
+        let Published { size, root, at, note } = published;
+        conn.prepare_cached("INSERT OR REPLACE INTO log_checkpoint (size, root, ts, note) VALUES (?, ?, ?, ?)")?
+            .execute(params![*size as i64, root, at.0, note])?;
+        self.published = (*size, *at);
+        Ok(())
+    }
+
+    /// The head as it is now, signed.
+    pub fn tip(&self) -> Tip {
         let root = self.tree.root();
         let head = Head {
             origin: self.origin().to_owned(),
@@ -227,12 +282,28 @@ impl Tail {
             note: self.signer.sign(self.size(), &root),
             vkeys: format!("{}{}", self.signer.vkey(), self.former),
         };
-        conn.prepare_cached(
-            "INSERT OR REPLACE INTO log_head (id, origin, vkey, size, root, ts, note, epoch, owner) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )?
-        .execute(params![head.origin, head.vkeys, head.size as i64, head.root, head.ts.0, head.note, self.epoch, self.owner])?;
-        Ok(head)
+        Tip { head, epoch: self.epoch, owner: self.owner.to_vec() }
     }
+}
+
+/// What the index finds an entry by.
+pub(super) struct Keys<'a> {
+    pub kind: &'a str,
+    pub actor: &'a str,
+    pub refs: &'a [String],
+}
+
+/// The hash of an entry; of the one before the first, zeros.
+fn hash_of(conn: &Connection, seq: u64) -> Result<Hash, Fault> {
+    if seq == 0 {
+        return Ok([0; 32]);
+    }
+    let leaf = "SELECT leaf FROM log_entry WHERE seq = ?";
+    Ok(leaf_hash(&conn.query_row(leaf, [seq as i64], |row| row.get::<_, Vec<u8>>(0))?))
+}
+
+fn no_head() -> Fault {
+    Fault::Broken("the log has no head".into())
 }
 
 fn astray() -> Fault {
@@ -245,11 +316,6 @@ fn another_key() -> Fault {
     Fault::Broken(message.into())
 }
 
-/// Which owner the state file has, and the signature under that.
-fn owner(conn: &Connection) -> Result<(i64, Vec<u8>), Fault> {
-    Ok(conn.query_row("SELECT epoch, owner FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?)
-}
-
 fn write_tile(conn: &Connection, tile: &FullTile) -> Result<(), Fault> {
     conn.prepare_cached("INSERT INTO log_tile (level, idx, hashes) VALUES (?, ?, ?)")?.execute(params![
         tile.level,
@@ -259,27 +325,16 @@ fn write_tile(conn: &Connection, tile: &FullTile) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The sealed head, if the log has begun.
-pub fn head(conn: &Connection) -> Result<Option<Head>, Fault> {
-    Ok(conn
-        .prepare_cached("SELECT origin, size, root, ts, note, vkey FROM log_head")?
-        .query_row([], |row| {
-            Ok(Head {
-                origin: row.get(0)?,
-                size: row.get::<_, i64>(1)? as u64,
-                root: row.get(2)?,
-                ts: Time(row.get(3)?),
-                note: row.get(4)?,
-                vkeys: row.get(5)?,
-            })
-        })
-        .optional()?)
-}
-
-/// Erases the content of an entry; the leaf stays. The caller has appended the entry that declares it.
-pub fn erase(conn: &Connection, seq: i64) -> Result<(), Fault> {
+/// Erases the content of an entry and the answer that was kept with it, whose key it gives; the leaf stays.
+pub fn erase(conn: &Connection, seq: i64) -> Result<Option<Vec<u8>>, Fault> {
+    let mut key = None;
+    read::decided(conn, seq - 1, seq, &mut |entry| {
+        key = entry.idem;
+        Ok(())
+    })?;
+    key.iter().try_for_each(|key| idem::forget(conn, key))?;
     conn.execute("UPDATE log_entry SET salt = NULL, body = NULL WHERE seq = ?", [seq])?;
-    Ok(())
+    Ok(key)
 }
 
 fn resume_tree(conn: &Connection, size: u64) -> Result<Tree, Fault> {

@@ -10,6 +10,7 @@ use super::tree::Hash;
 const ED25519: u8 = 1;
 
 /// The log's name and its key.
+#[derive(Clone)]
 pub struct Signer {
     origin: String,
     key: SigningKey,

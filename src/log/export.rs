@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::append;
+use super::head;
 use crate::types::refusal::Fault;
 
 /// Why an export was not written.
@@ -45,7 +45,7 @@ pub fn write(conn: &mut Connection, dir: &Path) -> Result<u64, ExportError> {
         return Err(named(std::io::Error::other("the folder is not empty")));
     }
     let snapshot = conn.transaction()?;
-    let head = append::head(&snapshot)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+    let head = head::head(&snapshot)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
     let file = |name: &str, fill: &mut dyn FnMut(&mut BufWriter<File>) -> Result<(), Filling>| {
         let path = dir.join(name);
         let named = |error| ExportError::Io(path.display().to_string(), error);

@@ -4,7 +4,11 @@
 pub mod append;
 pub mod checkpoint;
 pub mod export;
+pub mod follow;
+pub mod head;
+pub mod idem;
 pub mod index;
+pub mod journal;
 pub mod proof;
 pub mod read;
 pub mod record;

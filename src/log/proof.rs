@@ -5,7 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rusqlite::Connection;
 
-use super::append::{Head, tile, tile_root};
+use super::append::{tile, tile_root};
+use super::head::Head;
 use super::tree::{Hash, Peaks, TILE, TILE_HEIGHT, leaf_hash};
 use crate::types::refusal::Fault;
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -258,6 +258,17 @@ pub fn decided(
     Ok(())
 }
 
+/// What stands of an entry: its leaf, and salt and body unless they were erased.
+type Bytes = (Vec<u8>, Option<([u8; 32], Vec<u8>)>);
+
+pub(super) fn stored(conn: &Connection, seq: u64) -> Result<Bytes, Fault> {
+    let mut statement = conn.prepare_cached("SELECT leaf, salt, body FROM log_entry WHERE seq = ?")?;
+    Ok(statement.query_row([seq as i64], |row| {
+        let (salt, body): (Option<[u8; 32]>, Option<Vec<u8>>) = (row.get(1)?, row.get(2)?);
+        Ok((row.get(0)?, salt.zip(body)))
+    })?)
+}
+
 /// The number of the newest entry of this time or before; 0 where there is none. Times never go back.
 pub fn last_until(conn: &Connection, at: Time) -> Result<i64, Fault> {
     let (mut below, mut above) = (0, last_seq(conn)? + 1);
@@ -274,6 +285,7 @@ pub fn last_seq(conn: &Connection) -> Result<i64, Fault> {
 }
 
 /// A published checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
     pub size: u64,
     pub root: Vec<u8>,
@@ -286,13 +298,19 @@ pub fn checkpoints(conn: &Connection, before: u64, limit: usize) -> Result<Vec<P
     let mut statement = conn
         .prepare_cached("SELECT size, root, ts, note FROM log_checkpoint WHERE size < ? ORDER BY size DESC LIMIT ?")?;
     let before = i64::try_from(before).unwrap_or(i64::MAX);
-    let rows = statement.query_map([before, limit as i64], |row| {
-        Ok(Published {
-            size: row.get::<_, i64>(0)? as u64,
-            root: row.get(1)?,
-            at: Time(row.get(2)?),
-            note: row.get(3)?,
-        })
-    })?;
+    let rows = statement.query_map([before, limit as i64], checkpoint)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Published checkpoints of more than `after` entries and at the most `last`, oldest first.
+pub(super) fn published(conn: &Connection, after: u64, last: u64) -> Result<Vec<Published>, Fault> {
+    let sql = "SELECT size, root, ts, note FROM log_checkpoint WHERE size > ? AND size <= ? ORDER BY size";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([after as i64, last as i64], checkpoint)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn checkpoint(row: &Row<'_>) -> rusqlite::Result<Published> {
+    let (size, at): (i64, i64) = (row.get(0)?, row.get(2)?);
+    Ok(Published { size: size as u64, root: row.get(1)?, at: Time(at), note: row.get(3)? })
 }

@@ -35,3 +35,12 @@ CREATE TABLE log_index (
   offsets BLOB NOT NULL,    -- which of them: a byte each, (seq - 1) % 256, ascending
   PRIMARY KEY (key, tile)
 ) STRICT, WITHOUT ROWID;
+-- Answers to be given again for the same Idempotency-Key; written with the effect, forgotten after a day.
+CREATE TABLE idem (
+  key        BLOB PRIMARY KEY,
+  request    BLOB NOT NULL,
+  status     INTEGER NOT NULL,
+  body       BLOB NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idem_by_end ON idem (expires_at);

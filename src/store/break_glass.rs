@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
-use crate::types::break_glass::GlassVerdict;
+use crate::types::break_glass::BreakGlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::time::Time;
@@ -33,7 +33,7 @@ pub struct BreakGlass {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GlassReview {
     pub by: ActorId,
-    pub verdict: GlassVerdict,
+    pub verdict: BreakGlassVerdict,
     pub note: String,
     pub at: Time,
 }

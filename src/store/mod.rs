@@ -17,7 +17,6 @@ pub mod done;
 pub mod entities;
 pub mod event;
 pub mod history;
-pub mod idem;
 pub mod inbox;
 pub mod kills;
 pub mod knowledge;

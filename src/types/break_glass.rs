@@ -10,7 +10,7 @@ use super::actor::named;
 
 named! {
     /// What a reviewer says of a grant and its uses.
-    GlassVerdict, "verdict", {
+    BreakGlassVerdict, "verdict", {
         /// It had to be done at once.
         Justified = "justified",
         /// It could have waited for approval.

@@ -44,7 +44,7 @@ async fn a_call_goes_on_without_its_approval_and_whoever_was_skipped_is_told() {
     assert_eq!(
         used["event"],
         json!({
-            "type": "glass_used", "id": id, "holder": "lea", "operation": "actor.offboard", "target": "mia",
+            "type": "break_glass_used", "id": id, "holder": "lea", "operation": "actor.offboard", "target": "mia",
             "kinds": ["admin"], "skipped": ["ana"],
         })
     );

@@ -228,7 +228,10 @@ async fn one_proposer_keeps_those_who_decide_busy_up_to_a_bound() {
         last = propose(&test, &cast.max, new(number)).await;
     }
     let over = test.post("/knowledge", &cast.max, new(100)).await.error();
-    assert_eq!(over, "409 conflict 100 of your entries are undecided, which is the limit: wait for a decision, or withdraw some");
+    assert_eq!(
+        over,
+        "409 conflict 100 of your entries are undecided, which is the limit: wait for a decision, or withdraw some"
+    );
     propose(&test, &cast.mia, new(100)).await;
     decide(&test, &sam, &last["id"], "reject", json!({})).await;
     propose(&test, &cast.max, new(100)).await;

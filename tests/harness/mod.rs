@@ -1,8 +1,10 @@
 //! A company in a folder of its own, with a clock that stands still and seeded randomness, so that what it says can be
 //! compared to the letter.
 
+mod answer;
 pub mod contract;
 pub mod fake;
+pub mod journal;
 pub mod prove;
 mod refold;
 mod work;
@@ -14,12 +16,13 @@ use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::Request;
 use http_body_util::BodyExt as _;
 use ok::background::models::Setup;
 use ok::background::tools::Tools;
 use ok::gate::declare::schema::schema;
 use ok::gate::state::open::{Company, Options};
+use ok::log::journal::{InFile, Journal};
 use ok::log::verify::{Ask, Report, verify_sqlite};
 use ok::policy::{Bundle, Snapshot};
 use ok::store::open::Mode;
@@ -32,6 +35,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+pub use answer::Answer;
 pub use refold::refolded;
 
 /// 2026-11-20T09:00:00Z
@@ -72,6 +76,8 @@ pub struct Test {
     models: Setup,
     /// Who carries out what tools from elsewhere are to do, where there are any.
     hands: Option<Arc<dyn Tools>>,
+    /// Where its log is kept.
+    journal: Arc<dyn Journal>,
     /// How often it was opened: each time with other randomness.
     opened: u64,
 }
@@ -90,43 +96,8 @@ pub struct Cast {
     pub bot: String,
 }
 
-/// An answer.
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub body: Vec<u8>,
-}
-
-impl Answer {
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.text()))
-    }
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-    /// The names of the answer's fields, sorted.
-    pub fn fields(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.json().as_object().unwrap().keys().cloned().collect();
-        names.sort_unstable();
-        names
-    }
-    pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
-    }
-    /// Status, code and message of an error, which has no other fields.
-    pub fn error(&self) -> String {
-        let body = self.json();
-        let mut named = vec!["error", "message"];
-        match body["error"].as_str() {
-            Some("invalid") => named.push("problems"),
-            Some("needs_approval") => named.push("approval"),
-            _ => {}
-        }
-        named.sort_unstable();
-        assert_eq!(self.fields(), named, "{}", self.text());
-        format!("{} {} {}", self.status.as_u16(), body["error"].as_str().unwrap(), body["message"].as_str().unwrap())
-    }
-}
+/// What a company is opened with: policies, models, and hands.
+type Means = (Bundle, Setup, Option<Arc<dyn Tools>>);
 
 /// The default policies, compiled once for all companies here.
 fn compiled(policies: &Bundle) -> Arc<Snapshot> {
@@ -148,6 +119,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         secrets: None,
         ports: vec![443],
         models: Arc::default(),
+        journal: Arc::new(InFile),
         low_water: None,
         clock,
         entropy: Arc::new(TestEntropy(AtomicU64::new(seed << 32))),
@@ -173,23 +145,28 @@ impl Test {
 
     /// A company that nobody is in yet.
     pub fn uninitialised(policies: Bundle) -> Test {
-        Test::founded(policies, Setup::default(), None)
+        Test::founded(policies, Setup::default(), None, Arc::new(InFile))
     }
 
-    fn founded(policies: Bundle, models: Setup, hands: Option<Arc<dyn Tools>>) -> Test {
+    fn founded(policies: Bundle, models: Setup, hands: Option<Arc<dyn Tools>>, journal: Arc<dyn Journal>) -> Test {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
-        let company = work::opened(&policies, &models, hands.as_ref(), (dir.path(), &clock, 1));
-        Test { app: router(&company), dir, clock, company, admin: String::new(), policies, models, hands, opened: 1 }
+        Test::opened(dir, clock, (policies, models, hands), journal, 1)
+    }
+
+    fn opened(dir: TempDir, clock: Arc<TestClock>, means: Means, journal: Arc<dyn Journal>, opened: u64) -> Test {
+        let company = work::opened(&means, &journal, (dir.path(), &clock, opened));
+        let (policies, models, hands) = means;
+        let (app, admin) = (router(&company), String::new());
+        Test { app, dir, clock, company, admin, policies, models, hands, journal, opened }
     }
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, app, policies, models, hands, opened } = self;
+        let Test { dir, clock, company, admin, app, policies, models, hands, journal, opened } = self;
         drop(app);
         company.close().await;
-        let company = work::opened(&policies, &models, hands.as_ref(), (dir.path(), &clock, opened + 1));
-        Test { app: router(&company), dir, clock, company, admin, policies, models, hands, opened: opened + 1 }
+        Test { admin, ..Test::opened(dir, clock, (policies, models, hands), journal, opened + 1) }
     }
 
     /// The same, started again by a version of the program that brings other defaults.

@@ -8,21 +8,22 @@ use ok::background::models::{Chat, Models, Setup};
 use ok::background::runner;
 use ok::background::tools::{Means, Tools};
 use ok::gate::state::open::{Company, Options, open};
+use ok::log::journal::{InFile, Journal};
 use ok::operations::run::ECHOES;
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
-use super::{Answer, Test, TestClock, TestEntropy, options};
+use super::{Answer, Means as With, Test, TestClock, TestEntropy, options};
 
 impl Test {
     /// The same with models that agents may ask.
     pub async fn with_models(models: Setup, policies: Bundle) -> Test {
-        Test::begun(Test::founded(policies, models, None)).await
+        Test::begun(Test::founded(policies, models, None, Arc::new(InFile))).await
     }
 
     /// The same with tools from elsewhere, under the names of those that echo.
     pub async fn with_tools(models: Setup, policies: Bundle, hands: Arc<dyn Tools>) -> Test {
-        Test::begun(Test::founded(policies, models, Some(hands))).await
+        Test::begun(Test::founded(policies, models, Some(hands), Arc::new(InFile))).await
     }
 
     /// Whoever runs need outside.
@@ -60,13 +61,13 @@ impl Test {
 
 /// A company with these policies, models and hands.
 pub(super) fn opened(
-    policies: &Bundle,
-    models: &Setup,
-    hands: Option<&Arc<dyn Tools>>,
+    (policies, models, hands): &With,
+    journal: &Arc<dyn Journal>,
     (dir, clock, seed): (&Path, &Arc<TestClock>, u64),
 ) -> Company {
     let made = options(dir.join("state.db"), Arc::clone(clock), seed);
-    let echoes = hands.map(|_| ECHOES).into_iter().flatten();
+    let echoes = hands.as_ref().map(|_| ECHOES).into_iter().flatten();
     let tools = Arc::new(echoes.map(str::to_owned).collect());
-    open(&Options { policies: policies.clone(), models: Arc::clone(&models.catalog), tools, ..made }).unwrap()
+    let (policies, models, journal) = (policies.clone(), Arc::clone(&models.catalog), Arc::clone(journal));
+    open(&Options { policies, models, tools, journal, ..made }).unwrap()
 }

@@ -8,7 +8,7 @@ use crate::operations::break_glass::end::End;
 use crate::operations::break_glass::list::List;
 use crate::operations::break_glass::open::{NewGrant, Open};
 use crate::operations::break_glass::review::{NewReview, Review};
-use crate::types::break_glass::GlassVerdict;
+use crate::types::break_glass::BreakGlassVerdict;
 use crate::types::operations::Operations;
 
 pub const COMMANDS: Commands = &[&group(
@@ -75,7 +75,7 @@ struct Reviewed {
 
 impl From<Reviewed> for NewReview {
     fn from(Reviewed { id, unjustified, note }: Reviewed) -> NewReview {
-        let verdict = if unjustified { GlassVerdict::Unjustified } else { GlassVerdict::Justified };
+        let verdict = if unjustified { BreakGlassVerdict::Unjustified } else { BreakGlassVerdict::Justified };
         NewReview { id, verdict, note }
     }
 }

@@ -4,8 +4,8 @@
 use crate::gate::admit::limiter::Counted;
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Spec;
+use crate::log::idem::KEPT_MS;
 use crate::policy::limits::Rate;
-use crate::store::idem::KEPT_MS;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal};

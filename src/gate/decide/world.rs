@@ -20,7 +20,7 @@ use crate::gate::declare::target::{actor_uid, uid};
 use crate::gate::past::canary::{self, Trial};
 use crate::gate::state::vault::Vault;
 use crate::gate::write::build_cache::BuildCache;
-use crate::log::append::Head;
+use crate::log::head::Head;
 use crate::log::record::PolicyStamp;
 use crate::policy::brain::Collections;
 use crate::policy::{Bundle, Closed, Record, Snapshot};

@@ -17,7 +17,7 @@ use crate::gate::declare::schema::schema;
 use crate::gate::declare::target::{Target, uid};
 use crate::gate::state::vault::Vault;
 use crate::gate::write::build_cache::BuildCache;
-use crate::log::append::Head;
+use crate::log::head::Head;
 use crate::policy::check::{self, Options, Report};
 use crate::policy::diff::{self, Semantic, Sides};
 use crate::policy::testing::{self, Asked, Case, Delegation, Fixture, Member, Row, Run, Stage, Team, Way};

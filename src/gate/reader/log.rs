@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::Reader;
-use crate::log::append::Head;
+use crate::log::head::Head;
 use crate::log::read::{self, Filter, Logged, Order, Published};
 use crate::log::{proof, verify};
 use crate::types::refusal::{Fault, Refusal, Stop};

@@ -12,7 +12,6 @@ use arc_swap::ArcSwap;
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
@@ -26,32 +25,28 @@ use crate::gate::declare::resource::Resources;
 use crate::gate::declare::schema::schema;
 use crate::gate::perform::{Gate, OWN_STREAMS, STREAMS};
 use crate::gate::reader::live::Live;
+use crate::gate::state::begin::{create, resume};
 use crate::gate::state::guard::Guard;
-use crate::gate::state::keys::{self, make_key, signer};
+use crate::gate::state::keys::{self, signer};
 use crate::gate::state::lock::{self, Holder, Lock, Tried};
 use crate::gate::state::room::Room;
 use crate::gate::state::vault::Vault;
 use crate::gate::write::build_cache::BuildCache;
 use crate::gate::write::queue::{self, Queue};
-use crate::gate::write::record::{Entry as Recorded, GateNote};
 use crate::gate::write::repeats::Repeats;
 use crate::gate::write::writer::Writer;
 use crate::log::append::{self, Tail};
-use crate::log::record::{Decision, PolicyStamp};
-use crate::policy::{Bundle, Finding, Snapshot};
-use crate::store::company::events::CompanyCreated;
-use crate::store::company::{self, Instance};
-use crate::store::event::{Event, Moment};
+use crate::log::head;
+use crate::log::journal::Journal;
+use crate::policy::{Bundle, Snapshot};
+use crate::store::company;
 use crate::store::open::{self as file, Mode, OpenError};
-use crate::store::policies;
-use crate::store::policies::events::PolicyApplied;
 use crate::types::effort;
 use crate::types::egress::Egress;
 use crate::types::entropy::Entropy;
-use crate::types::id::ActorId;
 use crate::types::models::Catalog;
 use crate::types::refusal::Fault;
-use crate::types::time::{Clock, Monotone, SECOND, Time};
+use crate::types::time::{Clock, Monotone, SECOND};
 
 /// One for each place in the lanes; the others are for what is answered where it comes in.
 const READERS: u32 = lanes::PLACES + 4;
@@ -79,6 +74,8 @@ pub struct Options {
     pub models: Arc<Catalog>,
     /// MiB on the disk below which only what stops or revokes is accepted; else 256, or 5 % of a small disk.
     pub low_water: Option<u64>,
+    /// Where the log is kept.
+    pub journal: Arc<dyn Journal>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
 }
@@ -152,7 +149,7 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         Some(instance) => resume(&mut conn, options, &build_cache, instance)?,
         None => create(&mut conn, options, &build_cache)?,
     };
-    let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+    let head = head::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
     let (vault, made) = vault(options)?;
     let ground = Ground {
         policy,
@@ -219,6 +216,7 @@ fn start(
         conn,
         entries: options.entries,
         tail,
+        journal: Arc::clone(&options.journal),
         published: Arc::clone(&published),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&options.entropy),
@@ -231,6 +229,7 @@ fn start(
         healthy: true,
         writes: Arc::clone(&world.writes),
         erased: false,
+        again: false,
         world,
     };
     let thread = std::thread::Builder::new().name("writer".into()).stack_size(8 << 20);
@@ -304,96 +303,4 @@ fn vault(options: &Options) -> Result<(Vault, bool), CannotOpen> {
     let key = Zeroizing::new(options.entropy.bytes32());
     let made = keys::make(&path, &key).and_then(|made| Ok((Vault::new(keys::read(&path)?), made)));
     made.map_err(|what| CannotOpen::Secrets(path, what))
-}
-
-/// Findings as one text.
-fn told(findings: Vec<Finding>) -> CannotOpen {
-    CannotOpen::Policies(findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-}
-
-fn create(
-    conn: &mut Connection,
-    options: &Options,
-    build_cache: &BuildCache,
-) -> Result<(Instance, Tail, Arc<Snapshot>), CannotOpen> {
-    let now = options.clock.now();
-    let policy = build_cache.snapshot(&options.policies).map_err(told)?;
-    let ulid = ulid::Ulid::from_parts(u64::try_from(now.0).unwrap_or(0), options.entropy.bits128()).to_string();
-    let instance = Instance { ulid, sealing: options.entropy.bytes32() };
-    make_key(&options.path, &options.entropy.bytes32())?;
-    let signer = signer(&options.path, &instance.ulid)?;
-    let tx = conn.transaction()?;
-    company::make_instance(&tx, &instance)?;
-    let mut tail = Tail::create(&tx, signer, now)?;
-    let stamp = PolicyStamp { hash: String::new(), seq: 0 };
-    // The key itself stays in its table: whoever edits it there is found out.
-    let seal = hex::encode(Sha256::digest(instance.sealing));
-    let created = CompanyCreated { name: "Company".into(), seal };
-    log_by_system(&tx, &mut tail, OPENED, created.into(), stamp.clone(), options, now)?;
-    log_by_system(&tx, &mut tail, OPENED, applied(1, &options.policies), stamp, options, now)?;
-    tail.seal(&tx, now)?;
-    tx.commit()?;
-    Ok((instance, tail, policy))
-}
-
-fn resume(
-    conn: &mut Connection,
-    options: &Options,
-    build_cache: &BuildCache,
-    instance: Instance,
-) -> Result<(Instance, Tail, Arc<Snapshot>), CannotOpen> {
-    let signer = signer(&options.path, &instance.ulid)?;
-    let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let mut tail = Tail::resume(&tx, signer)?;
-    tail.take_over(&tx)?;
-    let applied_now = policies::applied(&tx)?.ok_or_else(|| Fault::Broken("no policy was ever applied".into()))?;
-    let in_force = Bundle { files: policies::files(&tx)? };
-    let built_in = options.policies.clone().about_collections_of(&in_force);
-    let newer = applied_now.source == BUILT_IN && applied_now.hash != built_in.hash().as_str();
-    let policy = if newer {
-        // A new version of ok brings new defaults to a company that has never changed them.
-        let policy = build_cache.snapshot(&built_in).map_err(told)?;
-        let version = applied_now.version + 1;
-        let stamp = PolicyStamp { hash: applied_now.hash, seq: applied_now.version };
-        let now = options.clock.now().max(tail.ts());
-        log_by_system(&tx, &mut tail, OPENED, applied(version, &built_in), stamp, options, now)?;
-        tail.seal(&tx, now)?;
-        policy
-    } else {
-        build_cache.snapshot(&in_force).map_err(told)?
-    };
-    tx.commit()?;
-    Ok((instance, tail, policy))
-}
-
-/// What is recorded when a file is opened is done by this.
-const OPENED: &str = "company.open";
-/// The source of policies that came with the binary.
-const BUILT_IN: &str = "built-in";
-
-fn applied(version: i64, bundle: &Bundle) -> Event {
-    Event::from(PolicyApplied {
-        version,
-        hash: bundle.hash().to_string(),
-        source: BUILT_IN.into(),
-        change: None,
-        files: bundle.files.clone(),
-    })
-}
-
-pub(in crate::gate) fn log_by_system(
-    conn: &Connection,
-    tail: &mut Tail,
-    operation: &str,
-    event: Event,
-    policy: PolicyStamp,
-    options: &Options,
-    now: Time,
-) -> Result<(), CannotOpen> {
-    let actor = ActorId::system();
-    event.fold(&Moment { conn, seq: tail.next(), at: now, by: &actor })?;
-    let gate = GateNote { operation: operation.into(), channel: "cli".into(), ..GateNote::default() };
-    let entry = Recorded { actor, event, decision: Decision::System, policy, idem: None, gate };
-    tail.append(conn, &entry.for_log()?, now, options.entropy.bytes32())?;
-    Ok(())
 }

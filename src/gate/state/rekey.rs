@@ -8,12 +8,15 @@ use std::path::PathBuf;
 use rusqlite::{Connection, TransactionBehavior};
 use zeroize::Zeroizing;
 
+use crate::gate::state::begin;
 use crate::gate::state::keys;
 use crate::gate::state::lock;
 use crate::gate::state::open::{self, CannotOpen, Options};
 use crate::gate::state::refold;
-use crate::log::append::{self, Head, Tail};
+use crate::log::append::Tail;
 use crate::log::checkpoint::Signer;
+use crate::log::head::{self, Head};
+use crate::log::journal::NotCommitted;
 use crate::log::record::PolicyStamp;
 use crate::log::verify::{Ask, verify_sqlite};
 use crate::store::company::{self, events::LogRekeyed};
@@ -58,7 +61,7 @@ pub fn rekey(options: &Options) -> Result<Head, CannotRekey> {
     file::prepare(&mut conn, &options.path, open::SCHEMAS).map_err(CannotOpen::from)?;
     let broken = || Fault::Broken("the state file holds no company".into());
     let instance = company::instance(&conn)?.ok_or_else(broken)?;
-    let head = append::head(&conn)?.ok_or_else(broken)?;
+    let head = head::head(&conn)?.ok_or_else(broken)?;
     let cannot = |what| CannotOpen::Key(part.clone(), what);
     // It has its name once the log is signed with it; whoever died before goes on with the same one.
     let has_signed = part.exists() && keys::signer_of(&part, &instance.ulid)?.vkey() == head.vkey();
@@ -75,7 +78,7 @@ pub fn rekey(options: &Options) -> Result<Head, CannotRekey> {
         return Err(CannotRekey::OtherKey(part, path));
     }
     keys::settle(&part, &path).map_err(cannot)?;
-    Ok(append::head(&conn)?.ok_or_else(broken)?)
+    Ok(head::head(&conn)?.ok_or_else(broken)?)
 }
 
 fn look(conn: &Connection) -> Result<(), CannotRekey> {
@@ -98,9 +101,9 @@ fn sign_over(conn: &mut Connection, signer: Signer, former: &Head, options: &Opt
     let applied = policies::applied(&tx)?.ok_or_else(|| Fault::Broken("no policy was ever applied".into()))?;
     let stamp = PolicyStamp { hash: applied.hash, seq: applied.version };
     let event = LogRekeyed { size: former.size, from: former.vkey().to_owned(), to };
-    open::log_by_system(&tx, &mut tail, "audit.rekey", event.into(), stamp, options, now)?;
-    tail.take_over(&tx)?;
-    tail.seal(&tx, now)?;
-    tail.publish_newest(&tx, now)?;
+    begin::log_by_system(&tx, &mut tail, "audit.rekey", event.into(), stamp, options, now)?;
+    tail.take_over()?;
+    tail.publish_newest();
+    tail.commit(&*options.journal, &tx, now).map_err(NotCommitted::into_fault)?;
     Ok(tx.commit()?)
 }

@@ -11,9 +11,9 @@ use crate::gate::state::open::SCHEMAS;
 use crate::gate::state::refold::Difference;
 use crate::gate::write::record::GateNote;
 use crate::log::checkpoint::owner;
-use crate::log::read;
 use crate::log::verify::note::VerifierKey;
-use crate::store::{idem, shape};
+use crate::log::{idem, read};
+use crate::store::shape;
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
 

@@ -1,8 +1,6 @@
 //! One change, inside the writer's transaction: caller, repetition, target, policy, effect, record. Either all events of
 //! an operation are folded and logged, or none.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use crate::gate::admit::{admission, chain, rate};
@@ -10,7 +8,7 @@ use crate::gate::approve::{approvers, ends, hold};
 use crate::gate::decide::{question, usage};
 use crate::gate::declare::operation::{Act, Call, Entry, Spec};
 use crate::gate::declare::target::Target;
-use crate::gate::perform::{self, Idem, Reply, reply};
+use crate::gate::perform::{self, Reply, reply};
 use crate::gate::reader::Reader;
 use crate::gate::write::decision::{ask_once, note};
 use crate::gate::write::draft::{Draft, Drafted};
@@ -19,56 +17,23 @@ use crate::gate::write::idempotency::{self, Keyed};
 use crate::gate::write::permit::Grant;
 use crate::gate::write::record::{self, GateNote};
 use crate::gate::write::steps::{self, Step};
-use crate::gate::write::writer::{Work, Writer};
+use crate::gate::write::work::{Changing, Told, Work};
+use crate::gate::write::writer::Writer;
 use crate::gate::write::{outbox, settled};
+use crate::log::idem::{self, Kept};
 use crate::log::record::Decision;
-use crate::log::{append, read};
 use crate::policy::Ruling;
 use crate::store::approvals;
 use crate::store::approvals::events::{ApprovalCancelled, ApprovalUsed};
-use crate::store::break_glass::events::GlassUsed;
+use crate::store::break_glass::events::BreakGlassUsed;
 use crate::store::context::events::ContextForgotten;
 use crate::store::event::{Event, Moment};
-use crate::store::idem::{self, Kept};
 use crate::store::memory::Memory;
 use crate::types::approval::ApprovalStatus;
 use crate::types::caller::{Caller, Who};
-use crate::types::field::Label;
 use crate::types::id::{Id, Kind};
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
-
-/// A change that was asked for.
-pub(in crate::gate) struct Changing {
-    pub caller: Caller,
-    pub entry: &'static Entry,
-    pub value: Value,
-    pub act: Box<dyn Act>,
-    pub idem: Option<Idem>,
-}
-
-/// A query that was refused.
-pub(in crate::gate) struct Refused {
-    pub caller: Caller,
-    pub entry: &'static Entry,
-    pub target: Target,
-    /// None where it was refused before all of it was read.
-    pub input: Option<Value>,
-    pub ruling: Ruling,
-}
-
-/// A query whose answer has to be recorded.
-pub(in crate::gate) struct Told {
-    pub caller: Caller,
-    pub entry: &'static Entry,
-    pub target: Target,
-    pub input: Value,
-    pub ruling: Ruling,
-    pub events: Vec<Event>,
-    /// The labels of what the answer holds.
-    pub labels: BTreeSet<Label>,
-    pub reply: Reply,
-}
 
 /// A call that needs approval.
 struct Wait<'a> {
@@ -86,7 +51,7 @@ struct Broken {
     caller: Caller,
     ruling: Ruling,
     gate: GateNote,
-    used: GlassUsed,
+    used: BreakGlassUsed,
 }
 
 /// What everything that one call records has in common.
@@ -107,10 +72,10 @@ impl<'a> Record<'a> {
 
 impl Writer {
     /// Does one job. `Err` ends the transaction; a refusal or a failure of this job alone is an outcome.
-    pub(in crate::gate) fn carry_out(&mut self, work: Work, now: Time) -> Result<Result<Reply, Stop>, Fault> {
+    pub(in crate::gate) fn carry_out(&mut self, work: &mut Work, now: Time) -> Result<Result<Reply, Stop>, Fault> {
         let outcome = match work {
             Work::Change(changing) => self.change(changing, now),
-            Work::Refused(refused) => self.refused(&refused, now),
+            Work::Refused(refused) => self.refused(refused, now),
             Work::Told(told) => self.told(told, now),
             Work::Stop => Err(Fault::Broken("stopping".into()).into()),
         };
@@ -122,39 +87,41 @@ impl Writer {
     }
 
     /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
-    fn told(&mut self, told: Told, now: Time) -> Result<Reply, Halt> {
+    fn told(&mut self, told: &Told, now: Time) -> Result<Reply, Halt> {
         let Told { caller, entry, target, input, ruling, events, labels, reply } = told;
         self.room.suffices()?;
-        let caller = admission::still(&self.world, caller, &entry.spec, now)?;
+        let caller = admission::still(&self.world, caller.clone(), &entry.spec, now)?;
         steps::is_at(&self.conn, &self.world, &caller)?;
-        let step = Step { caller: &caller, spec: &entry.spec, target: &target };
-        let taken = step.completed(events.iter(), &reply.body, labels);
-        let gate = note(&self.world, entry, &caller, (&target, &input), &[], &ruling);
-        let drafted = events.into_iter().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
+        let step = Step { caller: &caller, spec: &entry.spec, target };
+        let taken = step.completed(events.iter(), &reply.body, labels.clone());
+        let gate = note(&self.world, entry, &caller, (target, input), &[], ruling);
+        let drafted = events.iter().cloned().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
         let decision = self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
-        Ok(Reply { decision, ..reply })
+        Ok(Reply { decision, ..reply.clone() })
     }
 
-    fn change(&mut self, changing: Changing, now: Time) -> Result<Reply, Halt> {
-        let Changing { caller, entry, value, act, idem } = changing;
+    fn change(&mut self, changing: &mut Changing, now: Time) -> Result<Reply, Halt> {
+        let entry = changing.entry;
         let spec = &entry.spec;
-        let caller = admission::still(&self.world, caller, spec, now)?;
+        let caller = admission::still(&self.world, changing.caller.clone(), spec, now)?;
         steps::is_at(&self.conn, &self.world, &caller)?;
-        let key = idem.and_then(|idem| idempotency::key(&self.world.instance.sealing, &caller, spec, &idem));
-        let asked = idempotency::fingerprint(&value)?;
+        let idem = changing.idem.as_ref();
+        let key = idem.and_then(|idem| idempotency::key(&self.world.instance.sealing, &caller, spec, idem));
+        let asked = idempotency::fingerprint(&changing.value)?;
         let keyed = key.map(|key| Keyed { key, asked });
         if let Some(key) = &key
             && let Some(kept) = idem::get(&self.conn, key, now)?
         {
             return Ok(idempotency::answer(&self.world, &caller, kept, &asked, now)?);
         }
-        if key.is_some() && !spec.route.stops {
+        if key.is_some() && !spec.route.stops && !self.again {
             rate::keyed(&self.world, &caller, now)?;
         }
         if !spec.route.stops {
             self.room.suffices()?;
         }
-        self.decide(&caller, entry, &value, act, keyed, now)
+        let act = changing.act()?;
+        self.decide(&caller, entry, &changing.value, act, keyed, now)
     }
 
     fn decide(
@@ -254,7 +221,7 @@ impl Writer {
         if !ruling.is_allowed() {
             return None;
         }
-        let used = GlassUsed {
+        let used = BreakGlassUsed {
             id: break_glass.id.clone(),
             holder: caller.actor(),
             operation: operation.to_owned(),
@@ -344,7 +311,7 @@ impl Writer {
         }
         self.conn.prepare_cached("RELEASE job")?.execute([])?;
         if let Some(kept) = kept.filter(|_| !entries.is_empty()) {
-            idem::keep(&self.conn, &kept, at).map_err(|error| Halt::Transaction(error.into()))?;
+            self.tail.keep(&self.conn, &kept, at).map_err(Halt::Transaction)?;
         }
         let first = (!entries.is_empty()).then(|| self.tail.next());
         entries.iter().try_for_each(|entry| self.append(entry, record.now)).map_err(Halt::Transaction)?;
@@ -381,16 +348,8 @@ impl Writer {
         self.tail.append(&self.conn, &entry.for_log()?, now, self.entropy.bytes32())?;
         if let Some(forgotten) = entry.event.get::<ContextForgotten>() {
             self.erased = true;
-            forgotten.events.iter().try_for_each(|seq| self.erase(*seq))?;
+            forgotten.events.iter().try_for_each(|seq| self.tail.erase(&self.conn, *seq))?;
         }
         Ok(())
-    }
-
-    /// Erases what an entry holds, and the answer that was kept with it.
-    fn erase(&self, seq: i64) -> Result<(), Fault> {
-        read::decided(&self.conn, seq - 1, seq, &mut |entry| {
-            entry.idem.iter().try_for_each(|key| Ok(idem::forget(&self.conn, key)?))
-        })?;
-        append::erase(&self.conn, seq)
     }
 }

@@ -6,7 +6,7 @@ use crate::gate::admit::rate;
 use crate::gate::declare::operation::Entry;
 use crate::gate::declare::target::Target;
 use crate::gate::perform::{Reply, denial};
-use crate::gate::write::change::{Record, Refused};
+use crate::gate::write::change::Record;
 use crate::gate::write::decision::note;
 use crate::gate::write::draft::Drafted;
 use crate::gate::write::halt::Halt;
@@ -14,12 +14,13 @@ use crate::gate::write::idempotency::{self, Keyed};
 use crate::gate::write::record;
 use crate::gate::write::repeats::Key;
 use crate::gate::write::steps::{self, Step};
+use crate::gate::write::work::Refused;
 use crate::gate::write::writer::Writer;
+use crate::log::idem::Kept;
 use crate::log::record::Decision;
 use crate::policy::Ruling;
 use crate::store::decisions::events::Denied;
 use crate::store::event::Event;
-use crate::store::idem::Kept;
 use crate::types::caller::Caller;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -95,10 +96,11 @@ impl Writer {
         let (caller, now) = (record.caller, record.now);
         let entry = self.entry(Drafted { event, behalf: None }, record);
         let key = Key::of(caller, &entry)?;
-        if let Some(seq) = self.repeats.again(&key, &self.world, caller, now)? {
+        let count = || if self.again { Ok(()) } else { rate::refused(&self.world, caller, now) };
+        if let Some(seq) = self.repeats.again(&key, count, now)? {
             return Ok(Some(seq));
         }
-        rate::refused(&self.world, caller, now)?;
+        count()?;
         let seq = self.record(vec![Drafted { event: entry.event.clone(), behalf: None }], record, kept)?;
         if let Some(seq) = seq {
             self.repeats.begin(key, entry, seq, now);

@@ -10,7 +10,7 @@ use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Spec;
 use crate::gate::declare::target::Target;
 use crate::gate::perform::{Idem, Reply};
-use crate::store::idem::Kept;
+use crate::log::idem::Kept;
 use crate::types::caller::Caller;
 use crate::types::canonical;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::gate::perform::Reply;
-use crate::gate::write::writer::Work;
+use crate::gate::write::work::Work;
 use crate::types::refusal::{Code, Refusal, Stop};
 
 /// Jobs that may wait for the writer.
@@ -28,9 +28,9 @@ impl Turn {
     fn become_(&self, state: u8) -> bool {
         self.0.compare_exchange(WAITING, state, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
-    /// The writer begins; false if nobody waits any more.
+    /// The writer begins, or does it again; false if nobody waits any more.
     pub(in crate::gate) fn take(&self) -> bool {
-        self.become_(TAKEN)
+        self.become_(TAKEN) || self.0.load(Ordering::Acquire) == TAKEN
     }
 }
 

@@ -9,8 +9,6 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use crate::gate::admit::rate;
-use crate::gate::decide::world::World;
 use crate::gate::write::record::Entry;
 use crate::store::decisions::events::Denied;
 use crate::types::caller::{Caller, Who};
@@ -49,24 +47,42 @@ struct Repeated {
 }
 
 #[derive(Default)]
-pub(in crate::gate) struct Repeats(BTreeMap<Key, Repeated>);
+pub(in crate::gate) struct Repeats {
+    known: BTreeMap<Key, Repeated>,
+    /// What the open transaction has changed, as it was.
+    former: Vec<(Key, Former)>,
+}
+
+enum Former {
+    Unknown,
+    Counted { count: u32, first: Time, last: Time },
+    Known(Box<Repeated>),
+}
 
 impl Repeats {
     /// Remembers a refusal that was recorded as `seq`.
     pub fn begin(&mut self, key: Key, entry: Entry, seq: i64, now: Time) {
-        if self.0.len() < MOST {
-            self.0.insert(key, Repeated { entry, seq, begun: now, count: 0, first: now, last: now });
+        if self.known.len() < MOST {
+            let former = self.known.insert(key, Repeated { entry, seq, begun: now, count: 0, first: now, last: now });
+            self.former.push((key, former.map_or(Former::Unknown, |known| Former::Known(Box::new(known)))));
         }
     }
 
     /// Counts one more, where an equal one was recorded within the second: the number of its entry. What leads to an entry
-    /// more counts among those of its actor.
-    pub fn again(&mut self, key: &Key, world: &World, caller: &Caller, now: Time) -> Result<Option<i64>, Refusal> {
-        let Some(repeated) = self.0.get_mut(key).filter(|repeated| !repeated.is_over(now)) else { return Ok(None) };
+    /// more counts among those of its actor: `count` says whether there is one left.
+    pub fn again(
+        &mut self,
+        key: &Key,
+        count: impl Fn() -> Result<(), Refusal>,
+        now: Time,
+    ) -> Result<Option<i64>, Refusal> {
+        let Some(repeated) = self.known.get_mut(key).filter(|repeated| !repeated.is_over(now)) else { return Ok(None) };
+        let former = Former::Counted { count: repeated.count, first: repeated.first, last: repeated.last };
         if repeated.count == 0 {
-            rate::refused(world, caller, now)?;
+            count()?;
             repeated.first = now;
         }
+        self.former.push((*key, former));
         repeated.count = repeated.count.saturating_add(1);
         repeated.last = now;
         Ok(Some(repeated.seq))
@@ -74,16 +90,18 @@ impl Repeats {
 
     /// Whether there is something to be told at this time.
     pub fn are_due(&self, now: Time) -> bool {
-        self.0.values().any(|repeated| repeated.count > 0 && repeated.is_over(now))
+        self.known.values().any(|repeated| repeated.count > 0 && repeated.is_over(now))
     }
 
     /// The entries for what is over at this time.
     pub fn over(&mut self, now: Time) -> Vec<Entry> {
         let over = |repeated: &Repeated| repeated.is_over(now);
-        let over: Vec<Key> = self.0.iter().filter(|(_, repeated)| over(repeated)).map(|(key, _)| *key).collect();
-        let mut over: Vec<Repeated> = over.iter().filter_map(|key| self.0.remove(key)).collect();
-        over.sort_by_key(|repeated| repeated.seq);
-        over.into_iter().filter_map(Repeated::told).collect()
+        let over: Vec<Key> = self.known.iter().filter(|(_, repeated)| over(repeated)).map(|(key, _)| *key).collect();
+        let mut over: Vec<(Key, Repeated)> = over.iter().filter_map(|key| self.known.remove_entry(key)).collect();
+        over.sort_by_key(|(_, repeated)| repeated.seq);
+        let told = over.iter().filter_map(|(_, repeated)| repeated.told()).collect();
+        self.former.extend(over.into_iter().map(|(key, repeated)| (key, Former::Known(Box::new(repeated)))));
+        told
     }
 
     /// The entries for everything that was counted.
@@ -91,9 +109,28 @@ impl Repeats {
         self.over(Time(i64::MAX))
     }
 
+    /// The open transaction is committed.
+    pub fn settle(&mut self) {
+        self.former.clear();
+    }
+
+    /// The open transaction is rolled back.
+    pub fn undo(&mut self) {
+        while let Some((key, former)) = self.former.pop() {
+            match (former, self.known.get_mut(&key)) {
+                (Former::Known(repeated), _) => drop(self.known.insert(key, *repeated)),
+                (Former::Counted { count, first, last }, Some(repeated)) => {
+                    (repeated.count, repeated.first, repeated.last) = (count, first, last);
+                }
+                (Former::Counted { .. } | Former::Unknown, _) => drop(self.known.remove(&key)),
+            }
+        }
+    }
+
     /// Forgets those whose own entry is not in the log after all.
     pub fn keep(&mut self, size: u64) {
-        self.0.retain(|_, repeated| u64::try_from(repeated.seq).is_ok_and(|seq| seq <= size));
+        self.former.clear();
+        self.known.retain(|_, repeated| u64::try_from(repeated.seq).is_ok_and(|seq| seq <= size));
     }
 }
 
@@ -103,8 +140,8 @@ impl Repeated {
     }
 
     /// The entry that tells how often, if there was anything to count.
-    fn told(self) -> Option<Entry> {
-        let Repeated { mut entry, count: counted, first, last, .. } = self;
+    fn told(&self) -> Option<Entry> {
+        let (mut entry, counted, first, last) = (self.entry.clone(), self.count, self.first, self.last);
         if let Some(denied) = entry.event.get::<Denied>() {
             let (count, first_at, last_at) = (Some(counted), Some(first), Some(last));
             entry.event = Denied { count, first_at, last_at, ..denied.clone() }.into();

@@ -1,6 +1,7 @@
 //! The writer: one thread with the only connection that writes. It drains its queue into one transaction and answers
 //! after the commit. What a failed commit leaves behind is unknown, so memory is thrown away with it and read again from
-//! the file.
+//! the file. Where others continue the same log and were quicker, the transaction is rolled back, what they did is taken
+//! over, and the jobs are done again as if they had come only now.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,11 +18,13 @@ use crate::gate::declare::operation::Entry;
 use crate::gate::perform::Reply;
 use crate::gate::state::guard::Guard;
 use crate::gate::state::room::Room;
-use crate::gate::write::change::{Changing, Refused, Told};
 use crate::gate::write::queue::Job;
 use crate::gate::write::repeats::Repeats;
-use crate::log::append::{self, Tail};
-use crate::store::idem;
+use crate::gate::write::work::Work;
+use crate::log::append::Tail;
+use crate::log::journal::{Journal, NotCommitted};
+use crate::log::tree::Hash;
+use crate::log::{head, idem};
 use crate::store::open::BUSY;
 use crate::types::entropy::Entropy;
 use crate::types::refusal::{Fault, Refusal};
@@ -51,21 +54,12 @@ pub fn gather<T>(jobs: &Receiver<T>, first: T, expected: &mut usize) -> Vec<T> {
     batch
 }
 
-/// What the writer is asked to do.
-pub(in crate::gate) enum Work {
-    Change(Changing),
-    /// Record that a query was refused.
-    Refused(Refused),
-    /// Record what a query is answered.
-    Told(Told),
-    /// Finish and give the file up.
-    Stop,
-}
-
 pub(in crate::gate) struct Writer {
     pub conn: Connection,
     pub entries: &'static [Entry],
     pub tail: Tail,
+    /// Where the log is kept.
+    pub journal: Arc<dyn Journal>,
     /// The state with what the open transaction has done.
     pub world: World,
     pub published: Arc<ArcSwap<World>>,
@@ -87,9 +81,31 @@ pub(in crate::gate) struct Writer {
     pub writes: Arc<AtomicBool>,
     /// Content was erased that may still stand in the write-ahead log.
     pub erased: bool,
+    /// The jobs at hand were tried before, and counted then against the limits of their callers.
+    pub again: bool,
 }
 
-const PANICKED: &str = "the writer panicked";
+/// Why a transaction came to nothing, as far as is known.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::gate) enum Undone {
+    #[error(transparent)]
+    Nothing(Fault),
+    /// It may have been committed.
+    #[error(transparent)]
+    Unknown(Fault),
+}
+
+impl<F> From<F> for Undone
+where
+    Fault: From<F>,
+{
+    fn from(fault: F) -> Undone {
+        Undone::Nothing(fault.into())
+    }
+}
+
+/// How often jobs are done again because other writers were quicker.
+const TRIES: u32 = 8;
 const UNKNOWN: &str = "the outcome is not known; ask again with the same Idempotency-Key";
 
 impl Writer {
@@ -119,11 +135,13 @@ impl Writer {
             return;
         }
         // Apart, because whatever stops the transaction, everybody is told.
-        let (works, answers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| ((job.turn, job.work), job.answer)).unzip();
+        let (mut works, answers): (Vec<_>, Vec<_>) =
+            jobs.into_iter().map(|job| ((job.turn, job.work), job.answer)).unzip();
         let mut outcomes = Vec::with_capacity(works.len());
         let done = self.transaction(|writer, now| {
+            outcomes.clear();
             // Taken only now that the file is ours: who stopped waiting for it meanwhile was told that nothing happened.
-            for (turn, work) in works {
+            for (turn, work) in &mut works {
                 outcomes.push(if turn.take() { Some(writer.carry_out(work, now)?) } else { None });
             }
             Ok(())
@@ -140,9 +158,7 @@ impl Writer {
             }
             Err(why) => {
                 tracing::error!(%why, "the log cannot be written");
-                // It may have panicked after the commit.
-                let is_unknown = matches!(&why, Fault::Broken(why) if why == PANICKED);
-                let told = if is_unknown { UNKNOWN } else { "nothing was done" };
+                let told = if matches!(why, Undone::Unknown(_)) { UNKNOWN } else { "nothing was done" };
                 for answer in answers {
                     // The cause is in the server's log: it may name places that are no caller's business.
                     let _ = answer.send(Err(Refusal::audit_unavailable(told).into()));
@@ -151,55 +167,101 @@ impl Writer {
         }
     }
 
-    /// Runs `work` in one transaction that ends with a sealed head, and publishes the result. A panic ends the transaction
-    /// and not the writer, which begins anew with what stands in the file.
+    /// Runs `work` in one transaction that ends with a sealed head, and publishes the result; again, if the log's head had
+    /// moved. A panic ends the transaction and not the writer, which begins anew with what stands in the file.
     pub(in crate::gate) fn transaction(
         &mut self,
-        work: impl FnOnce(&mut Writer, Time) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let done = catch_unwind(AssertUnwindSafe(|| self.attempt(work))).unwrap_or_else(|_| {
-            self.healthy = false;
-            Err(Fault::Broken(PANICKED.into()))
-        });
+        mut work: impl FnMut(&mut Writer, Time) -> Result<(), Fault>,
+    ) -> Result<(), Undone> {
+        let done = self.try_on(&mut work);
         self.writes.store(done.is_ok(), Ordering::Relaxed);
-        if let Err(fault) = &done {
+        if let Err(Undone::Nothing(fault) | Undone::Unknown(fault)) = &done {
             self.learn(fault);
         }
         done
     }
 
-    fn attempt(&mut self, work: impl FnOnce(&mut Writer, Time) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn try_on(&mut self, work: &mut dyn FnMut(&mut Writer, Time) -> Result<(), Fault>) -> Result<(), Undone> {
+        for tried in 0..TRIES {
+            self.again = tried > 0;
+            let Ok(done) = catch_unwind(AssertUnwindSafe(|| self.attempt(work))) else {
+                self.healthy = false;
+                // It may have panicked after the commit.
+                return Err(Undone::Unknown(Fault::Broken("the writer panicked".into())));
+            };
+            if done? {
+                return Ok(());
+            }
+            // Each waits for another moment, so that one of those who collide is first.
+            let random = u64::try_from(self.entropy.bits128() >> 96).unwrap_or(0);
+            std::thread::sleep(Duration::from_micros(random % (1_000 << tried)));
+        }
+        Err(Fault::Broken(format!("other programs have written to the log before, {TRIES} times")).into())
+    }
+
+    /// False if the log's head had moved: then nothing was done, and what moved it was taken over.
+    fn attempt(&mut self, work: &mut dyn FnMut(&mut Writer, Time) -> Result<(), Fault>) -> Result<bool, Undone> {
         self.guard.same_file()?;
         self.recover()?;
         self.healthy = false;
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
-        let now = self.clock.now();
-        let before = self.tail.size();
+        let (now, before) = (self.clock.now(), self.world.clone());
         self.room.look();
         self.guard.untouched(&self.conn)?;
-        self.tail.fence(&self.conn)?;
+        self.tail.fence(&self.conn).map_err(NotCommitted::into_fault)?;
         self.tell_repeats(now)?;
         work(self, now)?;
         self.sweep(now)?;
-        let after = self.tail.size();
-        if after > before {
-            let head = self.tail.seal(&self.conn, now)?;
-            self.world.set_head(head);
-        }
-        if let Err(error) = self.conn.execute_batch("COMMIT") {
-            // The outcome is unknown until the file is read again.
-            self.recover()?;
-            if after == before || self.tail.size() != after {
-                return Err(error.into());
+        let end = self.tail.end();
+        let is_grown = end.0 > before.head.size;
+        match self.commit(now) {
+            Ok(()) => {}
+            Err(NotCommitted::Conflict(_)) if self.journal.is_shared() => {
+                self.go_back(before)?;
+                return Ok(false);
             }
+            Err(NotCommitted::Unknown(fault)) => self.look_for(end, is_grown, fault)?,
+            Err(lost) => return Err(lost.into_fault().into()),
         }
         self.healthy = true;
+        self.repeats.settle();
         if self.erased {
             self.forget_pages();
         }
+        self.publish();
+        Ok(true)
+    }
+
+    fn commit(&mut self, now: Time) -> Result<(), NotCommitted> {
+        if let Some(head) = self.tail.commit(&*self.journal, &self.conn, now)? {
+            self.world.set_head(head);
+        }
+        self.conn.execute_batch("COMMIT").map_err(|error| NotCommitted::Unknown(error.into()))
+    }
+
+    /// What a commit that failed has come to: that is unknown until the log is read again.
+    fn look_for(&mut self, end: (u64, Hash), is_grown: bool, fault: Fault) -> Result<(), Undone> {
+        self.recover().map_err(Undone::Unknown)?;
+        if is_grown && self.tail.has(&self.conn, end).map_err(Undone::Unknown)? {
+            return Ok(());
+        }
+        // A log in the file is as it was read; elsewhere it may still arrive.
+        Err(if self.journal.is_shared() { Undone::Unknown(fault) } else { Undone::Nothing(fault) })
+    }
+
+    /// Rolls the open transaction back, and takes over what others have committed meanwhile.
+    fn go_back(&mut self, before: World) -> Result<(), Fault> {
+        self.conn.execute_batch("ROLLBACK")?;
+        self.world = before;
+        self.repeats.undo();
+        self.tail.rolled_back(&self.conn)?;
+        self.healthy = true;
+        self.catch_up()
+    }
+
+    pub(in crate::gate) fn publish(&self) {
         self.published.store(Arc::new(self.world.clone()));
         self.grown.send_replace(self.tail.size() as i64);
-        Ok(())
     }
 
     /// What a fault tells of the disk.
@@ -222,14 +284,14 @@ impl Writer {
         if tail.epoch() != self.tail.epoch() {
             return Err(Fault::Broken("another program has taken over the state file".into()));
         }
-        let head = append::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
+        let head = head::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
         let head_size = head.size;
         self.world = World::load(&conn, self.world.ground(), head)?;
         self.repeats.keep(head_size);
         self.conn = conn;
         self.tail = tail;
         self.healthy = true;
-        Ok(())
+        self.catch_up()
     }
 
     /// Deletes answers that nobody can ask for any more, some at a time and now and then.
@@ -245,9 +307,17 @@ impl Writer {
         if self.erased {
             self.forget_pages();
         }
+        if self.journal.is_shared()
+            && let Err(why) = self.recover().and_then(|()| self.catch_up())
+        {
+            tracing::error!(%why, "what others have committed to the log could not be taken over");
+        }
         let now = self.clock.now();
         if self.healthy && (self.tail.publish_due(now) || self.repeats.are_due(now)) {
-            let published = self.transaction(|writer, now| writer.tail.publish_newest(&writer.conn, now));
+            let published = self.transaction(|writer, _| {
+                writer.tail.publish_newest();
+                Ok(())
+            });
             if let Err(why) = published {
                 tracing::error!(%why, "a checkpoint could not be published");
             }
@@ -256,8 +326,8 @@ impl Writer {
 
     fn stop(mut self) -> Connection {
         let last = self.transaction(|writer, now| {
-            writer.tell_all_repeats(now)?;
-            writer.tail.publish_newest(&writer.conn, now)
+            writer.tail.publish_newest();
+            writer.tell_all_repeats(now)
         });
         if let Err(why) = last {
             tracing::error!(%why, "the last checkpoint could not be published");

@@ -4,7 +4,7 @@ use super::BREAK_GLASS;
 use super::{OneGrant, ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
 use crate::store::break_glass::BreakGlass;
-use crate::store::break_glass::events::GlassEnded;
+use crate::store::break_glass::events::BreakGlassEnded;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -18,7 +18,7 @@ impl Change for End {
         scope: Reach::Full,
         route: delete("/policy/break-glass/{id}").stops().denied_as(Code::NotOwner),
         about: &[&BREAK_GLASS],
-        events: &[GlassEnded::KIND],
+        events: &[BreakGlassEnded::KIND],
     };
     const SAYS: &'static str = "ends the break-glass grant {id}";
     type Input = OneGrant;
@@ -33,7 +33,7 @@ impl Change for End {
         if now >= break_glass.expires_at || break_glass.review.is_some() {
             return Err(Refusal::conflict(format!("{} has ended already", break_glass.id)).into());
         }
-        draft.record(GlassEnded { id: break_glass.id.clone(), holder: break_glass.holder.clone() })?;
+        draft.record(BreakGlassEnded { id: break_glass.id.clone(), holder: break_glass.holder.clone() })?;
         Ok(shown(BreakGlass { expires_at: now, ..break_glass }, now))
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::{Entry, Reader};
 use crate::store::break_glass::BreakGlass;
-use crate::types::break_glass::GlassVerdict;
+use crate::types::break_glass::BreakGlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
 use crate::types::refusal::{Refusal, Stop};
@@ -58,7 +58,7 @@ pub struct ShownGrant {
 #[derive(Serialize, JsonSchema)]
 pub struct ShownReview {
     pub by: ActorId,
-    pub verdict: GlassVerdict,
+    pub verdict: BreakGlassVerdict,
     pub note: String,
     pub at: Time,
 }

@@ -8,7 +8,7 @@ use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::ACTOR;
 use crate::operations::{actor, scope};
 use crate::store::break_glass::BreakGlass;
-use crate::store::break_glass::events::GlassBroken;
+use crate::store::break_glass::events::BreakGlassOpened;
 use crate::types::id::{ActorId, Kind};
 use crate::types::operations::Operations;
 use crate::types::refusal::{Refusal, Stop};
@@ -43,7 +43,7 @@ impl Change for Open {
         scope: Reach::Full,
         route: post("/policy/break-glass").created(),
         about: &[&ACTOR],
-        events: &[GlassBroken::KIND],
+        events: &[BreakGlassOpened::KIND],
     };
     const SAYS: &'static str = "breaks the glass for {scope}";
     type Input = NewGrant;
@@ -74,12 +74,12 @@ impl Change for Open {
         let (issuer, review) = (draft.read().caller().issuer.clone(), None);
         let grant =
             BreakGlass { id, holder: me, issuer, operations, reason, created_at: now, expires_at, uses: 0, review };
-        draft.record(GlassBroken {
+        draft.record(BreakGlassOpened {
             id: grant.id.clone(),
             operations: grant.operations.clone(),
             reason: grant.reason.clone(),
             expires_at,
-            told: reviewers(&grant, draft.read()),
+            notified: reviewers(&grant, draft.read()),
             issuer: grant.issuer.clone(),
         })?;
         Ok(shown(grant, now))

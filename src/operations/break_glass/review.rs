@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::BREAK_GLASS;
 use super::{ShownGrant, find, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::break_glass::events::GlassReviewed;
+use crate::store::break_glass::events::BreakGlassReviewed;
 use crate::store::break_glass::{BreakGlass, GlassReview};
-use crate::types::break_glass::GlassVerdict;
+use crate::types::break_glass::BreakGlassVerdict;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 
@@ -16,7 +16,7 @@ use crate::types::scope::Reach;
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewReview {
     pub id: String,
-    pub verdict: GlassVerdict,
+    pub verdict: BreakGlassVerdict,
     /// At most 1000 characters.
     #[schemars(length(max = 1000))]
     #[serde(default)]
@@ -34,7 +34,7 @@ impl Change for Review {
         scope: Reach::Full,
         route: post("/policy/break-glass/{id}/review").denied_as(Code::NotApprover),
         about: &[&BREAK_GLASS],
-        events: &[GlassReviewed::KIND],
+        events: &[BreakGlassReviewed::KIND],
     };
     const SAYS: &'static str = "reviews the break-glass grant {id}: {verdict}";
     type Input = NewReview;
@@ -54,7 +54,7 @@ impl Change for Review {
             return Err(Refusal::conflict(draft.read().told(&format!("{} has reviewed it already", review.by))).into());
         }
         let (id, holder) = (break_glass.id.clone(), break_glass.holder.clone());
-        draft.record(GlassReviewed { id, holder, verdict, note: note.clone() })?;
+        draft.record(BreakGlassReviewed { id, holder, verdict, note: note.clone() })?;
         let review = Some(GlassReview { by: permit.actor(), verdict, note, at: now });
         Ok(shown(BreakGlass { review, ..break_glass }, now))
     }

@@ -106,9 +106,9 @@ pub fn measured(read: &Reader<'_>) -> Option<Event> {
     let (id, author) = (Id::stored(&trial.change.id), trial.change.author.clone());
     let trialled = trial.trialled();
     if let Some(over) = trial.over().first() {
-        let told = counted::ending(over, &trialled, &author, read);
+        let notice = counted::ending(over, &trialled, &author, read);
         let reason = counted::in_figures(over);
-        return Some(CanaryAborted { id, author, reason, trialled, told }.into());
+        return Some(CanaryAborted { id, author, reason, trialled, notice }.into());
     }
     let recorded = read.change(&trial.change.id).ok()??.trialled.unwrap_or_default();
     (recorded != trialled).then(|| CanaryMeasured { id, author, trialled }.into())

@@ -49,7 +49,7 @@ pub fn uncounted(event: &mut Value) {
     let is_trial = event.get("trialled").is_some();
     let Some(fields) = event.as_object_mut() else { return };
     fields.remove("trialled");
-    fields.remove("told");
+    fields.remove("notice");
     if is_trial && fields.contains_key("reason") {
         fields.insert("reason".into(), json!(TOO_MANY));
     }

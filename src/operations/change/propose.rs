@@ -200,7 +200,7 @@ fn recorded(
         files: bundle.files,
         on_behalf_of: change.behalf.clone(),
         issuer: change.issuer.clone(),
-        told: reviewers(&change, draft.read()),
+        notified: reviewers(&change, draft.read()),
     })?;
     Ok(change)
 }

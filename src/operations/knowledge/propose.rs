@@ -138,7 +138,7 @@ impl Change for Propose {
         )?;
         let (id, proposer, now) = (draft.new_id(Kind::Knowledge), permit.actor(), permit.now());
         let run = draft.read().caller().run.as_ref().map(|run| run.run.clone());
-        let told = stewards(&proposer, draft.read());
+        let notified = stewards(&proposer, draft.read());
         let is_held = !reasons.is_empty();
         let event = KnowledgeProposed {
             id: id.clone(),
@@ -153,12 +153,12 @@ impl Change for Propose {
             run,
             supersedes: supersedes.as_deref().map(Id::stored),
             expires_at,
-            told: if is_held { Vec::new() } else { told.clone() },
+            notified: if is_held { Vec::new() } else { notified.clone() },
         };
         let entry = entry(&event, reasons.clone(), now);
         draft.record(event)?;
         if is_held {
-            draft.record(KnowledgeQuarantined { id: id.clone(), proposer, reasons, told })?;
+            draft.record(KnowledgeQuarantined { id: id.clone(), proposer, reasons, notified })?;
         }
         let reference = (!reference.is_empty()).then_some(reference);
         let mut kept = Map::from_iter([("statement".to_owned(), Value::from(said.clone()))]);

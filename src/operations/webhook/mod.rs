@@ -97,12 +97,12 @@ fn updated(id: &Id, webhook: &Webhook, enabled: bool) -> WebhookUpdated {
 
 /// That nothing is sent to it any more; its owner and the admins are told.
 fn disabled(webhook: &Webhook, reason: &str, read: &Reader<'_>) -> WebhookDisabled {
-    let told: BTreeSet<ActorId> = read.people(Role::Admin).chain([&webhook.owner]).cloned().collect();
+    let notified: BTreeSet<ActorId> = read.people(Role::Admin).chain([&webhook.owner]).cloned().collect();
     WebhookDisabled {
         id: Id::stored(&webhook.id),
         owner: webhook.owner.clone(),
         host: webhook.host.clone(),
         reason: reason.to_owned(),
-        told: told.into_iter().collect(),
+        notified: notified.into_iter().collect(),
     }
 }

@@ -5,7 +5,7 @@ use rusqlite::params;
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::{inbox, to_json};
-use crate::types::break_glass::GlassVerdict;
+use crate::types::break_glass::BreakGlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::operations::Operations;
@@ -15,8 +15,8 @@ const BREAK_GLASS: Table = Table { name: "break_glass", key: "id" };
 
 events! {
     /// A break-glass grant was opened; those who may review it are notified.
-    GlassBroken = "glass_broken" {
-        id: Id, operations: Operations, reason: String, expires_at: Time, told: Vec<ActorId>,
+    BreakGlassOpened = "break_glass_opened" {
+        id: Id, operations: Operations, reason: String, expires_at: Time, notified: Vec<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
     } about [id] => {
@@ -24,7 +24,7 @@ events! {
         fold: Some(broken), notify: Notify::AndShow(notify_reviewers), news: None,
     }
     /// A break-glass grant was used for a call; those who would have approved it are notified.
-    GlassUsed = "glass_used" {
+    BreakGlassUsed = "break_glass_used" {
         id: Id, holder: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kinds: Vec<String>, skipped: Vec<ActorId>,
     } about [id, holder] => {
@@ -32,22 +32,22 @@ events! {
         fold: Some(used), notify: Notify::AndShow(notify_skipped), news: None,
     }
     /// A break-glass grant was ended early.
-    GlassEnded = "glass_ended" {
+    BreakGlassEnded = "break_glass_ended" {
         id: Id, holder: ActorId,
     } about [id, holder] => {
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(ended), notify: Notify::Nobody, news: None,
     }
     /// A break-glass grant was reviewed; its holder may open another.
-    GlassReviewed = "glass_reviewed" {
-        id: Id, holder: ActorId, verdict: GlassVerdict, note: String,
+    BreakGlassReviewed = "break_glass_reviewed" {
+        id: Id, holder: ActorId, verdict: BreakGlassVerdict, note: String,
     } about [id, holder] => {
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(reviewed), notify: Notify::AndShow(notify_holder), news: None,
     }
 }
 
-fn broken(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+fn broken(event: &BreakGlassOpened, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "INSERT INTO break_glass (id, holder, operations, reason, created_at, expires_at, uses, issuer) \
                VALUES (?, ?, ?, ?, ?, ?, 0, ?)";
     moment.conn.prepare_cached(sql)?.execute(params![
@@ -62,34 +62,34 @@ fn broken(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<Touched>
     Ok(Touched::BreakGlass)
 }
 
-fn used(event: &GlassUsed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+fn used(event: &BreakGlassUsed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     moment.conn.prepare_cached("UPDATE break_glass SET uses = uses + 1 WHERE id = ?")?.execute([event.id.as_str()])?;
     Ok(Touched::BreakGlass)
 }
 
-fn ended(event: &GlassEnded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+fn ended(event: &BreakGlassEnded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE break_glass SET expires_at = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
     Ok(Touched::BreakGlass)
 }
 
-fn reviewed(event: &GlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let GlassReviewed { id, verdict, note, .. } = event;
+fn reviewed(event: &BreakGlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let BreakGlassReviewed { id, verdict, note, .. } = event;
     let sql = "UPDATE break_glass SET reviewer = ?, verdict = ?, note = ?, reviewed_at = ? WHERE id = ?";
     let row = params![moment.by.as_str(), verdict.name(), note, moment.at.0, id.as_str()];
     moment.conn.prepare_cached(sql)?.execute(row)?;
     Ok(Touched::BreakGlass)
 }
 
-fn notify_reviewers(event: &GlassBroken, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let GlassBroken { id, reason, told, .. } = event;
+fn notify_reviewers(event: &BreakGlassOpened, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let BreakGlassOpened { id, reason, notified, .. } = event;
     let title = format!("{} goes on without approval: {reason}", moment.by);
-    told.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))?;
+    notified.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))?;
     inbox::mention(moment, id, reason)
 }
 
-fn notify_skipped(event: &GlassUsed, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let GlassUsed { id, holder, operation, target, skipped, .. } = event;
+fn notify_skipped(event: &BreakGlassUsed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let BreakGlassUsed { id, holder, operation, target, skipped, .. } = event;
     let title = format!("{holder} did {operation} of {target} without your approval");
     let sql = "SELECT uses FROM break_glass WHERE id = ?";
     let uses: i64 = moment.conn.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))?;
@@ -98,8 +98,8 @@ fn notify_skipped(event: &GlassUsed, moment: &Moment<'_>) -> rusqlite::Result<()
     skipped.iter().try_for_each(alert)
 }
 
-fn notify_holder(event: &GlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let GlassReviewed { id, holder, verdict, note } = event;
+fn notify_holder(event: &BreakGlassReviewed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let BreakGlassReviewed { id, holder, verdict, note } = event;
     inbox::resolve(moment, id.as_str())?;
     let title = format!("your going on without approval was {verdict}");
     inbox::add(moment, holder, ItemKind::Decision, id.as_str(), &title)?;

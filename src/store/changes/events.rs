@@ -27,7 +27,7 @@ events! {
         issuer: Option<ActorId>,
         /// Who may review what a pipeline proposed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        told: Vec<ActorId>,
+        notified: Vec<ActorId>,
     } about [id] => {
         content: Content::SHOWN.hiding("files"), tables: &[CHANGE], memory: Memory::Nothing,
         fold: Some(proposed),
@@ -74,12 +74,12 @@ events! {
         id: Id, author: ActorId, reason: String, trialled: Trialled,
         /// What its author is told: the figures too, where they may read the audit.
         #[serde(default, skip_serializing_if = "String::is_empty")]
-        told: String,
+        notice: String,
     } about [id, author] => {
         content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Trial,
         fold: Some(aborted),
         notify: Notify::AndShow(|event, moment| {
-            let title = format!("the trial of your change {} has ended: {}", event.id, event.told);
+            let title = format!("the trial of your change {} has ended: {}", event.id, event.notice);
             inbox::add(moment, &event.author, ItemKind::Decision, event.id.as_str(), &title)
         }),
         news: None,
@@ -110,7 +110,7 @@ events! {
 fn notify_reviewers(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let title = format!("{} proposes policies ({}): waits for a review", moment.by, event.reason);
     let add = |actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &title);
-    event.told.iter().try_for_each(add)?;
+    event.notified.iter().try_for_each(add)?;
     inbox::mention(moment, &event.id, &event.reason)
 }
 

@@ -18,15 +18,15 @@ events! {
     KnowledgeProposed = "knowledge_proposed" {
         id: Id, kind: KnowledgeKind, topics: Vec<String>, team: Option<ActorId>, person: Option<ActorId>, origin: Origin,
         source: SourceKind, confidence: Option<u8>, proposer: ActorId, run: Option<Id>, supersedes: Option<Id>,
-        expires_at: Option<Time>, told: Vec<ActorId>,
-    } about [id, proposer, person, told] => {
+        expires_at: Option<Time>, notified: Vec<ActorId>,
+    } about [id, proposer, person, notified] => {
         content: Content::SHOWN, tables: &[KNOWLEDGE, TOPIC], memory: Memory::Nothing,
         fold: Some(proposed), notify: Notify::AndShow(notify_of_proposal), news: None,
     }
     /// A proposed knowledge entry was quarantined, for these reasons.
     KnowledgeQuarantined = "knowledge_quarantined" {
-        id: Id, proposer: ActorId, reasons: Vec<String>, told: Vec<ActorId>,
-    } about [id, proposer, told] => {
+        id: Id, proposer: ActorId, reasons: Vec<String>, notified: Vec<ActorId>,
+    } about [id, proposer, notified] => {
         content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
         fold: Some(quarantined), notify: Notify::AndShow(notify_of_quarantine), news: None,
     }
@@ -117,12 +117,12 @@ fn quarantined(event: &KnowledgeQuarantined, moment: &Moment<'_>) -> rusqlite::R
 
 fn notify_of_proposal(event: &KnowledgeProposed, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let title = format!("{} proposes knowledge", event.proposer);
-    event.told.iter().try_for_each(|one| inbox::add(moment, one, ItemKind::Knowledge, event.id.as_str(), &title))
+    event.notified.iter().try_for_each(|one| inbox::add(moment, one, ItemKind::Knowledge, event.id.as_str(), &title))
 }
 
 fn notify_of_quarantine(event: &KnowledgeQuarantined, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let title = format!("{} proposes knowledge that is quarantined: {}", event.proposer, event.reasons.join("; "));
-    event.told.iter().try_for_each(|one| inbox::add(moment, one, ItemKind::Knowledge, event.id.as_str(), &title))
+    event.notified.iter().try_for_each(|one| inbox::add(moment, one, ItemKind::Knowledge, event.id.as_str(), &title))
 }
 
 fn notify_proposer(moment: &Moment<'_>, id: &Id, proposer: &ActorId, became: &str, note: &str) -> rusqlite::Result<()> {

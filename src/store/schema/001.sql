@@ -484,13 +484,3 @@ CREATE TABLE schema_proposal (
 CREATE INDEX schema_proposal_by_age ON schema_proposal (created_at DESC, id);
 CREATE INDEX schema_proposal_by_proposer ON schema_proposal (proposer, created_at DESC, id);
 CREATE INDEX schema_proposal_open ON schema_proposal (proposer) WHERE status = 'proposed';
-
--- Answers to be given again for the same Idempotency-Key; written with the effect, forgotten after a day.
-CREATE TABLE idem (
-  key        BLOB PRIMARY KEY,
-  request    BLOB NOT NULL,
-  status     INTEGER NOT NULL,
-  body       BLOB NOT NULL,
-  expires_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX idem_by_end ON idem (expires_at);

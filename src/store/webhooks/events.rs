@@ -51,7 +51,7 @@ events! {
     }
     /// A webhook was disabled: nothing is sent until it is enabled. Its owner is notified.
     WebhookDisabled = "webhook_disabled" {
-        id: Id, owner: ActorId, host: String, reason: String, told: Vec<ActorId>,
+        id: Id, owner: ActorId, host: String, reason: String, notified: Vec<ActorId>,
     } about [id, owner] => {
         content: Content::SHOWN, tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
         fold: Some(|event, moment| disabled(moment, &event.id)), notify: Notify::AndShow(notify_of_end), news: None,
@@ -173,9 +173,9 @@ fn notify_of_update(event: &WebhookUpdated, moment: &Moment<'_>) -> rusqlite::Re
 }
 
 fn notify_of_end(event: &WebhookDisabled, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let WebhookDisabled { id, host, reason, told, .. } = event;
+    let WebhookDisabled { id, host, reason, notified, .. } = event;
     let title = format!("nothing is sent to {host} any more: {reason}");
-    told.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))
+    notified.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))
 }
 
 /// To itself alone, whatever it is told of.

@@ -415,6 +415,11 @@ export type Begun3 = {
     status: RunStatus;
 };
 
+/**
+ * What a reviewer says of a grant and its uses.
+ */
+export type BreakGlassVerdict = 'justified' | 'unjustified';
+
 export type BrieflyExplained = {
     operation: string;
     /**
@@ -1522,11 +1527,6 @@ export type FoundEntity = {
 export type FoundKind = 'record' | 'task';
 
 /**
- * What a reviewer says of a grant and its uses.
- */
-export type GlassVerdict = 'justified' | 'unjustified';
-
-/**
  * Decisions that would come out otherwise: the sums beside the diagonal.
  */
 export type Group = {
@@ -2581,7 +2581,7 @@ export type NewReservation = {
  */
 export type NewReview = {
     id: string;
-    verdict: GlassVerdict;
+    verdict: BreakGlassVerdict;
     /**
      * At most 1000 characters.
      */
@@ -4318,7 +4318,7 @@ export type ShownRef = {
 
 export type ShownReview = {
     by: ActorId;
-    verdict: GlassVerdict;
+    verdict: BreakGlassVerdict;
     note: string;
     at: string;
 };
@@ -13339,7 +13339,7 @@ export type BreakGlassReviewData = {
      * What a reviewer says.
      */
     body: {
-        verdict: GlassVerdict;
+        verdict: BreakGlassVerdict;
         /**
          * At most 1000 characters.
          */

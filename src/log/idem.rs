@@ -9,6 +9,7 @@ use crate::types::time::{DAY, Time};
 /// How long an answer is given again.
 pub const KEPT_MS: i64 = DAY;
 
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// HMAC of the key, bound to who used it where.
     pub key: [u8; 32],
@@ -34,6 +35,11 @@ pub fn get(conn: &Connection, key: &[u8; 32], now: Time) -> rusqlite::Result<Opt
     conn.prepare_cached("SELECT key, request, status, body FROM idem WHERE key = ? AND expires_at > ?")?
         .query_row(params![key, now.0], read)
         .optional()
+}
+
+/// The answer under a key, whether it is still given or not.
+pub fn stored(conn: &Connection, key: &[u8; 32]) -> rusqlite::Result<Option<Kept>> {
+    conn.prepare_cached("SELECT key, request, status, body FROM idem WHERE key = ?")?.query_row([key], read).optional()
 }
 
 /// One kept answer, as it stands in the table.

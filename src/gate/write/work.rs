@@ -1,0 +1,71 @@
+//! What the writer is asked to do. A job can be done again from the beginning, if it has to be.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::gate::declare::operation::{Act, Call, Entry};
+use crate::gate::declare::target::Target;
+use crate::gate::perform::{Idem, Reply};
+use crate::policy::Ruling;
+use crate::store::event::Event;
+use crate::types::caller::Caller;
+use crate::types::field::Label;
+use crate::types::refusal::Fault;
+
+/// What the writer is asked to do.
+pub(in crate::gate) enum Work {
+    Change(Changing),
+    /// Record that a query was refused.
+    Refused(Refused),
+    /// Record what a query is answered.
+    Told(Told),
+    /// Finish and give the file up.
+    Stop,
+}
+
+/// A change that was asked for.
+pub(in crate::gate) struct Changing {
+    pub caller: Caller,
+    pub entry: &'static Entry,
+    pub value: Value,
+    /// Prepared for the first try.
+    pub act: Option<Box<dyn Act>>,
+    pub idem: Option<Idem>,
+}
+
+impl Changing {
+    /// The call, prepared again if it was tried before.
+    pub(in crate::gate) fn act(&mut self) -> Result<Box<dyn Act>, Fault> {
+        if let Some(act) = self.act.take() {
+            return Ok(act);
+        }
+        match self.entry.prepare(self.value.clone()).map(|prepared| prepared.call) {
+            Ok(Call::Change(act)) => Ok(act),
+            Ok(Call::Query(_)) | Err(_) => Err(Fault::Broken("a change cannot be prepared again".into())),
+        }
+    }
+}
+
+/// A query that was refused.
+pub(in crate::gate) struct Refused {
+    pub caller: Caller,
+    pub entry: &'static Entry,
+    pub target: Target,
+    /// None where it was refused before all of it was read.
+    pub input: Option<Value>,
+    pub ruling: Ruling,
+}
+
+/// A query whose answer has to be recorded.
+pub(in crate::gate) struct Told {
+    pub caller: Caller,
+    pub entry: &'static Entry,
+    pub target: Target,
+    pub input: Value,
+    pub ruling: Ruling,
+    pub events: Vec<Event>,
+    /// The labels of what the answer holds.
+    pub labels: BTreeSet<Label>,
+    pub reply: Reply,
+}
