@@ -1,4 +1,4 @@
-//! `ok brain` and `ok schema`: the company's own data on the command line.
+//! `ok brain` and `ok search`: the company's own data on the command line.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -12,14 +12,11 @@ use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::{Context, knowledge, show};
 use crate::operations::brain::{
-    self, Aggregate, Applied, Apply, Ask, Backlink, Catalog, Delete, Figure, Flag, Flags, History, Hit, Import,
-    Imported, NewProposal, NewRecord, NewRecords, Proposals, Propose, Query, Refs, Reject, Rollback, Search, SearchHit,
-    ShowProposal, ShowRecord, ShownCollection, ShownFlag, ShownProposal, ShownRecord, ShownVersion, Upsert, Wanted,
+    self, Aggregate, Ask, Backlink, Catalog, CollectionSemantics, Delete, Figure, Flag, Flags, History, Hit, Import,
+    Imported, Meaning, NamedDimension, NamedEntity, NamedMetric, NewRecord, NewRecords, Query, Refs, Rollback, Search,
+    SearchHit, ShowRecord, ShownCollection, ShownFlag, ShownRecord, ShownVersion, Synonyms, Upsert, Wanted,
 };
 use crate::operations::knowledge::{self as knowledge_of, Accept, Recall, Retract};
-use crate::policy::yaml;
-use crate::types::brain::Operation;
-use crate::types::definition::MAX_BYTES;
 use crate::types::json;
 
 pub const COMMANDS: Commands = &[
@@ -34,8 +31,13 @@ pub const COMMANDS: Commands = &[
             &own::<Describing>("describe"),
             &query::<Catalog>()
                 .command("catalog")
-                .help("Find the collections and fields that a phrase may mean")
-                .table("nothing", columns!(Hit; collection, field, title, score)),
+                .help("Find the collections, fields and metrics that a phrase may mean")
+                .example("ok brain catalog \"unpaid invoices\"")
+                .table("nothing", columns!(Hit; kind, collection, name, field, title, synonym, score)),
+            &query::<Meaning>()
+                .command("semantics")
+                .help("Show what the records of a collection mean: metrics, dimensions and other words")
+                .told(semantics),
             &own::<Asking>("query"),
             &own::<Figuring>("aggregate"),
             &query::<ShowRecord>().command("show").help("Show one record").told(told),
@@ -103,33 +105,23 @@ pub const COMMANDS: Commands = &[
         .help("Search the words of records and tasks that you may read")
         .example("ok search \"late invoice\" --collections invoices")
         .table("nothing found", columns!(SearchHit; kind, collection, id, title, snippet, score)),
-    &group(
-        "schema",
-        "Change what the records of a collection are made of",
-        &[
-            &own::<Proposing>("propose"),
-            &query::<Proposals>()
-                .command("proposals")
-                .help("List schema proposals, newest first")
-                .table("no proposals", columns!(ShownProposal; id, collection, status, proposer, reason, created_at)),
-            &query::<ShowProposal>()
-                .command("show")
-                .help("Show a schema proposal and its impact")
-                .fields(columns!(ShownProposal; id, collection, status, proposer, reason, ops, impact)),
-            &change::<Apply>()
-                .command("apply")
-                .help("Apply a schema proposal to a collection and its records")
-                .fields(columns!(Applied; id, collection, rows, applied)),
-            &change::<Reject>()
-                .command("reject")
-                .help("Reject a schema proposal, or withdraw your own")
-                .fields(columns!(ShownProposal; id, collection, status)),
-        ],
-    ),
 ];
 
 const RECORD: Columns<ShownRecord> =
     columns!(ShownRecord; id, collection, version, fields, withheld, updated_by, updated_at);
+
+/// Each list of what records mean that is not empty.
+fn semantics(of: &CollectionSemantics) -> Result<(), Failure> {
+    show::one(columns!(CollectionSemantics; collection, version), of)?;
+    show::rows(columns!(NamedMetric; name, agg, field, filter, expr, unit, title), &of.semantics.metrics)?;
+    show::rows(columns!(NamedDimension; name, field, grain, title), &of.semantics.dimensions)?;
+    show::rows(columns!(NamedEntity; name, key, title), &of.semantics.entities)?;
+    show::rows(columns!(Synonyms; of, words), &of.semantics.synonyms)?;
+    if !of.semantics.withheld.is_empty() {
+        show::note(&format!("withheld: {}", of.semantics.withheld.join(", ")));
+    }
+    Ok(())
+}
 
 /// A record, a line for each field.
 fn told(record: &ShownRecord) -> Result<(), Failure> {
@@ -160,7 +152,12 @@ impl Run for Describing {
         context.show(&answer.value, || {
             show::one(columns!(ShownCollection; name, title, key, smallest_group, withheld, version), &shown)?;
             show::text("")?;
-            show::table(&["field", "type", "required", "unique", "label", "options", "to", "default"], &fields)
+            show::table(&["field", "type", "required", "unique", "label", "options", "to", "default"], &fields)?;
+            let metrics: Vec<&str> = shown.semantics.metrics.iter().map(|metric| metric.name.as_str()).collect();
+            if !metrics.is_empty() {
+                show::note(&format!("metrics: {} (`ok brain semantics {}`)", metrics.join(", "), shown.name));
+            }
+            Ok(())
         })
     }
 }
@@ -217,7 +214,8 @@ impl Run for Figuring {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer = query::<Aggregate>().ask(context, &self.wanted).await?;
         let figures: Vec<Figure> = answer.read()?;
-        let columns: Vec<&str> = self.wanted.group_by.iter().chain(&self.wanted.measures).map(String::as_str).collect();
+        let asked = self.wanted.group_by.iter().chain(&self.wanted.measures).chain(&self.wanted.metrics);
+        let columns: Vec<&str> = asked.map(String::as_str).collect();
         let row = |figure: Figure| Value::Object(figure.group.into_iter().chain(figure.values).collect());
         let rows: Vec<Value> = figures.into_iter().map(row).collect();
         context.show(&answer.value, || show::list("no group is large enough", &columns, &rows))
@@ -335,38 +333,4 @@ fn of_cell(of: &ShownCollection, name: &str, cell: &str) -> Value {
     };
     // What does not fit is sent as it is: the answer says what it must be.
     typed.unwrap_or_else(|| cell.into())
-}
-
-/// Propose to create, change or retire a collection
-///
-/// Example: `ok schema propose invoices --ops ops.yaml --reason "We keep invoices"`
-#[derive(clap::Args)]
-struct Proposing {
-    /// The collection
-    #[arg(value_name = "COLLECTION")]
-    collection: String,
-    /// What is to change, step by step: a YAML or JSON file with a list
-    #[arg(long, value_name = "FILE")]
-    ops: PathBuf,
-    /// Why
-    #[arg(long, value_name = "TEXT")]
-    reason: String,
-}
-
-impl Run for Proposing {
-    async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let text = text_of(&self.ops, MAX_BYTES)?;
-        let named = |what: String| Failure::new(format!("`{}`: {what}", self.ops.display()));
-        let read =
-            yaml::read::<Value>(&text).map_err(|error| named(format!("line {}: {}", error.line, error.message)))?;
-        let ops: Vec<Operation> = serde_json::from_value(read).map_err(|error| named(error.to_string()))?;
-        let new = NewProposal { collection: self.collection, ops, reason: self.reason };
-        let answer = change::<Propose>().ask(context, &new).await?;
-        let shown: ShownProposal = answer.read()?;
-        context.show(&answer.value, || {
-            show::one(columns!(ShownProposal; id, collection, status), &shown)?;
-            show::note(&format!("A steward applies it: `ok schema apply {}`.", shown.id));
-            Ok(())
-        })
-    }
 }

@@ -21,10 +21,10 @@ pub const COMMANDS: Commands = &[&group(
     "changes",
     "Review, test and promote changes",
     &[
-        &query::<List>()
-            .command("list")
-            .help("List changes, newest first")
-            .table("no changes", columns!(ShownChange; id, target, state, author, reason, base_version, created_at)),
+        &query::<List>().command("list").help("List changes, newest first").table(
+            "no changes",
+            columns!(ShownChange; id, target, target_id, state, author, reason, base_version, created_at),
+        ),
         &own::<Show>("show"),
         &change::<Review>()
             .command("review")
@@ -88,7 +88,7 @@ impl From<Reviewed> for Said {
 }
 
 fn shown(change: &ShownChange) -> Result<(), Failure> {
-    let fields = columns!(ShownChange; id, target, state, author, reason, base_version, version, hash);
+    let fields = columns!(ShownChange; id, target, target_id, state, author, reason, base_version, version, hash);
     show::one(fields, change)?;
     show::rows(columns!(ShownReview; by, verdict, note, at), &change.reviews)?;
     show::rows(columns!(EvalCase; case, status, problems), &change.evals.last)?;

@@ -38,6 +38,7 @@ pub mod reference;
 mod remote;
 mod replay;
 mod save;
+mod schema;
 mod serve;
 mod show;
 mod socket;
@@ -46,6 +47,7 @@ mod subscription;
 mod tests;
 mod tick;
 mod token;
+mod view;
 mod work;
 
 use std::collections::BTreeSet;
@@ -127,6 +129,8 @@ const NOUNS: &[Commands] = &[
     inbox::COMMANDS,
     work::COMMANDS,
     brain::COMMANDS,
+    schema::COMMANDS,
+    view::COMMANDS,
     approval::COMMANDS,
     delegation::COMMANDS,
     policy::break_glass::COMMANDS,
@@ -211,11 +215,8 @@ impl Context {
 
     /// Shows an answer: as it is, or as people read it.
     fn show(&self, answer: &serde_json::Value, human: impl FnOnce() -> Result<(), Failure>) -> Result<Exit, Failure> {
-        match self.format {
-            Format::Json => show::json(answer)?,
-            _ => human()?,
-        }
-        Ok(Exit::Done)
+        let shown = if self.format == Format::Json { show::json(answer) } else { human() };
+        shown.map(|()| Exit::Done)
     }
 }
 

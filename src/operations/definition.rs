@@ -13,10 +13,12 @@ use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::policy::yaml::{self, YamlError};
 use crate::types::blueprint::Blueprint;
+use crate::types::collection::Collection;
 use crate::types::definition::{AgentDefinition, MAX_BYTES};
 use crate::types::plan::Plan;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::view::View;
 
 pub const ALL: &[Entry] = &[Entry::query::<Schemas>()];
 
@@ -87,7 +89,9 @@ pub fn schemas() -> BTreeMap<&'static str, Value> {
     BTreeMap::from([
         ("Agent", schema(generator().into_root_schema_for::<AgentDefinition>())),
         ("Blueprint", schema(generator().into_root_schema_for::<Blueprint>())),
+        ("Collection", schema(generator().into_root_schema_for::<Collection>())),
         ("Plan", schema(generator().into_root_schema_for::<Plan>())),
+        ("View", schema(generator().into_root_schema_for::<View>())),
     ])
 }
 

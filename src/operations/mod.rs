@@ -29,6 +29,7 @@ pub mod standing;
 pub mod task;
 pub mod tick;
 pub mod token;
+pub mod view;
 pub mod webhook;
 
 use crate::gate::Entry;
@@ -60,6 +61,7 @@ const NOUNS: &[&[Entry]] = &[
     task::ALL,
     tick::ALL,
     token::ALL,
+    view::ALL,
     webhook::ALL,
 ];
 

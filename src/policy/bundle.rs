@@ -11,6 +11,7 @@ use super::approvals::FILE;
 use super::brain::is_collection;
 use super::finding::SCHEMA_FILE;
 use super::limits;
+use super::views::is_view;
 use crate::types::visible::steers;
 
 /// The most policy files that one bundle may hold.
@@ -55,6 +56,22 @@ impl Bundle {
         self
     }
 
+    /// The same bundle with those views of another that it does not bring itself.
+    #[must_use]
+    pub fn with_views_of(mut self, other: &Bundle) -> Bundle {
+        for (path, text) in other.files.iter().filter(|(path, _)| is_view(path)) {
+            self.files.entry(path.clone()).or_insert_with(|| text.clone());
+        }
+        self
+    }
+
+    /// The same policies about the data of another: its collections, and its views.
+    #[must_use]
+    pub fn about_data_of(mut self, other: &Bundle) -> Bundle {
+        self.files.retain(|path, _| !is_view(path));
+        self.about_collections_of(other).with_views_of(other)
+    }
+
     /// SHA-256 over the canonical list: for each file in order, its path, a zero byte, the SHA-256 of its text.
     /// A path holds no zero byte and a digest has one length, so two bundles with one hash are one bundle.
     pub fn hash(&self) -> Hash {
@@ -68,10 +85,10 @@ impl Bundle {
     }
 }
 
-/// Whether a file of this name belongs to a bundle: policies, who approves, the company's own schema, its collections, tests.
+/// Whether a file of this name belongs to a bundle: policies, who approves, the company's own schema, its collections and views, tests.
 pub fn belongs(path: &str) -> bool {
     let named = path == FILE || path == limits::FILE || path == SCHEMA_FILE;
-    is_policy(path) || is_test(path) || named || is_collection(path)
+    is_policy(path) || is_test(path) || named || is_collection(path) || is_view(path)
 }
 
 /// Why a name that somebody sends cannot be a file of a bundle.
@@ -86,7 +103,7 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
         }
         _ if path.split('/').any(odd) => Some("must not hold `..`, hidden or empty parts"),
         _ if !belongs(path) => Some(
-            "is no policy file: *.cedar, approvals.yaml, limits.yaml, schema.cedarschema, collections/*.yaml and tests/*.yaml are",
+            "is no policy file: *.cedar, approvals.yaml, limits.yaml, schema.cedarschema, collections/*.yaml, views/*.yaml and tests/*.yaml are",
         ),
         _ => None,
     }

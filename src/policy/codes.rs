@@ -41,6 +41,7 @@ pub const TOO_LARGE: &str = "policy_too_large";
 pub const APPROVALS: &str = "policy_approvals";
 pub const APPROVALS_FILE: &str = "approvals_invalid";
 pub const COLLECTION: &str = "collection_invalid";
+pub const VIEW: &str = "view_invalid";
 pub const APPROVALS_UNUSED: &str = "approvals_unused";
 pub const LIMITS_FILE: &str = "limits_invalid";
 pub const APPROVALS_BLIND: &str = "approvals_blind";
@@ -201,6 +202,12 @@ pub const ALL: &[Code] = &[
         "A collection cannot be read",
         "A file below `collections/` is not YAML, has an unknown key or a value out of bounds, or refers to a collection that is not there.",
         "Mend the line that is named.",
+    ),
+    error(
+        VIEW,
+        "A view cannot be read",
+        "A file below `views/` is not YAML, has an unknown key or a value out of bounds, or asks for what its collection does not have.",
+        "Mend the line that is named; where a collection is to change, change the views that look at the field first.",
     ),
     warning(
         APPROVALS_UNUSED,

@@ -48,8 +48,8 @@ pub enum FolderError {
 }
 
 impl Folder {
-    /// Reads every `*.cedar` file below the folder, `approvals.yaml`, `limits.yaml`, `schema.cedarschema`, `collections/*.yaml` and
-    /// `tests/**/*.yaml`.
+    /// Reads every `*.cedar` file below the folder, `approvals.yaml`, `limits.yaml`, `schema.cedarschema`, `collections/*.yaml`,
+    /// `views/*.yaml` and `tests/**/*.yaml`.
     pub fn read(path: &Path) -> Result<Folder, FolderError> {
         let mut folder = Folder::default();
         folder.read_folder(path, path, 0)?;

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod record;
 mod stack;
 pub mod testing;
+pub mod views;
 pub mod yaml;
 
 #[cfg(test)]

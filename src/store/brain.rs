@@ -110,6 +110,14 @@ pub fn taken(conn: &Connection, of: &Collection, field: &str, value: &Value, id:
     conn.prepare_cached(&sql)?.query_row(params![table::stored(of, field, Some(value)), id], |row| row.get(0))
 }
 
+/// Whether any record has another text in a field than these.
+pub fn has_other(conn: &Connection, of: &Collection, field: &str, texts: &[String]) -> rusqlite::Result<bool> {
+    let places = vec!["?"; texts.len()].join(", ");
+    let (table, column) = (table::name(of.name()), table::column(field));
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {column} NOT IN ({places}))");
+    conn.prepare(&sql)?.query_row(rusqlite::params_from_iter(texts), |row| row.get(0))
+}
+
 /// How many records there are.
 pub fn count(conn: &Connection, of: &Collection) -> rusqlite::Result<i64> {
     conn.prepare_cached(&format!("SELECT count(*) FROM {}", table::name(of.name())))?.query_row([], |row| row.get(0))
@@ -218,6 +226,17 @@ pub fn proposal(conn: &Connection, id: &str) -> rusqlite::Result<Option<Proposal
         .query_row([id], read_proposal)
         .optional()
 }
+
+/// The newest proposals about a collection.
+pub fn proposals_about(conn: &Connection, collection: &str) -> rusqlite::Result<Vec<Proposal>> {
+    let sql = format!(
+        "SELECT {PROPOSAL} FROM schema_proposal WHERE collection = ? ORDER BY created_at DESC, id LIMIT {LOOKED_AT}"
+    );
+    conn.prepare_cached(&sql)?.query_map([collection], read_proposal)?.collect()
+}
+
+/// How many of them are looked at.
+const LOOKED_AT: usize = 500;
 
 /// How many proposals of somebody are open.
 pub fn open_proposals_of(conn: &Connection, proposer: &ActorId) -> rusqlite::Result<usize> {

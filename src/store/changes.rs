@@ -18,6 +18,8 @@ use crate::types::time::Time;
 pub struct Change {
     pub id: String,
     pub target: ChangeTarget,
+    /// Which one, where there are several.
+    pub target_id: Option<String>,
     pub state: ChangeState,
     /// The version that it was made from.
     pub base_version: i64,
@@ -66,7 +68,7 @@ impl Change {
 }
 
 const COLUMNS: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
-                       created_at, updated_at, terms, trialled, behalf, issuer";
+                       created_at, updated_at, terms, trialled, behalf, issuer, target_id";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     Ok(Change {
@@ -87,6 +89,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
         trialled: json_or_null(row, 14)?,
         behalf: json(row, 15)?,
         issuer: parsed_or_null(row, 16)?,
+        target_id: row.get(17)?,
         reviews: Vec::new(),
     })
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::actor::named;
 use super::collection::CollectionSpec;
 use super::field::{Field, FieldKind};
+use super::semantics::Semantics;
 
 named! {
     /// What a search finds.
@@ -17,6 +18,20 @@ named! {
         Record = "record",
         /// A task, by its title.
         Task = "task",
+    }
+}
+
+named! {
+    /// What a phrase can mean; the first of these first, where two fit as well.
+    CatalogKind, "kind", {
+        Collection = "collection",
+        /// A figure that has a name.
+        Metric = "metric",
+        /// By what figures are grouped.
+        Dimension = "dimension",
+        /// What records are of.
+        Entity = "entity",
+        Field = "field",
     }
 }
 
@@ -71,6 +86,9 @@ pub enum Operation {
     RetypeField {
         name: String,
         r#type: FieldKind,
+        /// Of a text that becomes a choice: all that it can be.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
     },
     /// A field goes, with its values; they stay in the history of the records.
     RetireField {
@@ -81,11 +99,14 @@ pub enum Operation {
         name: String,
         on: bool,
     },
+    /// What its records mean to people, whole: what is left out is there no more.
+    Semantics(Box<Semantics>),
     /// The collection goes, once it is empty.
     Retire {},
 }
 
-/// Whether every value of one type is one of another, in the same form or in one that follows from it.
+/// Whether every value of one type is one of another, in the same form or in one that follows from it; of a text that becomes
+/// a choice, whether it can be one.
 pub const fn converts(from: FieldKind, to: FieldKind) -> bool {
     use FieldKind as Kind;
     matches!(
@@ -94,6 +115,7 @@ pub const fn converts(from: FieldKind, to: FieldKind) -> bool {
             | (Kind::Decimal, Kind::Money)
             | (Kind::Money, Kind::Decimal)
             | (Kind::Choice | Kind::Ref, Kind::Text)
+            | (Kind::Text, Kind::Choice)
             | (Kind::Text | Kind::Choice | Kind::Ref | Kind::Link | Kind::Actor | Kind::Team, Kind::LongText)
             | (Kind::Actor | Kind::Team, Kind::Text)
             | (Kind::Date, Kind::Time)

@@ -12,6 +12,8 @@ named! {
     /// What a change is to.
     ChangeTarget, "target of a change", {
         Policy = "policy",
+        /// One of the views of the company's own data.
+        View = "view",
     }
 }
 

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::definition::{ApiVersion, Metadata, Problems};
-use super::field::Field;
+use super::field::{Field, FieldKind, Label};
+use super::near::nearest;
+use super::semantics::Semantics;
 
 /// The most fields of a collection.
 pub const MOST_FIELDS: usize = 300;
@@ -51,11 +53,25 @@ pub struct CollectionSpec {
     /// Aggregates leave out groups of fewer records than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_group: Option<u32>,
+    /// What its records mean to people: entities, dimensions, metrics and other words for them.
+    #[serde(default, skip_serializing_if = "Semantics::is_empty")]
+    pub semantics: Semantics,
 }
 
 /// The names that every record has.
 pub const OWN: &[&str] =
     &["id", "collection", "version", "created_by", "created_at", "updated_by", "updated_at", "deleted_at", "flags"];
+/// The type of what every record has, and can be found by.
+fn own(name: &str) -> Option<FieldKind> {
+    Some(match name {
+        "id" => FieldKind::Text,
+        "version" => FieldKind::Integer,
+        "created_by" | "updated_by" => FieldKind::Actor,
+        "created_at" | "updated_at" => FieldKind::Time,
+        _ => return None,
+    })
+}
+
 /// Words of Cedar that are no names.
 pub(super) const RESERVED: &[&str] = &["true", "false", "if", "then", "else", "in", "is", "like", "has"];
 
@@ -83,6 +99,27 @@ impl Collection {
 
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.spec.fields.get(name)
+    }
+
+    /// A field, or what every record has, that records can be found by, whoever looks for them.
+    pub fn findable(&self, name: &str) -> Result<Field, String> {
+        if let Some(kind) = own(name) {
+            return Ok(Field::of(kind));
+        }
+        match self.field(name) {
+            Some(field) if field.label == Some(Label::Personal) => {
+                Err(format!("`{name}` is personal: it is kept apart, and records are not found by it"))
+            }
+            Some(field) => Ok(field.clone()),
+            None => Err(self.no_field(name)),
+        }
+    }
+
+    /// What is said of a name that no field has.
+    pub fn no_field(&self, name: &str) -> String {
+        let near = nearest(name.get(..63).unwrap_or(name), self.spec.fields.keys().map(String::as_str));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        format!("there is no field `{}`{near}", short(name))
     }
 
     /// Whether a name was a field's before, and is none now.
@@ -123,6 +160,7 @@ impl Collection {
         }
         let lost = self.spec.renamed.iter().find(|(was, now)| self.field(was).is_some() || self.field(now).is_none());
         problems.check(lost.is_none(), "spec.renamed: leads from names that are no fields to names that are");
+        self.spec.semantics.problems(self, problems);
         problems.check(
             self.spec.smallest_group.is_none_or(|least| (1..=1_000).contains(&least)),
             "spec.smallest_group: must be 1 to 1000",

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::field::FieldKind;
 use super::json;
 
 /// A condition.
@@ -46,11 +48,25 @@ pub enum Piece {
 }
 
 /// A value as a column holds it: texts in the order of their bytes, numbers as they are ordered.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
     Number(i64),
     Text(String),
+}
+
+impl Scalar {
+    /// A kept value of a field as its column holds it.
+    pub fn of(kind: FieldKind, value: &Value) -> Option<Scalar> {
+        if kind.is_counted() {
+            return kind.number(value).map(Scalar::Number);
+        }
+        match (kind, value) {
+            (FieldKind::Choices | FieldKind::Json, value) => Some(Scalar::Text(value.to_string())),
+            (_, Value::String(text)) => Some(Scalar::Text(text.clone())),
+            _ => None,
+        }
+    }
 }
 
 /// A record's values by column.

@@ -291,6 +291,11 @@ impl FieldKind {
         matches!(self, FieldKind::Integer | FieldKind::Decimal | FieldKind::Money)
     }
 
+    /// Whether its columns hold numbers.
+    pub const fn is_counted(self) -> bool {
+        self.is_number() || matches!(self, FieldKind::Date | FieldKind::Time | FieldKind::Flag)
+    }
+
     /// A kept value as a number that orders it: whole, scaled by 10,000, or milliseconds since 1970.
     pub fn number(self, value: &Value) -> Option<i64> {
         match self {

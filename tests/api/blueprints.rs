@@ -145,6 +145,7 @@ spec:
 ";
 
 const POLICY: &str = "@id(\"own\")\n@reason(\"closed\")\nforbid (\n  principal in Ok::Role::\"lead\",\n  action == Ok::Action::\"policy.source\",\n  resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"board\") };\n";
+const VIEW: &str = "apiVersion: ok/v1\nkind: View\nmetadata: {name: x}\nspec: {query: {collection: notes}}\n";
 const KINDS: &str = "kinds:\n  # Who owns us.\n  board:\n    eligible:\n      - team: team:own\n  admin:\n    eligible:\n      - {role: steward}\n";
 
 #[tokio::test]
@@ -159,12 +160,13 @@ async fn a_blueprint_of_ones_own_adds_its_kinds_and_leaves_what_was_changed() {
         let path = format!("/changes/{}/{step}", change["id"].as_str().unwrap());
         assert_eq!(test.post(&path, &test.admin, json!({})).await.status, 200);
     }
-    let own = json!({ "policies/own.cedar": POLICY, "policies/theirs.cedar": POLICY, "approvals.yaml": KINDS });
+    super::brain::create(&test, "notes", json!({ "fields": { "text": { "type": "text" } } })).await;
+    let own = json!({ "policies/own.cedar": POLICY, "policies/theirs.cedar": POLICY, "approvals.yaml": KINDS, "views/x.yaml": VIEW });
     let body = json!({ "file": OWN, "files": own, "values": { "boss": "ana" } });
     let answer = install(&test, body).await;
     assert_eq!(answer.status, 201, "{}", answer.text());
     let done = answer.json();
-    assert_eq!(texts(&done, "created"), ["team:own", "file approvals.yaml", "file own.cedar"]);
+    assert_eq!(texts(&done, "created"), ["team:own", "file approvals.yaml", "file own.cedar", "file views/x.yaml"]);
     assert_eq!(texts(&done, "skipped"), ["file theirs.cedar"]);
     assert_eq!(texts(&done, "needs"), ["2 people in team:own, 1 there: it takes two"]);
     let shown = test.get(&format!("/changes/{}/diff", done["change"].as_str().unwrap()), &test.admin).await;
@@ -220,6 +222,14 @@ async fn what_cannot_be_is_told_whole_and_nothing_is_done() {
         (
             json!({ "file": OWN, "values": { "boss": "max" }, "files": { "x.sh": "" } }),
             "files: `x.sh` is no policy file",
+        ),
+        (
+            json!({ "file": OWN, "values": { "boss": "max" }, "files": { "collections/x.yaml": "" } }),
+            "files: `collections/x.yaml`: collections are made by proposals",
+        ),
+        (
+            json!({ "file": OWN, "values": { "boss": "max" }, "files": { "views/x.yaml": VIEW } }),
+            "views/x.yaml:4: spec.query.collection: there is no collection `notes`",
         ),
         // Everything at once: a lead and a team that are not there, a kind that nobody gives.
         (

@@ -4,7 +4,10 @@ mod bad_input;
 mod laws;
 mod narrowed;
 mod search;
+mod semantics;
 mod standing;
+mod steward;
+pub mod views;
 
 use ok::gate::state::refold;
 use ok::policy::Bundle;

@@ -80,6 +80,7 @@ fn body_of(operation: &str) -> Value {
         "task.complete" => json!({ "outcome": "done" }),
         "policy.propose" => json!({ "files": files, "reason": "a law" }),
         "record.write" | "record.replace" | "record.change" => json!({ "fields": { "code": "a law" } }),
+        "semantics.propose" => json!({ "reason": "a law" }),
         "record.rollback" => json!({ "to_version": 1, "reason": "a law" }),
         "record.delete" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => json!({}),
         other => panic!("say in this test what {other} takes"),

@@ -127,6 +127,12 @@ impl Stage {
         test.add("ext", "outside_agent", json!({ "owner": "mia", "team": "team:ops" })).await;
         let spec = json!({ "fields": { "text": { "type": "text" } } });
         crate::api::brain::create(&test, "notes", spec).await;
+        let steward = test.token("sam", json!({})).await;
+        for (name, visibility) in [("open", json!(null)), ("hidden", json!("farbot"))] {
+            let spec = json!({ "query": { "collection": "notes" }, "visibility": visibility });
+            let saved = crate::api::brain::views::saved(&test, &steward, name, spec).await;
+            assert_eq!(saved.status, 200, "{}", saved.text());
+        }
         Stage { test, count: 0, credentials: BTreeMap::new(), proposals: Vec::new(), sent: Value::Null }
     }
 
@@ -262,7 +268,9 @@ impl Stage {
             "run.read" | "run.stream" | "run.cancel" => json!({ "id": self.task(of, who, true).await.1 }),
             "run.answer" => json!({ "id": self.task(of, who, true).await.1, "text": "x" }),
             "budget.raise" => json!({ "id": self.task(of, who, true).await.1, "budget_cents": 5 }),
-            name if ["collection", "record", "schema", "search"].contains(&name.split('.').next().unwrap()) => {
+            name if ["collection", "record", "schema", "search", "semantics", "view"]
+                .contains(&name.split('.').next().unwrap()) =>
+            {
                 self.of_the_brain(name, of, who).await
             }
             "knowledge.propose" => json!({ "statement": self.fresh("known"), "topics": ["matrix"] }),
@@ -335,7 +343,7 @@ impl Stage {
             }
             method => self.test.call(method, &path, &token, Some(Value::Object(rest))).await,
         };
-        if entry.spec.name == "schema.propose" && answer.status == 201 {
+        if ["schema.propose", "semantics.propose"].contains(&entry.spec.name) && answer.status == 201 {
             self.proposals.push(answer.json()["id"].as_str().unwrap().to_owned());
         }
         self.take_back_proposals().await;

@@ -266,7 +266,7 @@ impl Stage {
             "run.answer" => vec![json!({ "id": self.runs[1], "text": "x" })],
             "budget.raise" => vec![json!({ "id": self.runs[2], "budget_cents": 50 })],
             "run.cancel" => each(&self.runs[2..]),
-            name if ["collection", "knowledge", "record", "schema", "search"]
+            name if ["collection", "knowledge", "record", "schema", "search", "semantics", "view"]
                 .contains(&name.split('.').next().unwrap()) =>
             {
                 self.brain(name)

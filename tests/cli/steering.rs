@@ -110,6 +110,7 @@ const LINES: &[&str] = &[
     "--as ana brain collections",
     "--as ana brain describe notes",
     "--as ana brain catalog 'note{x}'",
+    "--as ana brain semantics notes",
     "--as ana brain import notes rows.jsonl",
     "--as ana brain upsert notes --fields '{\"text\": \"a{x}\"}'",
     "--as ana brain upsert notes --fields '{\"text\": \"b\\u202ec\"}'",

@@ -1,5 +1,6 @@
 //! Collections and their records, as an operation may read them.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -17,6 +18,7 @@ use crate::types::condition::Condition;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
+use crate::types::view::View;
 
 impl Reader<'_> {
     /// The collection of this name in force.
@@ -34,6 +36,26 @@ impl Reader<'_> {
         Ok(store::collection(self.conn()?, name)?.map_or(0, |(_, version)| version))
     }
 
+    /// The view of this name in force.
+    pub fn view(&self, name: &str) -> Option<Arc<View>> {
+        self.world.policy.views().get(name).cloned()
+    }
+
+    /// The views in force, by name, after a name.
+    pub fn views_after(&self, name: &str) -> impl Iterator<Item = &Arc<View>> {
+        let after = (Bound::Excluded(name), Bound::Unbounded);
+        self.world.policy.views().range::<str, _>(after).map(|(_, view)| view)
+    }
+
+    /// A view as the gate sees it.
+    pub fn view_target(&self, view: &View) -> Target {
+        let thing = Thing::new("View", view.name()).text("collection", &view.spec.query.collection);
+        match &view.spec.visibility {
+            Some(id) => thing.actor(if id.is_team() { "team" } else { "person" }, id).into(),
+            None => thing.into(),
+        }
+    }
+
     pub fn record(&self, of: &Collection, id: &str) -> Result<Option<Record>, Fault> {
         Ok(store::get(self.conn()?, of, id)?)
     }
@@ -46,6 +68,11 @@ impl Reader<'_> {
     /// Whether another record has this value.
     pub fn is_taken(&self, of: &Collection, field: &str, value: &Value, id: &str) -> Result<bool, Fault> {
         Ok(store::taken(self.conn()?, of, field, value, id)?)
+    }
+
+    /// Whether any record has another text in a field than these.
+    pub fn has_other_values(&self, of: &Collection, field: &str, texts: &[String]) -> Result<bool, Fault> {
+        Ok(store::has_other(self.conn()?, of, field, texts)?)
     }
 
     pub fn count_records(&self, of: &Collection) -> Result<i64, Fault> {
@@ -83,6 +110,11 @@ impl Reader<'_> {
 
     pub fn proposal(&self, id: &str) -> Result<Option<Proposal>, Fault> {
         Ok(store::proposal(self.conn()?, id)?)
+    }
+
+    /// The newest proposals about a collection.
+    pub fn proposals_about(&self, collection: &str) -> Result<Vec<Proposal>, Fault> {
+        Ok(store::proposals_about(self.conn()?, collection)?)
     }
 
     pub fn open_proposals_of(&self, proposer: &ActorId) -> Result<usize, Fault> {

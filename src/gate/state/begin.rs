@@ -74,7 +74,7 @@ pub(super) fn resume(
     let now = options.clock.now().max(tail.ts());
     let applied_now = policies::applied(&tx)?.ok_or_else(|| Fault::Broken("no policy was ever applied".into()))?;
     let in_force = Bundle { files: policies::files(&tx)? };
-    let built_in = options.policies.clone().about_collections_of(&in_force);
+    let built_in = options.policies.clone().about_data_of(&in_force);
     let newer = applied_now.source == BUILT_IN && applied_now.hash != built_in.hash().as_str();
     let policy = if newer {
         // A new version of ok brings new defaults to a company that has never changed them.

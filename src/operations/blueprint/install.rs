@@ -79,7 +79,7 @@ impl Change for Install {
                     plan.created.extend(files)
                 }
                 let reason = format!("the blueprint {}", source.blueprint.metadata.name);
-                let proposal = Proposal { bundle, reason, base_version: None, commit: None, rolls_back: None };
+                let proposal = Proposal { bundle, reason, ..Proposal::default() };
                 Some(propose(&proposal, author, draft)?.id)
             }
         };

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::operations::definition;
 use crate::operations::joining::Known;
+use crate::policy::brain::is_collection;
 use crate::policy::bundle::problems;
 use crate::policy::{blueprints, yaml};
 use crate::types::actor::ActorKind;
@@ -30,7 +31,7 @@ pub struct Asked {
     /// One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
     #[schemars(length(max = 65_536))]
     pub file: Option<String>,
-    /// The files beside it, text by path: `policies/**/*.cedar`, `approvals.yaml`, `limits.yaml`, `tests/**/*.yaml`.
+    /// The files beside it, text by path: `policies/**/*.cedar`, `approvals.yaml`, `limits.yaml`, `views/*.yaml`, `tests/**/*.yaml`.
     #[serde(default)]
     #[schemars(extend("maxProperties" = 200, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: BTreeMap<String, String>,
@@ -82,7 +83,13 @@ impl Source {
             definition::read(&Value::String(plain)).map_err(|what| Refusal::field(field, what))?;
         let raw: Value = yaml::read(&text).map_err(|error| Refusal::field(field, definition::wrong(&error)))?;
         let names = super::files::of_bundle(&files);
-        let bad = problems(&names, 20);
+        let mut bad = problems(&names, 20);
+        // A collection has records of its own, and a folder brings none.
+        let collections = names.keys().filter(|path| is_collection(path)).take(20);
+        bad.extend(
+            collections
+                .map(|path| format!("files: `{path}`: collections are made by proposals (POST /schema/proposals)")),
+        );
         if bad.is_empty() { Ok(Source { blueprint, text, raw, files }) } else { Err(Refusal::invalid(bad)) }
     }
 

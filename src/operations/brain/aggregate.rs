@@ -6,23 +6,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::figures::{Plan, Typed, group};
 use super::filter::Filters;
 use super::judged::{Withheld, may_read, values_of};
 use super::shown::veiled;
 use super::{COLLECTION, known};
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::store::brain::query::{Figures, Grain, Group, Measure, TOO_LARGE};
+use crate::store::brain::query::{Figures, Group, Measure, TOO_LARGE};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Scalar, Values};
 use crate::types::field::FieldKind;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::semantics::{Agg, Grain};
 use crate::types::time::Time;
+use crate::types::view::MOST_GROUPED;
 
-/// The most groups of one answer, figures of a group, and fields to group by.
+/// The most groups of one answer.
 const MOST: usize = 1_000;
-const MOST_MEASURES: usize = 20;
-const MOST_GROUPED: usize = 4;
 /// How many records are asked about one by one, where the policies cannot be asked of the database.
 const PATIENCE: usize = 100_000;
 const CHUNK: usize = 1_000;
@@ -33,11 +34,19 @@ pub struct Wanted {
     /// The collection.
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
-    /// The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20.
-    #[schemars(length(min = 1, max = 20))]
+    /// The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20 of them and
+    /// metrics.
+    #[schemars(length(max = 20))]
+    #[serde(default)]
     #[arg(long, value_name = "FIGURE", value_delimiter = ',', default_value = "count")]
+    #[arg(default_value_if("metrics", clap::builder::ArgPredicate::IsPresent, None))]
     pub measures: Vec<String>,
-    /// The fields to group by, at most 4: `status`, or `created_at:month` (day, month, year).
+    /// Figures that have a name in the collection's semantics.
+    #[schemars(length(max = 20))]
+    #[serde(default)]
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// What to group by, at most 4: a field, one with a period such as `created_at:month` (day, month, year), or a dimension.
     #[schemars(length(max = 4))]
     #[serde(default)]
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
@@ -54,7 +63,7 @@ pub struct Figure {
     /// The group, by what it is grouped by.
     #[schemars(extend("x-names" = "json"))]
     pub group: Map<String, Value>,
-    /// The figures, by what was asked for.
+    /// The figures, by what was asked for. A metric of fewer records than the collection allows is `null`.
     #[schemars(extend("x-names" = "json"))]
     pub values: Map<String, Value>,
 }
@@ -80,99 +89,47 @@ impl Query for Aggregate {
     }
 
     fn run(_: Permit<Self>, input: Wanted, read: &Reader<'_>) -> Result<Vec<Figure>, Stop> {
-        let of = &*known(&input.collection, read)?;
-        let withheld = Withheld::of(of, read);
-        let filters = Filters { of, withheld: &withheld, read };
-        let bounds =
-            [("measures", input.measures.len(), 1, MOST_MEASURES), ("group_by", input.group_by.len(), 0, MOST_GROUPED)];
-        if let Some((name, _, least, most)) =
-            bounds.into_iter().find(|(_, count, least, most)| !(least..=most).contains(&count))
-        {
-            return Err(Refusal::field(name, format!("must be {least} to {most}")).into());
-        }
-        let measures = input.measures.iter().map(|text| measure(text, &filters)).collect::<Result<Vec<_>, _>>()?;
-        let groups = input.group_by.iter().map(|text| group(text, &filters)).collect::<Result<Vec<_>, _>>()?;
-        let filter = filters.read(input.filter.as_ref())?;
-        let least = of.smallest_group();
-        let rows = match read.rows("record.read", of) {
-            Some(rows) => {
-                let plain: (Vec<Group>, Vec<Measure>) = (
-                    groups.iter().map(|one| one.0.clone()).collect(),
-                    measures.iter().map(|one| one.0.clone()).collect(),
-                );
-                read.figures(of, &Condition::all([rows, filter]), (&plain.0, &plain.1), (least, MOST))?
-            }
-            None => judged(of, &filter, (&groups, &measures), least, read)?,
-        };
-        let shown = |(grouped, figures, _): Figures| Figure {
-            group: named(&input.group_by, grouped, groups.iter().map(|one| one.1), read),
-            values: named(&input.measures, figures, measures.iter().map(|one| one.1), read),
-        };
-        Ok(rows.into_iter().map(shown).collect())
+        figures(&input, read)
     }
 }
 
-/// A figure or a group with the type of its values; texts and counts have none.
-type Typed<T> = (T, Option<FieldKind>);
+/// The figures that are asked for, as the caller may know them.
+pub fn figures(input: &Wanted, read: &Reader<'_>) -> Result<Vec<Figure>, Stop> {
+    let of = &*known(&input.collection, read)?;
+    let withheld = Withheld::of(of, read);
+    let filters = Filters { of, withheld: &withheld, read };
+    let plan = Plan::of(&input.measures, &input.metrics, &filters)?;
+    if input.group_by.len() > MOST_GROUPED {
+        return Err(Refusal::field("group_by", format!("must be 0 to {MOST_GROUPED}")).into());
+    }
+    let groups = input.group_by.iter().map(|text| group(text, &filters)).collect::<Result<Vec<_>, _>>()?;
+    let filter = filters.read(input.filter.as_ref())?;
+    let least = of.smallest_group();
+    let rows = match read.rows("record.read", of) {
+        Some(rows) => {
+            let grouped: Vec<Group> = groups.iter().map(|one| one.0.clone()).collect();
+            let measures: Vec<Measure> = plan.measures.iter().map(|one| one.0.clone()).collect();
+            read.figures(of, &Condition::all([rows, filter]), (&grouped, &measures), (least, MOST))?
+        }
+        None => judged(of, &filter, (&groups, &plan.measures), least, read)?,
+    };
+    let shown = |value: Option<Scalar>, kind: Option<FieldKind>| shown(value, kind, read);
+    let figure = |(grouped, figures, _): Figures| {
+        let group = input.group_by.iter().zip(grouped).zip(&groups);
+        Ok(Figure {
+            group: group.map(|((name, value), (_, kind))| (name.clone(), shown(value, *kind))).collect(),
+            values: plan.told(&figures, &shown)?.into_iter().collect(),
+        })
+    };
+    rows.into_iter().map(figure).collect()
+}
 
-fn named(
-    names: &[String],
-    values: Vec<Option<Scalar>>,
-    kinds: impl Iterator<Item = Option<FieldKind>>,
-    read: &Reader<'_>,
-) -> Map<String, Value> {
-    let value = |value: Option<Scalar>, kind: Option<FieldKind>| match (value, kind) {
+fn shown(value: Option<Scalar>, kind: Option<FieldKind>, read: &Reader<'_>) -> Value {
+    match (value, kind) {
         (Some(Scalar::Number(number)), Some(kind)) => kind.of_number(number),
         (Some(Scalar::Number(number)), None) => number.into(),
         (Some(Scalar::Text(text)), kind) => veiled(kind, text.into(), read),
         (None, _) => Value::Null,
-    };
-    names.iter().zip(values).zip(kinds).map(|((name, one), kind)| (name.clone(), value(one, kind))).collect()
-}
-
-fn measure(text: &str, filters: &Filters<'_>) -> Result<Typed<Measure>, Refusal> {
-    let wrong = |what: String| Refusal::field("measures", what);
-    if text == "count" {
-        return Ok((Measure::Count, None));
-    }
-    let short: String = text.chars().take(80).collect();
-    let unread = || {
-        wrong(format!(
-            "`{}`: must be count, or sum, avg, min, max, distinct and a field, such as sum:total",
-            short.escape_debug()
-        ))
-    };
-    let (function, name) = text.split_once(':').ok_or_else(unread)?;
-    let field = filters.field(name).map_err(wrong)?;
-    let column = name.to_owned();
-    let typed = Some(field.kind);
-    match function {
-        "sum" if field.kind.is_number() => Ok((Measure::Sum(column), typed)),
-        // The average of whole numbers is rounded as they are.
-        "avg" if field.kind.is_number() => Ok((Measure::Average(column), typed)),
-        "sum" | "avg" => Err(wrong(format!("`{name}` is a {}, and only numbers are added up", field.kind))),
-        "min" if field.kind.is_comparable() => Ok((Measure::Least(column), typed)),
-        "max" if field.kind.is_comparable() => Ok((Measure::Most(column), typed)),
-        "distinct" if field.kind.is_comparable() => Ok((Measure::Different(column), None)),
-        "min" | "max" | "distinct" => Err(wrong(format!("a {} has no order", field.kind))),
-        _ => Err(unread()),
-    }
-}
-
-fn group(text: &str, filters: &Filters<'_>) -> Result<Typed<Group>, Refusal> {
-    let wrong = |what: String| Refusal::field("group_by", what);
-    let (name, grain) = text.split_once(':').map_or((text, None), |(name, grain)| (name, Some(grain)));
-    let field = filters.field(name).map_err(wrong)?;
-    let column = name.to_owned();
-    let is_time = matches!(field.kind, FieldKind::Date | FieldKind::Time);
-    match grain {
-        None if field.kind.is_comparable() => Ok((Group { column, grain: None }, Some(field.kind))),
-        None => Err(wrong(format!("records are not grouped by a {}", field.kind))),
-        Some(_) if !is_time => Err(wrong(format!("`{name}` is no time: it has neither day, month nor year"))),
-        Some("day") => Ok((Group { column, grain: Some(Grain::Day) }, None)),
-        Some("month") => Ok((Group { column, grain: Some(Grain::Month) }, None)),
-        Some("year") => Ok((Group { column, grain: Some(Grain::Year) }, None)),
-        Some(_) => Err(wrong("must be a field, or one with day, month or year, such as created_at:month".into())),
     }
 }
 
@@ -230,28 +187,30 @@ fn period(group: &Group, value: Option<&Scalar>) -> Option<Scalar> {
 }
 
 fn figure(measure: &Measure, rows: &[Values]) -> Result<Option<Scalar>, Refusal> {
-    let of = |column: &str| rows.iter().filter_map(|row| row.get(column)).cloned().collect::<Vec<Scalar>>();
-    let numbers = |column: &str| -> Vec<i64> {
-        let number = |scalar: Scalar| if let Scalar::Number(number) = scalar { Some(number) } else { None };
-        of(column).into_iter().filter_map(number).collect()
-    };
-    Ok(match measure {
-        Measure::Count => Some(Scalar::Number(rows.len() as i64)),
-        Measure::Sum(column) => {
-            let all = numbers(column);
+    let rows: Vec<&Values> = rows.iter().filter(|row| measure.only.holds(row)).collect();
+    if measure.only != Condition::Always && measure.least > 1 && rows.len() < measure.least as usize {
+        return Ok(None);
+    }
+    let count = |count: usize| Some(Scalar::Number(count as i64));
+    let column = measure.column.as_deref().unwrap_or_default();
+    let all = || rows.iter().filter_map(|row| row.get(column)).cloned();
+    let number = |scalar: Scalar| if let Scalar::Number(number) = scalar { Some(number) } else { None };
+    let numbers = || all().filter_map(number).collect::<Vec<i64>>();
+    Ok(match measure.agg {
+        Agg::Count => count(rows.len()),
+        Agg::Sum => {
+            let all = numbers();
             let total = all.iter().try_fold(0_i64, |total, number| total.checked_add(*number));
             let total = total.ok_or_else(|| Refusal::field("measures", TOO_LARGE))?;
             (!all.is_empty()).then_some(Scalar::Number(total))
         }
-        Measure::Average(column) => {
-            let all = numbers(column);
+        Agg::Avg => {
+            let all = numbers();
             let total: f64 = all.iter().map(|number| *number as f64).sum();
             (!all.is_empty()).then(|| Scalar::Number((total / all.len() as f64).round() as i64))
         }
-        Measure::Least(column) => of(column).into_iter().min(),
-        Measure::Most(column) => of(column).into_iter().max(),
-        Measure::Different(column) => {
-            Some(Scalar::Number(of(column).into_iter().collect::<BTreeSet<_>>().len() as i64))
-        }
+        Agg::Min => all().min(),
+        Agg::Max => all().max(),
+        Agg::Distinct => count(all().collect::<BTreeSet<_>>().len()),
     })
 }

@@ -11,7 +11,7 @@ use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::operations::Nothing;
 use crate::policy::Ruling;
 use crate::policy::brain::collection_of;
-use crate::store::brain::{Record, table};
+use crate::store::brain::Record;
 use crate::types::collection::Collection;
 use crate::types::condition::{Scalar, Values};
 use crate::types::field::Label;
@@ -80,10 +80,8 @@ pub fn values_of(of: &Collection, record: &Record) -> Values {
         ("updated_by", text(record.updated_by.as_str())),
         ("updated_at", Scalar::Number(record.updated_at.0)),
     ];
-    let fields = record
-        .fields
-        .iter()
-        .filter_map(|(name, value)| Some((name.clone(), table::scalar(of.field(name)?.kind, value)?)));
+    let fields =
+        record.fields.iter().filter_map(|(name, value)| Some((name.clone(), Scalar::of(of.field(name)?.kind, value)?)));
     own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(fields).collect()
 }
 

@@ -1,7 +1,9 @@
 //! The company's own data: collections, their records, questions about them, and changes of what they are made of.
 
 mod aggregate;
+mod catalog;
 mod collection;
+mod figures;
 mod filter;
 mod flag;
 mod history;
@@ -12,7 +14,10 @@ mod query;
 mod resource;
 mod schema;
 mod search;
+mod seen;
+mod semantics;
 mod shown;
+mod steward;
 mod values;
 mod write;
 mod writing;
@@ -27,25 +32,30 @@ use crate::store::brain::Record;
 use crate::types::collection::Collection;
 use crate::types::refusal::{Refusal, Stop};
 
-pub use aggregate::{Aggregate, Figure, Wanted};
-pub use collection::{Catalog, Hit, List, Phrase, Show, ShownCollection};
+pub use aggregate::{Aggregate, Figure, Wanted, figures};
+pub use catalog::{Catalog, Hit, Phrase};
+pub use collection::{List, Show, ShownCollection};
 pub use flag::{Flag, Flags, NewFlag, ShownFlag};
 pub use history::{History, Rollback, RolledBack, ShownVersion, WhichVersions};
 pub use import::{Import, Imported, NewRecords};
-pub use judged::{refused_labels, withheld};
-pub use query::{Ask, Query, Records, WhichRecords};
+pub use judged::{Withheld, refused_labels, withheld};
+pub use query::{Ask, Query, Records, WhichRecords, answer};
 pub use resource::{COLLECTION, PROPOSAL, RECORD};
 pub use schema::{
     Applied, Apply, NewProposal, OneProposal, Proposals, Propose, Reject, Rejection, ShowProposal, ShownProposal,
 };
 pub use search::{Backlink, Refs, Search, SearchFor, SearchHit};
+pub use semantics::{CollectionSemantics, NamedDimension, NamedEntity, NamedMetric, Show as Meaning, Synonyms};
 pub use shown::ShownRecord;
+pub use steward::{LookedOver, Noticed, SeenCollection, Steward, Stewarded};
 pub use write::{Delete, Deletion, Fields, NewRecord, Patch, Put, ShowRecord, Upsert};
 
 pub const ALL: &[Entry] = &[
     Entry::query::<collection::List>(),
     Entry::query::<collection::Show>(),
-    Entry::query::<collection::Catalog>(),
+    Entry::query::<catalog::Catalog>(),
+    Entry::query::<semantics::Show>(),
+    Entry::change::<semantics::Propose>(),
     Entry::query::<query::Query>(),
     Entry::query::<aggregate::Aggregate>(),
     Entry::query::<query::Records>(),
@@ -67,6 +77,7 @@ pub const ALL: &[Entry] = &[
     Entry::query::<schema::ShowProposal>(),
     Entry::change::<schema::Apply>(),
     Entry::change::<schema::Reject>(),
+    Entry::change::<steward::Steward>(),
 ];
 
 /// What answers with the records that the caller may read, whichever they are.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::gate::Reader;
-use crate::policy::Bundle;
+use crate::operations::change::compiled;
 use crate::policy::brain::path_of;
+use crate::policy::{Bundle, views};
 use crate::store::brain::Proposal;
 use crate::types::brain::{Operation, converts};
 use crate::types::collection::{Collection, CollectionKind};
 use crate::types::definition::{ApiVersion, Metadata, Problems};
-use crate::types::field::Label;
+use crate::types::field::{Field, FieldKind, Label};
 use crate::types::refusal::{Refusal, Stop};
 
 /// What comes of a proposal.
@@ -69,6 +70,42 @@ pub fn planned(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
     Ok(Plan { definition, renamed, bundle })
 }
 
+/// That policies and views still fit. A view that the caller may not see is not named.
+pub fn still_fit(plan: &Plan, read: &Reader<'_>) -> Result<(), Stop> {
+    let is_hidden = |problem: &String| {
+        let name = problem.strip_prefix(views::FOLDER).and_then(|rest| rest.split_once(".yaml:"));
+        let view = name.and_then(|(name, _)| read.view(name));
+        view.is_some_and(|view| !read.may("view.read", &read.view_target(&view)))
+    };
+    match compiled(&plan.bundle, read) {
+        Err(Stop::Refused(refusal)) if refusal.problems.iter().any(is_hidden) => {
+            let unseen = || "a view that you may not see asks for what would be gone".to_owned();
+            let mut told: Vec<String> = refusal
+                .problems
+                .into_iter()
+                .map(|problem| if is_hidden(&problem) { unseen() } else { problem })
+                .collect();
+            told.dedup();
+            Err(Refusal::invalid(told).into())
+        }
+        compiled => compiled.map(drop),
+    }
+}
+
+/// Why the records do not fit a plan. It tells of all of them, whoever may read them.
+pub fn misfits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<Vec<String>, Stop> {
+    let (Some(before), Some(after)) = (read.collection(collection), &plan.definition) else { return Ok(Vec::new()) };
+    let mut problems = Vec::new();
+    for (name, field) in after.spec.fields.iter().filter(|(_, field)| field.kind == FieldKind::Choice) {
+        let was = plan.renamed.get(name).unwrap_or(name);
+        let is_new = before.field(was).is_some_and(|field| field.kind == FieldKind::Text);
+        if is_new && read.has_other_values(&before, was, &field.options)? {
+            problems.push(format!("ops: records have values of `{was}` that are none of the options"));
+        }
+    }
+    Ok(problems)
+}
+
 /// Why a field cannot go, if policies look at it.
 fn looked_at(collection: &str, field: &str, read: &Reader<'_>) -> Option<String> {
     let policies = read.serving().looking_at(collection, field);
@@ -115,8 +152,6 @@ impl Altered<'_> {
 }
 
 fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<String, String>) -> Result<(), String> {
-    let missing =
-        |name: &str| format!("there is no field `{}`", name.chars().take(63).collect::<String>().escape_debug());
     let again = |of: &Collection, name: &String| match of.was_called(name) {
         true => Err(format!(
             "a field was called `{name}` before, and records have it in their history: choose another name"
@@ -124,6 +159,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
         false => Ok(()),
     };
     let before = of.clone();
+    let missing = |name: &str| before.no_field(name);
     let spec = &mut of.spec;
     let fields = &mut spec.fields;
     match op {
@@ -160,17 +196,10 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             let was = renamed.remove(name).unwrap_or_else(|| name.clone());
             renamed.insert(to.clone(), was);
             spec.key.iter_mut().filter(|key| *key == name).for_each(|key| key.clone_from(to));
+            spec.semantics.rename(name, to);
         }
-        Operation::RetypeField { name, r#type } => {
-            let field = fields.get_mut(name).ok_or_else(|| missing(name))?;
-            if !converts(field.kind, *r#type) {
-                return Err(format!("a {} cannot become a {}", field.kind, r#type));
-            }
-            field.kind = *r#type;
-            field.options.clear();
-            field.to = None;
-            (field.min, field.max) = (None, None);
-            field.default = field.default.take().and_then(|default| field.value(&default).ok());
+        Operation::RetypeField { name, r#type, options } => {
+            retype(name, fields.get_mut(name).ok_or_else(|| missing(name))?, (*r#type, options))?;
         }
         Operation::RetireField { name } => {
             if spec.key.contains(name) {
@@ -182,7 +211,27 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             spec.renamed.retain(|was, _| !gone.contains(was));
             spec.retired.extend(gone);
         }
+        Operation::Semantics(semantics) => spec.semantics = (**semantics).clone(),
         Operation::Index { name, on } => fields.get_mut(name).ok_or_else(|| missing(name))?.index = *on,
     }
+    Ok(())
+}
+
+fn retype(name: &str, field: &mut Field, (kind, options): (FieldKind, &Vec<String>)) -> Result<(), String> {
+    if !converts(field.kind, kind) {
+        return Err(format!("a {} cannot become a {kind}", field.kind));
+    }
+    let chooses = kind == FieldKind::Choice;
+    if chooses && field.label.is_some() {
+        return Err(format!("`{name}` has a label, and everybody reads the options of a choice"));
+    }
+    if chooses == options.is_empty() {
+        return Err("a choice has options, and nothing else has".into());
+    }
+    field.kind = kind;
+    field.options.clone_from(options);
+    field.to = None;
+    (field.min, field.max) = (None, None);
+    field.default = field.default.take().and_then(|default| field.value(&default).ok());
     Ok(())
 }

@@ -12,18 +12,17 @@ use super::shown::{Shape, ShownRecord};
 use super::{COLLECTION, known};
 use crate::gate::{Permit, Query as Asked, Reader, Spec, Target, get, post};
 use crate::store::brain::query::{After, Sorted};
-use crate::store::brain::{Record, Version, table};
+use crate::store::brain::{Record, Version};
 use crate::types::brain::Written;
 use crate::types::collection::Collection;
-use crate::types::condition::Condition;
+use crate::types::condition::{Condition, Scalar};
 use crate::types::json;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
+use crate::types::view::MOST_SORTED;
 
-/// The most fields that a page is sorted by.
-const MOST_SORTED: usize = 4;
 /// How many records are asked about one by one for one page, where the policies cannot be asked of the database.
 const PATIENCE: usize = 20_000;
 const CHUNK: usize = 500;
@@ -124,7 +123,8 @@ impl Asked for Records {
     }
 }
 
-fn answer(input: Ask, read: &Reader<'_>) -> Result<Page<ShownRecord>, Stop> {
+/// The records that fit and that the caller may read, page by page.
+pub fn answer(input: Ask, read: &Reader<'_>) -> Result<Page<ShownRecord>, Stop> {
     let of = &*known(&input.collection, read)?;
     let withheld = Withheld::of(of, read);
     let filters = Filters { of, withheld: &withheld, read };
@@ -161,10 +161,7 @@ fn digest(input: &Ask) -> String {
 
 fn shown_fields(input: &Ask, of: &Collection) -> Result<Option<Vec<String>>, Refusal> {
     match input.fields.iter().find(|name| of.field(name).is_none()) {
-        Some(unknown) => {
-            let short: String = unknown.chars().take(64).collect();
-            Err(Refusal::field("fields", format!("there is no field `{}`", short.escape_debug())))
-        }
+        Some(unknown) => Err(Refusal::field("fields", of.no_field(unknown))),
         None => Ok((!input.fields.is_empty()).then(|| input.fields.clone())),
     }
 }
@@ -291,9 +288,8 @@ pub fn record_at(of: &Collection, id: &str, at: Time, read: &Reader<'_>) -> Resu
 
 /// A version as a record: of what its collection has by now.
 pub fn record_of(of: &Collection, id: &str, version: Version, first: &Version) -> Record {
-    let fits = |(name, value): &(String, Value)| {
-        of.field(name).is_some_and(|field| table::scalar(field.kind, value).is_some())
-    };
+    let fits =
+        |(name, value): &(String, Value)| of.field(name).is_some_and(|field| Scalar::of(field.kind, value).is_some());
     let fields: Map<String, Value> = of.under_todays_names(version.fields).into_iter().filter(fits).collect();
     Record {
         id: id.to_owned(),

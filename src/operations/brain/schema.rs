@@ -1,29 +1,33 @@
 //! Changing what the records of a collection are made of: proposed, looked at, applied by stewards in one transaction. The
 //! policies that look at records must still fit, and so must the records.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PROPOSAL;
-use super::plan::{Plan, planned};
+use super::judged::Withheld;
+use super::plan::{Plan, misfits, planned, still_fit};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
-use crate::operations::change::compiled;
 use crate::operations::company::COMPANY;
 use crate::store::brain::events::{SchemaApplied, SchemaProposed, SchemaRejected};
 use crate::store::brain::{self, Proposal};
 use crate::store::policies::events::PolicyApplied;
 use crate::types::brain::{Operation, ProposalStatus};
-use crate::types::collection::is_name;
+use crate::types::collection::{Collection, is_name};
+use crate::types::condition::Condition;
 use crate::types::definition::Problems;
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
+use crate::types::view::View;
 
 /// The most steps of one proposal, and open proposals of one person.
 const MOST_OPS: usize = 50;
-const MOST_OPEN: usize = 20;
+pub const MOST_OPEN: usize = 20;
 
 /// A change of a collection on its way.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -45,6 +49,8 @@ pub struct ShownProposal {
 pub struct Impact {
     /// How many records there are.
     pub rows: i64,
+    /// The views of the collection that the caller may see.
+    pub views: Vec<String>,
     /// Why it could not be applied now; empty where nothing stands in the way.
     #[schemars(extend("x-names" = "text"))]
     pub problems: Vec<String>,
@@ -60,13 +66,25 @@ fn impact(proposal: &Proposal, read: &Reader<'_>) -> Result<Option<Impact>, Stop
         return Ok(None);
     }
     let rows = read.collection(&proposal.collection).map_or(Ok(0), |of| read.count_records(&of))?;
-    let problems = match planned(proposal, read).and_then(|plan| compiled(&plan.bundle, read)) {
+    let problems = match planned(proposal, read).and_then(|plan| still_fit(&plan, read).map(|()| plan)) {
+        Ok(plan) if sees_all(&proposal.collection, read) => misfits(&plan, &proposal.collection, read)?,
         Ok(_) => Vec::new(),
         Err(Stop::Refused(refusal)) if refusal.problems.is_empty() => vec![refusal.message],
         Err(Stop::Refused(refusal)) => refusal.problems,
         Err(stop) => return Err(stop),
     };
-    Ok(Some(Impact { rows, problems }))
+    let seen = |view: &&Arc<View>| read.may("view.read", &read.view_target(view));
+    let views = read.views_after("").filter(|view| view.spec.query.collection == proposal.collection).filter(seen);
+    let views = views.map(|view| view.name().to_owned()).collect();
+    Ok(Some(Impact { rows, views, problems }))
+}
+
+/// Whether somebody reads every field of every record, so that what stands in the way of a change tells them nothing.
+fn sees_all(collection: &str, read: &Reader<'_>) -> bool {
+    let all = |of: &Collection| {
+        read.rows("record.read", of) == Some(Condition::Always) && Withheld::of(of, read).names(of).next().is_none()
+    };
+    read.collection(collection).is_none_or(|of| all(&of))
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -104,34 +122,45 @@ impl Change for Propose {
 
     fn run(permit: Permit<Self>, input: NewProposal, draft: &mut Draft<'_>) -> Result<ShownProposal, Stop> {
         let NewProposal { collection, ops, reason } = input;
-        let mut problems = Problems::default();
-        problems.check(is_name(&collection), format!("collection: {}", crate::types::collection::NAME));
-        problems.check((1..=MOST_OPS).contains(&ops.len()), format!("ops: must be 1 to {MOST_OPS} steps"));
-        let length = reason.trim().chars().count();
-        problems.check((1..=1_000).contains(&length), "reason: must have 1 to 1000 characters");
-        if !problems.0.is_empty() {
-            return Err(Refusal::invalid(problems.0).into());
-        }
-        if draft.read().open_proposals_of(&permit.actor())? >= MOST_OPEN {
-            let message = format!("{} has {MOST_OPEN} open proposals, the most there may be", permit.actor());
-            return Err(Refusal::conflict(message).into());
-        }
-        let base = draft.read().collection_version(&collection)?;
-        let id = draft.new_id(Kind::Proposal);
-        let proposal = Proposal {
-            id: id.to_string(),
-            collection: collection.clone(),
-            ops: ops.clone(),
-            base,
-            reason: reason.clone(),
-            proposer: permit.actor(),
-            status: ProposalStatus::Proposed,
-            created_at: permit.now(),
-        };
-        planned(&proposal, draft.read())?;
-        draft.record(SchemaProposed { id, collection, ops, base, reason, proposer: permit.actor() })?;
-        Ok(shown(proposal, None))
+        proposed(permit.actor(), collection, ops, reason, draft)
     }
+}
+
+/// Records a proposal that could be applied, as things stand.
+pub fn proposed(
+    proposer: ActorId,
+    collection: String,
+    ops: Vec<Operation>,
+    reason: String,
+    draft: &mut Draft<'_>,
+) -> Result<ShownProposal, Stop> {
+    let mut problems = Problems::default();
+    problems.check(is_name(&collection), format!("collection: {}", crate::types::collection::NAME));
+    problems.check((1..=MOST_OPS).contains(&ops.len()), format!("ops: must be 1 to {MOST_OPS} steps"));
+    let length = reason.trim().chars().count();
+    problems.check((1..=1_000).contains(&length), "reason: must have 1 to 1000 characters");
+    if !problems.0.is_empty() {
+        return Err(Refusal::invalid(problems.0).into());
+    }
+    if draft.read().open_proposals_of(&proposer)? >= MOST_OPEN {
+        let message = format!("{proposer} has {MOST_OPEN} open proposals, the most there may be");
+        return Err(Refusal::conflict(message).into());
+    }
+    let base = draft.read().collection_version(&collection)?;
+    let id = draft.new_id(Kind::Proposal);
+    let proposal = Proposal {
+        id: id.to_string(),
+        collection: collection.clone(),
+        ops: ops.clone(),
+        base,
+        reason: reason.clone(),
+        proposer: proposer.clone(),
+        status: ProposalStatus::Proposed,
+        created_at: draft.now(),
+    };
+    planned(&proposal, draft.read())?;
+    draft.record(SchemaProposed { id, collection, ops, base, reason, proposer })?;
+    Ok(shown(proposal, None))
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -266,13 +295,18 @@ impl Change for Apply {
     }
 
     fn prepare(input: &Applying, read: &Reader<'_>) -> Result<(), Stop> {
-        compiled(&planned(&open(&input.id, read)?, read)?.bundle, read).map(drop)
+        let proposal = open(&input.id, read)?;
+        let plan = planned(&proposal, read)?;
+        fits(&plan, &proposal.collection, read)?;
+        still_fit(&plan, read)
     }
 
     fn run(_: Permit<Self>, input: Applying, draft: &mut Draft<'_>) -> Result<Applied, Stop> {
         let proposal = open(&input.id, draft.read())?;
-        let Plan { definition, renamed, bundle } = planned(&proposal, draft.read())?;
-        compiled(&bundle, draft.read())?;
+        let plan = planned(&proposal, draft.read())?;
+        fits(&plan, &proposal.collection, draft.read())?;
+        still_fit(&plan, draft.read())?;
+        let Plan { definition, renamed, bundle } = plan;
         let rows = draft.read().collection(&proposal.collection).map_or(Ok(0), |of| draft.read().count_records(&of))?;
         if !input.dry_run {
             let in_force = draft.read().applied()?;
@@ -294,6 +328,12 @@ impl Change for Apply {
         }
         Ok(Applied { id: proposal.id, collection: proposal.collection, rows, applied: !input.dry_run })
     }
+}
+
+/// That the records fit what they are to be made of.
+fn fits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<(), Stop> {
+    let problems = misfits(plan, collection, read)?;
+    if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems).into()) }
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

@@ -8,7 +8,7 @@ use crate::policy::Bundle;
 use crate::store::changes;
 use crate::store::changes::events::ChangePromoted;
 use crate::store::policies::events::PolicyApplied;
-use crate::types::change::{ChangeState, EvalStatus};
+use crate::types::change::{ChangeState, ChangeTarget, EvalStatus};
 use crate::types::id::Id;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
@@ -58,10 +58,12 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     super::compiled(&bundle, draft.read())?;
     let (id, version) = (Id::stored(&change.id), applied.version + 1);
     draft.record(ChangePromoted { id: id.clone(), author: change.author.clone(), version })?;
+    // A view is no change of the policies: those that came with the program go on coming with it.
+    let source = if change.target == ChangeTarget::View { applied.source } else { "change".into() };
     draft.record(PolicyApplied {
         version,
         hash: change.hash.clone(),
-        source: "change".into(),
+        source,
         change: Some(id),
         files: bundle.files,
     })?;

@@ -4,20 +4,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{ShownChange, note};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
+use crate::operations::definition;
 use crate::policy::brain::is_collection;
 use crate::policy::bundle::problems;
-use crate::policy::{Bundle, Finding, Snapshot};
+use crate::policy::{Bundle, Finding, Snapshot, views};
 use crate::store::changes;
 use crate::store::changes::events::{ChangePromoted, ChangeProposed};
 use crate::types::change::{ChangeState, ChangeTarget};
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::{Reach, Scope};
+use crate::types::view::{VIEW_NAME, View, is_view_name};
 
 /// The most problems that one answer names.
 const MOST: usize = 50;
@@ -25,9 +28,11 @@ const MOST: usize = 50;
 const OPEN: usize = 20;
 
 /// A change to what is in force.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewChange {
     pub target: ChangeTarget,
+    /// The name of the view, where that is the target.
+    pub target_id: Option<String>,
     pub content: Content,
     /// Why; 1 to 1000 characters.
     #[schemars(length(min = 1, max = 1000))]
@@ -37,19 +42,27 @@ pub struct NewChange {
     pub base_version: Option<i64>,
 }
 
-/// What would be in force.
-#[derive(Deserialize, JsonSchema)]
+/// What would be in force: of the policies `files`; of a view its `definition`, or that it is to be removed.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
-    /// All policy files, text by path.
+    /// All policy files, text by path. Collections and views that are not among them stay.
     #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
-    pub files: BTreeMap<String, String>,
+    pub files: Option<BTreeMap<String, String>>,
+    /// The view, as an object or as the text of a file (YAML); at most 64 KiB.
+    #[schemars(extend("x-names" = "json"))]
+    pub definition: Option<Value>,
+    /// The view goes.
+    #[serde(default)]
+    pub remove: bool,
 }
 
 /// What is proposed, however it was asked for.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Proposal {
     pub bundle: Bundle,
+    /// The view that it is to; else it is to the policies.
+    pub view: Option<String>,
     pub reason: String,
     pub base_version: Option<i64>,
     pub commit: Option<String>,
@@ -68,7 +81,7 @@ impl Change for Propose {
         about: &[&COMPANY],
         events: &[ChangeProposed::KIND],
     };
-    const SAYS: &'static str = "proposes a change of the target {target}";
+    const SAYS: &'static str = "proposes a change of the target {target}[ {target_id}]";
     type Input = NewChange;
     type Output = ShownChange;
 
@@ -77,18 +90,60 @@ impl Change for Propose {
     }
 
     fn prepare(input: &NewChange, read: &Reader<'_>) -> Result<(), Stop> {
-        compiled(&whole(&input.content.files, read)?, read).map(drop)
+        compiled(&wanted(input, read)?, read).map(drop)
     }
 
     fn run(permit: Permit<Self>, input: NewChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
-        let NewChange { target: ChangeTarget::Policy, content, reason, base_version } = input;
-        let bundle = whole(&content.files, draft.read())?;
-        let proposal = Proposal { bundle, reason, base_version, commit: None, rolls_back: None };
+        let bundle = wanted(&input, draft.read())?;
+        let NewChange { target_id: view, reason, base_version, .. } = input;
+        let proposal = Proposal { bundle, view, reason, base_version, ..Proposal::default() };
         Ok(ShownChange::of(propose(&proposal, permit.actor(), draft)?, draft.read()))
     }
 }
 
+/// What would be in force.
+fn wanted(input: &NewChange, read: &Reader<'_>) -> Result<Bundle, Stop> {
+    let Content { files, definition, remove } = &input.content;
+    match (input.target, files, definition, remove) {
+        (ChangeTarget::Policy, Some(files), None, false) if input.target_id.is_none() => whole(files, read),
+        (ChangeTarget::Policy, Some(_), None, false) => {
+            Err(Refusal::field("target_id", "there is one company with its policies: leave it out").into())
+        }
+        (ChangeTarget::Policy, ..) => {
+            Err(Refusal::field("content", "of the policies it has `files`, and nothing else").into())
+        }
+        (ChangeTarget::View, None, Some(definition), false) => with_view(input, Some(definition), read),
+        (ChangeTarget::View, None, None, true) => with_view(input, None, read),
+        (ChangeTarget::View, ..) => {
+            Err(Refusal::field("content", "of a view it has its `definition`, or `remove: true`").into())
+        }
+    }
+}
+
+/// What is in force with a view as it would be.
+fn with_view(input: &NewChange, definition: Option<&Value>, read: &Reader<'_>) -> Result<Bundle, Stop> {
+    let name = input.target_id.as_deref().ok_or_else(|| Refusal::field("target_id", "must be the view's name"))?;
+    if !is_view_name(name) {
+        return Err(Refusal::field("target_id", VIEW_NAME).into());
+    }
+    let (mut bundle, path) = (read.bundle()?, views::path_of(name));
+    match definition {
+        Some(definition) => {
+            let view: View = definition::read(definition).map_err(|what| Refusal::field("content.definition", what))?;
+            let text = definition.as_str().map_or_else(|| serde_yaml::to_string(&view), |text| Ok(text.to_owned()));
+            let text = text.map_err(|error| Refusal::field("content.definition", error))?;
+            bundle.files.insert(path, text);
+        }
+        None if bundle.files.remove(&path).is_none() => {
+            return Err(Refusal::field("target_id", format!("there is no view `{name}`")).into());
+        }
+        None => {}
+    }
+    Ok(bundle)
+}
+
 /// The files that somebody sends, with the collections in force: those change by proposals of their own, with their records.
+/// Views that are not among them stay: a change of its own removes one.
 pub fn whole(files: &BTreeMap<String, String>, read: &Reader<'_>) -> Result<Bundle, Stop> {
     let in_force = read.bundle()?;
     let differs = |(path, text): &(&String, &String)| is_collection(path) && in_force.files.get(*path) != Some(*text);
@@ -96,7 +151,7 @@ pub fn whole(files: &BTreeMap<String, String>, read: &Reader<'_>) -> Result<Bund
         let message = format!("`{path}` is not as in force: collections change by proposals (POST /schema/proposals)");
         return Err(Refusal::field("files", message).into());
     }
-    Ok(Bundle { files: files.clone() }.about_collections_of(&in_force))
+    Ok(Bundle { files: files.clone() }.about_collections_of(&in_force).with_views_of(&in_force))
 }
 
 /// A bundle that would load, with nothing wrong in its names or in anything else. What was compiled stays in the build cache.
@@ -120,7 +175,8 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     }
     let hash = proposal.bundle.hash().to_string();
     if hash == applied.hash {
-        return Err(Refusal::conflict("exactly these policies are in force already").into());
+        let what = if proposal.view.is_some() { "exactly this view is" } else { "exactly these policies are" };
+        return Err(Refusal::conflict(format!("{what} in force already")).into());
     }
     if let Some(same) = draft.read().open_change(&author, &hash, base_version)? {
         // Proposed again, it is the same proposal: a pipeline may run twice.
@@ -165,13 +221,14 @@ fn recorded(
     author: ActorId,
     draft: &mut Draft<'_>,
 ) -> Result<changes::Change, Stop> {
-    let Proposal { bundle, reason, base_version, commit, rolls_back } = proposal.clone();
+    let Proposal { bundle, view, reason, base_version, commit, rolls_back } = proposal.clone();
     let base_version = base_version.unwrap_or(draft.read().applied()?.version);
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     let issuer = draft.read().caller().issuer.clone();
     let change = changes::Change {
         id: id.to_string(),
-        target: ChangeTarget::Policy,
+        target: if view.is_some() { ChangeTarget::View } else { ChangeTarget::Policy },
+        target_id: view,
         state: ChangeState::Proposed,
         base_version,
         hash,
@@ -192,6 +249,7 @@ fn recorded(
     draft.record(ChangeProposed {
         id,
         target: change.target,
+        target_id: change.target_id.clone(),
         base_version,
         hash: change.hash.clone(),
         reason: change.reason.clone(),

@@ -17,6 +17,8 @@ use crate::types::time::Time;
 pub struct ShownChange {
     pub id: String,
     pub target: ChangeTarget,
+    /// Which view, of a change to one.
+    pub target_id: Option<String>,
     pub state: ChangeState,
     pub author: ActorId,
     /// On whose behalf it was proposed, the nearest first.
@@ -94,6 +96,7 @@ impl ShownChange {
             canary: change.terms.map(canary),
             id: change.id,
             target: change.target,
+            target_id: change.target_id,
             state: change.state,
             author: change.author,
             on_behalf_of: change.behalf,

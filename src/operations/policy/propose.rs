@@ -71,7 +71,7 @@ impl Change for Propose {
     fn run(permit: Permit<Self>, input: NewPolicies, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let ((bundle, also_allows), goes_on) = (bundle(&input, draft.read())?, by_itself(&input, draft.read())?);
         let NewPolicies { version, reason, base_version, commit, .. } = input;
-        let proposal = Proposal { bundle, reason, base_version, commit, rolls_back: version };
+        let proposal = Proposal { bundle, reason, base_version, commit, rolls_back: version, view: None };
         if let Some(change) = adopt(&proposal, permit.actor(), draft)? {
             return Ok(ShownChange::of(change, draft.read()));
         }
@@ -101,7 +101,7 @@ fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<(Bundle, Vec<String>
         (None, Some(version), None) => {
             let unknown = || Refusal::field("version", format!("there was no version {version}"));
             let earlier = read.bundle_of(version)?.ok_or_else(unknown)?;
-            Ok((earlier.about_collections_of(&read.bundle()?), Vec::new()))
+            Ok((earlier.about_data_of(&read.bundle()?), Vec::new()))
         }
         (None, None, Some(ids)) => {
             let drafted = from_approvals::draft(ids, read)?;

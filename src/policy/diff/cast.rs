@@ -221,6 +221,8 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
             let row = |peers| change(format!("chg_{number}_{peers}.{author}"), author.as_str(), state, reviewed, peers);
             fixture.rows.extend([0, 2].map(row));
         }
+        let view = change(format!("chg_view.{author}"), author.as_str(), Proposed, false, 2);
+        fixture.rows.push(view.with("target", "view"));
         let row = change(format!("chg_issued.{author}"), author.as_str(), Proposed, false, 2);
         fixture.rows.push(if author.as_str() == "ana" { row } else { row.with("issuer", "ana") });
     }
@@ -285,6 +287,7 @@ impl Scene {
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::Collection" => self.rows("collections").collect(),
             "Ok::SchemaProposal" => self.rows("schema_proposals").collect(),
+            "Ok::View" => self.rows("views").collect(),
             "Ok::Record" => self.records("notes").collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
             kind => collection_of(kind).map_or_else(Vec::new, |collection| self.records(collection).collect()),

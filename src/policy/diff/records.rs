@@ -21,6 +21,10 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
         Row::new("schema_proposals", format!("scp_{maker}")).with("proposer", maker).with("collection", "notes")
     });
     fixture.rows.extend(proposals);
+    let view = |name: &str| Row::new("views", name).with("collection", "notes");
+    let people = MAKERS.map(|maker| view(&format!("view-of-{maker}")).with("person", maker));
+    fixture.rows.extend(people);
+    fixture.rows.extend([view("view-of-all"), view("view-of-ops").with("team", "team:ops")]);
     let plain = |name: &str, maker: &str, what: String| {
         let row = Row::new("brain", format!("rec_{name}_{what}.{maker}")).with("collection", name);
         row.with("created_by", maker).with("updated_by", maker).with("version", 1)

@@ -24,7 +24,7 @@ use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, Sources, code};
 use crate::policy::lexer::out_of_bounds;
 use crate::policy::limits::{self, Limits};
 use crate::policy::stack::each;
-use crate::policy::{Bundle, Finding, brain, yaml};
+use crate::policy::{Bundle, Finding, brain, views, yaml};
 use crate::types::effort;
 
 /// The most nodes that the conditions of one policy may have.
@@ -53,6 +53,8 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
         return Err(findings);
     }
     let mut loading = Loading::new(kind_type);
+    let (views, unread) = views::read(bundle, &collections);
+    loading.findings.extend(unread);
     let mut bytes = 0;
     for (file, text) in bundle.files.iter().filter(|(file, _)| is_policy(file)) {
         bytes += text.len();
@@ -72,7 +74,7 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
         return Err(loading.findings);
     }
     let rules = loading.rules.into_values().collect();
-    Ok(Parts { schema, rules, set: loading.set, kinds, approvals, limits, collections })
+    Ok(Parts { schema, rules, set: loading.set, kinds, approvals, limits, collections, views })
 }
 
 /// The same policies in sets of a few.

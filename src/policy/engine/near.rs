@@ -1,13 +1,12 @@
-//! Which name was meant by one that does not exist.
-//!
-//! Always true: a name is proposed only where a slip of the finger or a forgotten namespace explains the other, and the same
-//! one each time. Cedar proposes the nearest, however far, and any of several that are equally near.
+//! Which name a policy meant by one that does not exist. Cedar proposes the nearest, however far, and any of several that are
+//! equally near.
 
 use std::collections::BTreeSet;
 
 use cedar_policy::{Schema, ValidationError};
 
 use crate::policy::Finding;
+use crate::types::near::{far, nearest};
 
 /// What a policy may name.
 pub(super) struct Names {
@@ -35,7 +34,7 @@ impl Names {
             _ if finding.message.contains(LENGTH) => return Some(by_length()),
             _ => return finding.help.clone(),
         };
-        nearest(written, names).map(|name| format!("did you mean `{name}`?"))
+        nearest(written, names.iter().map(String::as_str)).map(|name| format!("did you mean `{name}`?"))
     }
 }
 
@@ -56,39 +55,4 @@ fn kept(finding: &Finding) -> Option<String> {
     let help = finding.help.as_ref()?;
     let (written, proposed) = (quoted(&finding.message, "attribute `"), quoted(help, "did you mean `"));
     (proposed.is_empty() || far(&written, &proposed).is_some()).then(|| help.clone())
-}
-
-fn nearest<'a>(written: &str, names: &'a BTreeSet<String>) -> Option<&'a String> {
-    let near = names.iter().filter_map(|name| far(written, name).map(|far| (far, name)));
-    near.min().map(|(_, name)| name)
-}
-
-/// How far a name is from another that may have been meant by it.
-fn far(written: &str, name: &str) -> Option<usize> {
-    let (own, last) = (last(written), last(name));
-    let (far, most) = (strsim::osa_distance(written, name), own.chars().count().div_ceil(3));
-    (far <= most || own.eq_ignore_ascii_case(last)).then_some(far)
-}
-
-/// A name without its namespace.
-fn last(name: &str) -> &str {
-    name.rsplit("::").next().unwrap_or(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_proposed_only_where_it_is_near() {
-        let names = ["Docs::Doc", "Ok::Actor", "Ok::Team", "Ok::Token"].map(str::to_owned).into();
-        let near = |written| nearest(written, &names).map(String::as_str);
-        assert_eq!(near("Ok::Actr"), Some("Ok::Actor"));
-        assert_eq!(near("Actor"), Some("Ok::Actor"));
-        assert_eq!(near("Ok::actor"), Some("Ok::Actor"));
-        assert_eq!(near("Ok::Tame"), Some("Ok::Team"));
-        for written in ["Ok::Invoice", "Ok::Person", "Acme::Thing", "x"] {
-            assert_eq!(near(written), None, "{written}");
-        }
-    }
 }

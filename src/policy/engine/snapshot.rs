@@ -32,6 +32,7 @@ use crate::policy::brain::Collections;
 use crate::policy::limits::{Limits, Rate};
 use crate::policy::own::Catalog;
 use crate::policy::stack::deep;
+use crate::policy::views::Views;
 use crate::policy::{Bundle, Closed, Finding, Hash};
 
 /// The type of the product's own actions.
@@ -54,6 +55,7 @@ pub struct Snapshot {
     limits: Limits,
     /// What the company's own data is made of.
     collections: Arc<Collections>,
+    views: Arc<Views>,
     /// The names of the rate limits that each operation falls under.
     rates: BTreeMap<String, Vec<String>>,
     /// The company's own types, once somebody asks about them.
@@ -150,6 +152,7 @@ pub(super) struct Parts {
     pub approvals: ApprovalRules,
     pub limits: Limits,
     pub collections: Collections,
+    pub views: Views,
 }
 
 impl Snapshot {
@@ -168,6 +171,7 @@ impl Snapshot {
             kinds: parts.kinds,
             approvals: parts.approvals,
             collections: Arc::new(parts.collections),
+            views: Arc::new(parts.views),
             catalog: OnceLock::new(),
             quiet: false,
             faults: AtomicU64::new(0),
@@ -199,6 +203,7 @@ impl Snapshot {
             approvals: self.approvals.clone(),
             limits: self.limits.clone(),
             collections: Arc::clone(&self.collections),
+            views: Arc::clone(&self.views),
             rates: self.rates.clone(),
             catalog: OnceLock::new(),
             quiet: false,
@@ -244,6 +249,11 @@ impl Snapshot {
     /// What the company's own data is made of.
     pub fn collections(&self) -> &Arc<Collections> {
         &self.collections
+    }
+
+    /// The views of the company's own data.
+    pub fn views(&self) -> &Arc<Views> {
+        &self.views
     }
 
     /// The rate limits that an operation falls under, by itself or by a group that it is in.

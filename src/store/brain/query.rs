@@ -8,6 +8,7 @@ use super::{Record, table};
 use crate::store::search::{First, HITS, Words};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Piece, Scalar};
+use crate::types::semantics::{Agg, Grain};
 
 /// The order of a page: by a column, then by the id. Rows without a value come last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,29 +219,40 @@ pub fn found(
     conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
 }
 
-/// A figure about the records of a group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Measure {
-    Count,
-    Sum(String),
-    Average(String),
-    Least(String),
-    Most(String),
-    /// How many different values there are.
-    Different(String),
+/// A figure about the records of a group that fit a condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    pub agg: Agg,
+    /// None where records are counted.
+    pub column: Option<String>,
+    pub only: Condition,
+    /// It is left out where fewer records fit; of all records of a group, the group is.
+    pub least: u32,
 }
 
 impl Measure {
-    fn sql(&self) -> String {
-        let of = |function: &str, column: &str| format!("{function}({})", table::column(column));
-        match self {
-            Measure::Count => "count(*)".into(),
-            Measure::Sum(column) => of("sum", column),
-            Measure::Average(column) => format!("CAST(round(avg({})) AS INTEGER)", table::column(column)),
-            Measure::Least(column) => of("min", column),
-            Measure::Most(column) => of("max", column),
-            Measure::Different(column) => format!("count(DISTINCT {})", table::column(column)),
+    fn write(&self, text: &mut Text) {
+        let of = self.column.as_deref().map_or_else(|| "*".to_owned(), table::column);
+        let (before, function, after) = match self.agg {
+            Agg::Count => ("", format!("count({of})"), ""),
+            Agg::Sum => ("", format!("sum({of})"), ""),
+            Agg::Avg => ("CAST(round(", format!("avg({of})"), ") AS INTEGER)"),
+            Agg::Min => ("", format!("min({of})"), ""),
+            Agg::Max => ("", format!("max({of})"), ""),
+            Agg::Distinct => ("", format!("count(DISTINCT {of})"), ""),
+        };
+        if self.only == Condition::Always {
+            return text.push(&format!("{before}{function}{after}"));
         }
+        let is_floored = self.least > 1;
+        if is_floored {
+            text.push("CASE WHEN count(*) FILTER (WHERE ");
+            text.condition(&self.only);
+            text.push(&format!(") >= {} THEN ", self.least));
+        }
+        text.push(&format!("{before}{function} FILTER (WHERE "));
+        text.condition(&self.only);
+        text.push(&format!("){after}{}", if is_floored { " END" } else { "" }));
     }
 }
 
@@ -249,13 +261,6 @@ impl Measure {
 pub struct Group {
     pub column: String,
     pub grain: Option<Grain>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grain {
-    Day,
-    Month,
-    Year,
 }
 
 impl Group {
@@ -286,8 +291,13 @@ pub fn figures(
     (least, limit): (u32, usize),
 ) -> rusqlite::Result<Vec<Figures>> {
     let mut text = Text::default();
-    let columns: Vec<String> = groups.iter().map(Group::sql).chain(measures.iter().map(Measure::sql)).collect();
-    text.push(&format!("SELECT {}, count(*) FROM {} WHERE ", columns.join(", "), table::name(of.name())));
+    text.push("SELECT ");
+    groups.iter().for_each(|group| text.push(&format!("{}, ", group.sql())));
+    for measure in measures {
+        measure.write(&mut text);
+        text.push(", ");
+    }
+    text.push(&format!("count(*) FROM {} WHERE ", table::name(of.name())));
     text.condition(condition);
     let grouped: Vec<String> = (1..=groups.len()).map(|number| number.to_string()).collect();
     if !grouped.is_empty() {

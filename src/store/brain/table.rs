@@ -35,11 +35,7 @@ pub fn columns(of: &Collection) -> impl Iterator<Item = (&String, &Field)> {
 }
 
 const fn affinity(kind: FieldKind) -> &'static str {
-    match kind {
-        FieldKind::Integer | FieldKind::Decimal | FieldKind::Money => "INTEGER",
-        FieldKind::Date | FieldKind::Time | FieldKind::Flag => "INTEGER",
-        _ => "TEXT",
-    }
+    if kind.is_counted() { "INTEGER" } else { "TEXT" }
 }
 
 /// What the table is made by: the table itself first, then its indexes.
@@ -119,18 +115,6 @@ fn shown(kind: FieldKind, stored: ValueRef<'_>) -> Option<Value> {
     }
 }
 
-/// A kept value as its column holds it.
-pub fn scalar(kind: FieldKind, value: &Value) -> Option<Scalar> {
-    if affinity(kind) == "INTEGER" {
-        return kind.number(value).map(Scalar::Number);
-    }
-    match (kind, value) {
-        (FieldKind::Choices | FieldKind::Json, value) => Some(Scalar::Text(value.to_string())),
-        (_, Value::String(text)) => Some(Scalar::Text(text.clone())),
-        _ => None,
-    }
-}
-
 pub fn to_sql(scalar: &Scalar) -> Sql {
     match scalar {
         Scalar::Number(number) => Sql::Integer(*number),
@@ -141,6 +125,6 @@ pub fn to_sql(scalar: &Scalar) -> Sql {
 /// The value of a field as its column holds it; nothing where there is none.
 pub fn stored(of: &Collection, field: &str, value: Option<&Value>) -> Sql {
     let kind = of.field(field).map(|field| field.kind);
-    let scalar = kind.zip(value).and_then(|(kind, value)| scalar(kind, value));
+    let scalar = kind.zip(value).and_then(|(kind, value)| Scalar::of(kind, value));
     scalar.as_ref().map_or(Sql::Null, to_sql)
 }

@@ -25,6 +25,9 @@ events! {
         on_behalf_of: Vec<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
+        /// Which view, of a change to one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target_id: Option<String>,
         /// Who may review what a pipeline proposed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notified: Vec<ActorId>,
@@ -128,7 +131,7 @@ fn notify_author(event: &ChangeRejected, moment: &Moment<'_>) -> rusqlite::Resul
 fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = format!(
         "INSERT INTO change ({COLUMNS}, files) \
-         VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?, ?)"
+         VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?, ?, ?)"
     );
     moment.conn.prepare_cached(&sql)?.execute(params![
         event.id.as_str(),
@@ -143,6 +146,7 @@ fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Tou
         moment.at.0,
         to_json(&event.on_behalf_of)?,
         event.issuer.as_ref().map(ActorId::as_str),
+        event.target_id,
         to_json(&event.files)?
     ])?;
     Ok(Touched::Nothing)

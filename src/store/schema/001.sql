@@ -50,6 +50,7 @@ CREATE TABLE policy_source (
 CREATE TABLE change (
   id           TEXT PRIMARY KEY,
   target       TEXT NOT NULL,
+  target_id    TEXT,               -- which one, where there are several
   state        TEXT NOT NULL,
   base_version INTEGER NOT NULL,
   hash         TEXT NOT NULL,
@@ -483,4 +484,5 @@ CREATE TABLE schema_proposal (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schema_proposal_by_age ON schema_proposal (created_at DESC, id);
 CREATE INDEX schema_proposal_by_proposer ON schema_proposal (proposer, created_at DESC, id);
+CREATE INDEX schema_proposal_by_collection ON schema_proposal (collection, created_at DESC, id);
 CREATE INDEX schema_proposal_open ON schema_proposal (proposer) WHERE status = 'proposed';

@@ -79,7 +79,7 @@ async fn what_is_amiss_with_a_query_is_told_with_its_place() {
     let refused = test.post(&format!("{INVOICES}/query"), &cast.mia, json!({ "filter": deep })).await.error();
     assert!(refused.ends_with("nests deeper than 20"), "{refused}");
     for (ask, told) in [
-        (json!({ "measures": [] }), "422 invalid measures: must be 1 to 20"),
+        (json!({ "measures": [] }), "422 invalid measures: must be 1 to 20 of them and metrics"),
         (
             json!({ "measures": ["sum"] }),
             "422 invalid measures: `sum`: must be count, or sum, avg, min, max, distinct and a field, such as sum:total",

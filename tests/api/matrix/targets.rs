@@ -28,6 +28,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "flag.list"
         | "schema.list"
         | "schema.propose"
+        | "schema.steward"
         | "definition.schemas"
         | "company.read"
         | "company.replace"
@@ -66,6 +67,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "policy.who_can"
         | "tick"
         | "token.list"
+        | "view.list"
         | "webhook.create"
         | "webhook.list" => &[Company],
         "webhook.read" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "webhook.test"
@@ -73,11 +75,13 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         "agent.ask" => &[Own, Ops, Another, Absent],
         "task.read" | "task.assign" | "task.update" | "task.complete" | "task.run" | "run.read" | "run.stream"
         | "run.answer" | "run.cancel" | "budget.raise" => &[Own, Another, Absent],
-        "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import" => &[Own, Absent],
+        "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import"
+        | "semantics.read" | "semantics.propose" | "view.preview" => &[Own, Absent],
         "record.read" | "record.write" | "record.replace" | "record.change" | "record.delete" | "record.history"
         | "record.refs" | "record.rollback" | "record.flag" | "schema.read" | "schema.apply" | "schema.reject" => {
             &[Own, Another, Absent]
         }
+        "view.read" => &[Own, Another, Absent],
         "knowledge.read" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => &[Own, Another, Absent],
         "break_glass.list" => &[Company],
         "break_glass.open" => &[Own],

@@ -75,11 +75,13 @@ impl Stage {
         match name {
             "collection.catalog" => json!({ "phrase": "note" }),
             "search" => json!({ "q": "note" }),
-            "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import" => {
+            "collection.read" | "collection.query" | "record.aggregate" | "record.list" | "record.import"
+            | "semantics.read" | "semantics.propose" => {
                 let mut asked = json!({ "collection": if of == Absent { "none" } else { "notes" } });
                 match name {
                     "record.import" => asked["records"] = json!([{ "text": "a matrix" }]),
                     "record.aggregate" => asked["measures"] = json!(["count"]),
+                    "semantics.propose" => asked["reason"] = json!("a matrix"),
                     _ => {}
                 }
                 asked
@@ -100,6 +102,8 @@ impl Stage {
                 record["fields"] = json!({ "text": "another" });
                 record
             }
+            "view.read" => json!({ "id": self.view(of, who) }),
+            "view.preview" => json!({ "query": { "collection": if of == Absent { "none" } else { "notes" } } }),
             "schema.propose" => {
                 json!({ "collection": "x", "ops": [{ "create": { "spec": { "fields": { "a": { "type": "text" } } } } }], "reason": "a matrix" })
             }
@@ -107,6 +111,15 @@ impl Stage {
             "schema.apply" => json!({ "id": self.proposal(of, who).await, "dry_run": true }),
             "schema.reject" => json!({ "id": self.proposal(of, who).await, "reason": "a matrix" }),
             _ => json!({}),
+        }
+    }
+
+    /// A view for the caller, or for another: whom it is not for does not see it.
+    fn view(&self, of: Of, who: &Who) -> String {
+        match of {
+            Absent => "none".into(),
+            Own if !matches!(who.id, "" | "ext") => "open".into(),
+            _ => "hidden".into(),
         }
     }
 

@@ -12,8 +12,14 @@ impl Stage {
     /// Notes that they wrote, and a change that they want.
     pub(super) async fn records(&mut self, lead: &str, admin: &str) {
         let test = &self.test;
-        let spec = json!({ "fields": { "text": { "type": "text" }, "owner": { "type": "actor" } } });
+        let fields = json!({ "text": { "type": "text" }, "owner": { "type": "actor" } });
+        let theirs = json!({ "agg": "count", "filter": { "owner": NAME } });
+        let spec = json!({ "fields": fields, "semantics": { "metrics": { "theirs": theirs } } });
         crate::api::brain::create(test, "notes", spec).await;
+        let query =
+            json!({ "collection": "notes", "filter": { "or": [{ "owner": NAME }, { "text": { "has": true } }] } });
+        let saved = crate::api::brain::views::saved(test, admin, "theirs", json!({ "query": query })).await;
+        assert_eq!(saved.status, 200, "{}", saved.text());
         let path = "/brain/collections/notes/records";
         for text in ["one", "two"] {
             let written = test.post(path, lead, json!({ "fields": { "text": text, "owner": NAME } })).await;
@@ -37,7 +43,9 @@ impl Stage {
         match name {
             "collection.catalog" => vec![json!({ "phrase": "text" })],
             "search" => vec![json!({ "q": "y" }), json!({ "q": "eye" })],
-            "collection.read" | "collection.query" | "record.list" => vec![json!({ "collection": "notes" })],
+            "collection.read" | "collection.query" | "record.list" | "semantics.read" => {
+                vec![json!({ "collection": "notes" })]
+            }
             "record.aggregate" => {
                 let measures = json!(["count", "max:owner"]);
                 vec![json!({ "collection": "notes", "measures": measures, "group_by": ["created_by"] })]
@@ -58,7 +66,11 @@ impl Stage {
             "knowledge.retract" => vec![json!({ "id": self.others[1] })],
             "knowledge.accept" => vec![json!({ "id": self.others[2] })],
             "knowledge.reject" => vec![json!({ "id": self.others[3] })],
-            "schema.propose" => vec![],
+            "view.read" => vec![json!({ "id": "theirs" })],
+            "view.preview" => vec![
+                json!({ "query": { "collection": "notes", "measures": ["max:owner"], "group_by": ["created_by"] } }),
+            ],
+            "schema.propose" | "semantics.propose" => vec![],
             "schema.read" => vec![json!({ "id": self.others[0] })],
             "schema.apply" => vec![json!({ "id": self.others[0], "dry_run": true })],
             "schema.reject" => vec![json!({ "id": self.others[0], "reason": "x" })],

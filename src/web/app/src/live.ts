@@ -10,7 +10,7 @@ const KEPT = 500;
 const TOUCHES: [RegExp, string[]][] = [
   [/^(approval_|arguments_kept)/, ['approval', 'inbox']],
   [/^kill_switch/, ['kill', 'actorRead', 'policyExplain']],
-  [/^(change_|evals_|canary_|policy_|blueprint_)/, ['change', 'policy', 'inbox']],
+  [/^(change_|evals_|canary_|policy_|blueprint_)/, ['change', 'policy', 'inbox', 'view']],
   [/^(actor_|trust_|role_|team_|owner_|lead_)/, ['actor', 'me', 'inbox', 'policyExplain']],
   [/^token_/, ['token', 'inbox']],
   [/^(delegation_|budget_)/, ['delegation']],
@@ -20,7 +20,7 @@ const TOUCHES: [RegExp, string[]][] = [
   [/^glass_/, ['breakGlass', 'inbox']],
   [/^inbox_/, ['inbox']],
   [/^knowledge_/, ['knowledge', 'inbox']],
-  [/^(record_|schema_|content_)/, ['collection', 'record', 'schema', 'search', 'flag']],
+  [/^(record_|schema_|content_)/, ['collection', 'record', 'schema', 'search', 'flag', 'view']],
 ];
 
 export type Live = { state: 'starting' | 'live' | 'lost' | 'refused'; lastSeq: number; events: EventRecord[] };

@@ -43,6 +43,7 @@ const collection = createRoute({
   component: lazyRouteComponent(() => import('./pages/data/Collection'), 'CollectionPage'),
   validateSearch: (search: Record<string, unknown>): DataSearch => ({ field: text(search.field), op: text(search.op), value: text(search.value), sort: text(search.sort) }),
 });
+const view = createRoute({ getParentRoute: () => root, path: '/views/$id', component: lazyRouteComponent(() => import('./pages/data/View'), 'ViewPage') });
 const record = createRoute({ getParentRoute: () => root, path: '/data/$collection/$id', component: lazyRouteComponent(() => import('./pages/data/Record'), 'RecordPage') });
 
 const approvals = createRoute({
@@ -103,7 +104,7 @@ const settings = createRoute({ getParentRoute: () => root, path: '/settings', co
 const webhook = createRoute({ getParentRoute: () => root, path: '/settings/webhooks/$id', component: lazyRouteComponent(() => import('./pages/settings/Webhook'), 'WebhookPage') });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, ask, run, tasks, task, data, collection, record, approvals.addChildren([approval]), log.addChildren([entry]), explain, policy, changes, change, history, people, delegations, person, me, kill, glass, settings, webhook]),
+  routeTree: root.addChildren([home, ask, run, tasks, task, data, collection, view, record, approvals.addChildren([approval]), log.addChildren([entry]), explain, policy, changes, change, history, people, delegations, person, me, kill, glass, settings, webhook]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,
   scrollRestoration: true,

@@ -142,6 +142,11 @@ export type AgentSpec = {
 };
 
 /**
+ * How a figure comes of the records of a group.
+ */
+export type Agg = 'count' | 'sum' | 'avg' | 'min' | 'max' | 'distinct';
+
+/**
  * What the gate would answer to somebody, operation by operation.
  */
 export type AllExplained = {
@@ -307,7 +312,7 @@ export type Asked = {
      */
     file?: string | null;
     /**
-     * The files beside it, text by path: `policies***.cedar`, `approvals.yaml`, `limits.yaml`, `tests***.yaml`.
+     * The files beside it, text by path: `policies***.cedar`, `approvals.yaml`, `limits.yaml`, `views*.yaml`, `tests***.yaml`.
      */
     files?: {
         [key: string]: string;
@@ -372,9 +377,9 @@ export type Batch = {
     /**
      * Of every question that names none.
      */
-    subject?: Entity | null;
+    subject?: EntityInput | null;
     action?: Action | null;
-    resource?: Entity | null;
+    resource?: EntityInput | null;
     context?: {
         [key: string]: unknown;
     } | null;
@@ -414,11 +419,6 @@ export type Begun2 = {
 export type Begun3 = {
     status: RunStatus;
 };
-
-/**
- * What a reviewer says of a grant and its uses.
- */
-export type BreakGlassVerdict = 'justified' | 'unjustified';
 
 export type BrieflyExplained = {
     operation: string;
@@ -496,6 +496,11 @@ export type Candidate = {
  */
 export type Capability = 'tools' | 'vision' | 'reasoning';
 
+/**
+ * What a phrase can mean; the first of these first, where two fit as well.
+ */
+export type CatalogKind = 'collection' | 'metric' | 'dimension' | 'entity' | 'field';
+
 export type Change = 'added' | 'removed' | 'changed' | 'moved';
 
 /**
@@ -506,7 +511,7 @@ export type ChangeState = 'proposed' | 'in_review' | 'approved' | 'canary' | 'pr
 /**
  * What a change is to.
  */
-export type ChangeTarget = 'policy';
+export type ChangeTarget = 'policy' | 'view';
 
 export type Changed = {
     [key: string]: unknown;
@@ -602,6 +607,25 @@ export type Checkpoint = {
 };
 
 /**
+ * What the records of a collection mean, and the collection's version.
+ */
+export type CollectionSemantics = {
+    collection: string;
+    entities: Array<NamedEntity>;
+    dimensions: Array<NamedDimension>;
+    metrics: Array<NamedMetric>;
+    synonyms: Array<Synonyms>;
+    /**
+     * The dimensions and metrics that the caller cannot ask for: they look at a field that they may not read.
+     */
+    withheld: Array<string>;
+    /**
+     * How often the collection has changed.
+     */
+    version: number;
+};
+
+/**
  * What its records are made of.
  */
 export type CollectionSpec = {
@@ -629,6 +653,44 @@ export type CollectionSpec = {
      * Aggregates leave out groups of fewer records than this.
      */
     smallest_group?: number | null;
+    /**
+     * What its records mean to people: entities, dimensions, metrics and other words for them.
+     */
+    semantics?: Semantics;
+};
+
+/**
+ * What its records are made of.
+ */
+export type CollectionSpecInput = {
+    /**
+     * The fields that tell one record from another: writing one whose key is there writes that one. At most 4.
+     */
+    key?: Array<string>;
+    /**
+     * The fields by name; 1 to 300.
+     */
+    fields: {
+        [key: string]: Field;
+    };
+    /**
+     * What fields were called that are there no more. Records still have it in their history, so no other field is called so.
+     */
+    retired?: Array<string>;
+    /**
+     * What fields were called before, and are called now: history is shown under the names of today.
+     */
+    renamed?: {
+        [key: string]: string;
+    };
+    /**
+     * Aggregates leave out groups of fewer records than this.
+     */
+    smallest_group?: number | null;
+    /**
+     * What its records mean to people: entities, dimensions, metrics and other words for them.
+     */
+    semantics?: SemanticsInput;
 };
 
 /**
@@ -756,15 +818,23 @@ export type Configuration = {
 };
 
 /**
- * What would be in force.
+ * What would be in force: of the policies `files`; of a view its `definition`, or that it is to be removed.
  */
 export type Content = {
     /**
-     * All policy files, text by path.
+     * All policy files, text by path. Collections and views that are not among them stay.
      */
-    files: {
+    files?: {
         [key: string]: string;
-    };
+    } | null;
+    /**
+     * The view, as an object or as the text of a file (YAML); at most 64 KiB.
+     */
+    definition?: unknown;
+    /**
+     * The view goes.
+     */
+    remove?: boolean;
 };
 
 /**
@@ -927,6 +997,18 @@ export type Denominator = {
 };
 
 /**
+ * By what figures are grouped.
+ */
+export type Dimension = {
+    field: string;
+    /**
+     * Of a time or a day: the period that it falls into.
+     */
+    grain?: Grain | null;
+    title?: string | null;
+};
+
+/**
  * What is in force, held against what was declared.
  */
 export type Drift = {
@@ -979,9 +1061,31 @@ export type Engaged = {
 };
 
 /**
- * A subject or a resource.
+ * What records are of.
  */
 export type Entity = {
+    /**
+     * The field that tells one from another.
+     */
+    key: string;
+    title?: string | null;
+};
+
+/**
+ * What records are of.
+ */
+export type Entity2 = {
+    /**
+     * The field that tells one from another.
+     */
+    key: string;
+    title?: string | null;
+};
+
+/**
+ * A subject or a resource.
+ */
+export type EntityInput = {
     /**
      * An entity type of the company's schema, such as `Docs::User`. Required.
      */
@@ -1054,7 +1158,7 @@ export type Evaluation = {
     /**
      * Required.
      */
-    subject?: Entity | null;
+    subject?: EntityInput | null;
     /**
      * Required.
      */
@@ -1062,7 +1166,7 @@ export type Evaluation = {
     /**
      * Required.
      */
-    resource?: Entity | null;
+    resource?: EntityInput | null;
     /**
      * As the action's context in the schema.
      */
@@ -1412,7 +1516,7 @@ export type Figure = {
         [key: string]: unknown;
     };
     /**
-     * The figures, by what was asked for.
+     * The figures, by what was asked for. A metric of fewer records than the collection allows is `null`.
      */
     values: {
         [key: string]: unknown;
@@ -1525,6 +1629,16 @@ export type FoundEntity = {
  * What a search finds.
  */
 export type FoundKind = 'record' | 'task';
+
+/**
+ * What a reviewer says of a grant and its uses.
+ */
+export type GlassVerdict = 'justified' | 'unjustified';
+
+/**
+ * The period that a time falls into, in UTC.
+ */
+export type Grain = 'day' | 'month' | 'year';
 
 /**
  * Decisions that would come out otherwise: the sums beside the diagonal.
@@ -1661,17 +1775,26 @@ export type Hiring = {
 };
 
 /**
- * A collection or a field that a phrase may mean.
+ * What a phrase may mean.
  */
 export type Hit = {
+    kind: CatalogKind;
     collection: string;
     /**
-     * None: the collection itself.
+     * What it is called in a question.
+     */
+    name: string;
+    /**
+     * The field that it is, or looks at; none of a collection, and of a count.
      */
     field: string | null;
     title: string | null;
     /**
-     * How many words of the phrase are in its names.
+     * The other word that fits, where none of its names does as well.
+     */
+    synonym: string | null;
+    /**
+     * Compares hits with each other: how well the words of the phrase fit its names.
      */
     score: number;
 };
@@ -1704,6 +1827,10 @@ export type Impact = {
      * How many records there are.
      */
     rows: number;
+    /**
+     * The views of the collection that the caller may see.
+     */
+    views: Array<string>;
     /**
      * Why it could not be applied now; empty where nothing stands in the way.
      */
@@ -1998,6 +2125,33 @@ export type LastDelivery = {
 };
 
 /**
+ * How a view's answer is laid out.
+ */
+export type Layout = {
+    kind: LayoutKind;
+    /**
+     * The columns from left to right: some of what is asked for; as it is asked for, unless given.
+     */
+    columns?: Array<string>;
+};
+
+/**
+ * How a view's answer is laid out.
+ */
+export type LayoutInput = {
+    kind?: LayoutKind;
+    /**
+     * The columns from left to right: some of what is asked for; as it is asked for, unless given.
+     */
+    columns?: Array<string>;
+};
+
+/**
+ * How an answer is laid out.
+ */
+export type LayoutKind = 'table' | 'bars';
+
+/**
  * Who leaves.
  */
 export type Leaving = {
@@ -2119,6 +2273,13 @@ export type ListedToken = {
     expires_at: string;
 };
 
+export type LookedOver = {
+    /**
+     * The collections; all that the caller may know, unless given.
+     */
+    collections?: Array<string>;
+};
+
 /**
  * How many decisions came to what: before (the rows) and after.
  */
@@ -2149,6 +2310,33 @@ export type Metadata = {
 };
 
 /**
+ * A figure that has a name.
+ */
+export type Metric = {
+    /**
+     * How it comes of the records; else it is made of other metrics, by `expr`.
+     */
+    agg?: Agg | null;
+    /**
+     * What it is made of: metrics with an `agg`, numbers, `+ - * /` and brackets. It has four decimal places.
+     */
+    expr?: string | null;
+    /**
+     * The field that it is about; none of `count`.
+     */
+    field?: string | null;
+    /**
+     * What must hold of a record to be counted in, as in a query.
+     */
+    filter?: unknown;
+    /**
+     * What it is in, such as `EUR`; the field's unit unless given.
+     */
+    unit?: string | null;
+    title?: string | null;
+};
+
+/**
  * Which models it works with.
  */
 export type Model = {
@@ -2160,6 +2348,59 @@ export type Model = {
      * 0 to 2.
      */
     temperature?: number | null;
+};
+
+/**
+ * By what figures are grouped.
+ */
+export type NamedDimension = {
+    name: string;
+    field: string;
+    /**
+     * Of a time or a day: the period that it falls into.
+     */
+    grain?: Grain | null;
+    title?: string | null;
+};
+
+/**
+ * What records are of.
+ */
+export type NamedEntity = {
+    name: string;
+    /**
+     * The field that tells one from another.
+     */
+    key: string;
+    title?: string | null;
+};
+
+/**
+ * A figure that has a name.
+ */
+export type NamedMetric = {
+    name: string;
+    /**
+     * How it comes of the records; else it is made of other metrics, by `expr`.
+     */
+    agg?: Agg | null;
+    /**
+     * What it is made of: metrics with an `agg`, numbers, `+ - * /` and brackets.
+     */
+    expr?: string | null;
+    /**
+     * The field that it is about; none of `count`.
+     */
+    field?: string | null;
+    /**
+     * What must hold of a record to be counted in, as in a query.
+     */
+    filter?: unknown;
+    /**
+     * What it is in, such as `EUR`; the field's unit unless given.
+     */
+    unit?: string | null;
+    title?: string | null;
 };
 
 /**
@@ -2325,6 +2566,10 @@ export type NewActor = {
  */
 export type NewChange = {
     target: ChangeTarget;
+    /**
+     * The name of the view, where that is the target.
+     */
+    target_id?: string | null;
     content: Content;
     /**
      * Why; 1 to 1000 characters.
@@ -2413,39 +2658,39 @@ export type NewGrant = {
  */
 export type NewKnowledge = {
     /**
-     * The statement, which must stand alone: 1 to 2000 characters. It can be erased.
+     * What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
      */
     statement: string;
     /**
-     * The kind of knowledge: `fact` unless given.
+     * What kind of knowledge: `fact` unless given.
      */
     kind?: KnowledgeKind;
     /**
-     * Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
+     * What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
      */
     topics?: Array<string>;
     /**
-     * The team or person that it is limited to. The whole company unless given.
+     * Whom alone it concerns: a team or a person. The whole company unless given.
      */
     scope?: ActorId | null;
     /**
-     * The source: `own` unless given. Entries from the web, mail or a webhook are quarantined.
+     * Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
      */
     source?: SourceKind;
     /**
-     * The exact source, such as an address, a document or a name: at most 500 characters. It can be erased.
+     * Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
      */
     reference?: string;
     /**
-     * The proposer's confidence, in percent.
+     * How sure its proposer is, in percent.
      */
     confidence?: number | null;
     /**
-     * The accepted entry that it is to supersede.
+     * The accepted entry whose place it is to take.
      */
     supersedes?: string | null;
     /**
-     * When it expires.
+     * Until when it holds.
      */
     expires_at?: string | null;
 };
@@ -2491,7 +2736,7 @@ export type NewProposal = {
     /**
      * What is to change, step by step; 1 to 50.
      */
-    ops: Array<Operation>;
+    ops: Array<OperationInput>;
     /**
      * Why; 1 to 1000 characters.
      */
@@ -2581,11 +2826,33 @@ export type NewReservation = {
  */
 export type NewReview = {
     id: string;
-    verdict: BreakGlassVerdict;
+    verdict: GlassVerdict;
     /**
      * At most 1000 characters.
      */
     note?: string;
+};
+
+/**
+ * What a collection's records are to mean, whole: what is left out is there no more.
+ */
+export type NewSemantics = {
+    /**
+     * The collection.
+     */
+    collection: string;
+    entities?: Array<NamedEntity>;
+    dimensions?: Array<NamedDimension>;
+    metrics?: Array<NamedMetric>;
+    synonyms?: Array<Synonyms>;
+    /**
+     * Why; 1 to 1000 characters.
+     */
+    reason: string;
+    /**
+     * The version of the collection that it was made from.
+     */
+    version?: number | null;
 };
 
 /**
@@ -2806,6 +3073,15 @@ export type Nothing = {
 };
 
 /**
+ * Something that was noticed.
+ */
+export type Noticed = {
+    collection: string;
+    field: string;
+    what: string;
+};
+
+/**
  * One value that a part reads.
  */
 export type Observed = {
@@ -2927,11 +3203,82 @@ export type OneToken = {
     id: string;
 };
 
+/**
+ * Which page of a list is wanted. A command reads page after page.
+ */
+export type OneView = {
+    /**
+     * The view.
+     */
+    id: string;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
 export type OneWebhook = {
     /**
      * The subscription.
      */
     id: string;
+};
+
+/**
+ * A view with what it finds.
+ */
+export type OpenedShownView = {
+    /**
+     * Its name.
+     */
+    id: string;
+    title: string | null;
+    query: ViewQuery;
+    layout: Layout;
+    /**
+     * The team or the person that it is for; everybody inside, where there is none.
+     */
+    visibility: ActorId | null;
+    /**
+     * The columns from left to right, without the fields that the caller may not read.
+     */
+    columns: Array<string>;
+    records?: Array<ShownRecord>;
+    figures?: Array<Figure>;
+    /**
+     * Why the caller could not ask so themselves; then nothing is shown.
+     */
+    problems?: Array<string>;
+};
+
+/**
+ * A view with what it finds.
+ */
+export type OpenedUnsaved = {
+    query: ViewQuery;
+    layout: Layout;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+    /**
+     * The columns from left to right, without the fields that the caller may not read.
+     */
+    columns: Array<string>;
+    records?: Array<ShownRecord>;
+    figures?: Array<Figure>;
+    /**
+     * Why the caller could not ask so themselves; then nothing is shown.
+     */
+    problems?: Array<string>;
 };
 
 /**
@@ -2956,6 +3303,10 @@ export type Operation = {
     retype_field: {
         name: string;
         type: FieldKind;
+        /**
+         * Of a text that becomes a choice: all that it can be.
+         */
+        options?: Array<string>;
     };
 } | {
     retire_field: {
@@ -2966,6 +3317,52 @@ export type Operation = {
         name: string;
         on: boolean;
     };
+} | {
+    semantics: Semantics;
+} | {
+    retire: {
+        [key: string]: never;
+    };
+};
+
+/**
+ * One step of a change of a collection.
+ */
+export type OperationInput = {
+    create: {
+        title?: string | null;
+        spec: CollectionSpecInput;
+    };
+} | {
+    add_field: {
+        name: string;
+        field: Field;
+    };
+} | {
+    rename_field: {
+        name: string;
+        to: string;
+    };
+} | {
+    retype_field: {
+        name: string;
+        type: FieldKind;
+        /**
+         * Of a text that becomes a choice: all that it can be.
+         */
+        options?: Array<string>;
+    };
+} | {
+    retire_field: {
+        name: string;
+    };
+} | {
+    index: {
+        name: string;
+        on: boolean;
+    };
+} | {
+    semantics: SemanticsInput;
 } | {
     retire: {
         [key: string]: never;
@@ -3567,7 +3964,7 @@ export type Search = {
     /**
      * Required; where subjects are searched for, only its type counts.
      */
-    subject?: Entity | null;
+    subject?: EntityInput | null;
     /**
      * Required, but where actions are searched for.
      */
@@ -3575,7 +3972,7 @@ export type Search = {
     /**
      * Required; where resources are searched for, only its type counts.
      */
-    resource?: Entity | null;
+    resource?: EntityInput | null;
     context?: {
         [key: string]: unknown;
     } | null;
@@ -3631,7 +4028,22 @@ export type SearchOptions = {
      * The entities to search among, at most 1000; in an empty list nothing is found. A missing `type` is the one
      * searched for. Where this is left out, the search is among those that the company keeps.
      */
-    candidates?: Array<Entity> | null;
+    candidates?: Array<EntityInput> | null;
+};
+
+/**
+ * A collection that was looked at.
+ */
+export type SeenCollection = {
+    collection: string;
+    /**
+     * How many records the caller may read, of those that were looked at.
+     */
+    records: number;
+    /**
+     * Whether these are all that there are. What would change for everybody is proposed only then.
+     */
+    all: boolean;
 };
 
 /**
@@ -3664,6 +4076,66 @@ export type Semantic = {
  * How far a batch is decided.
  */
 export type SemanticInput = 'execute_all' | 'deny_on_first_deny' | 'permit_on_first_permit';
+
+/**
+ * What a collection's records mean.
+ */
+export type Semantics = {
+    /**
+     * What the records are of, by name; at most 100.
+     */
+    entities?: {
+        [key: string]: Entity;
+    };
+    /**
+     * By what figures are grouped, by name; at most 100.
+     */
+    dimensions?: {
+        [key: string]: Dimension;
+    };
+    /**
+     * The figures that have a name; at most 100.
+     */
+    metrics?: {
+        [key: string]: Metric;
+    };
+    /**
+     * Other words for the collection, its fields, entities, dimensions and metrics, by name; at most 20 each.
+     */
+    synonyms?: {
+        [key: string]: Array<string>;
+    };
+};
+
+/**
+ * What a collection's records mean.
+ */
+export type SemanticsInput = {
+    /**
+     * What the records are of, by name; at most 100.
+     */
+    entities?: {
+        [key: string]: Entity2;
+    };
+    /**
+     * By what figures are grouped, by name; at most 100.
+     */
+    dimensions?: {
+        [key: string]: Dimension;
+    };
+    /**
+     * The figures that have a name; at most 100.
+     */
+    metrics?: {
+        [key: string]: Metric;
+    };
+    /**
+     * Other words for the collection, its fields, entities, dimensions and metrics, by name; at most 20 each.
+     */
+    synonyms?: {
+        [key: string]: Array<string>;
+    };
+};
 
 /**
  * What a budget stands at.
@@ -3901,6 +4373,10 @@ export type ShownCanary = {
 export type ShownChange = {
     id: string;
     target: ChangeTarget;
+    /**
+     * Which view, of a change to one.
+     */
+    target_id: string | null;
     state: ChangeState;
     author: ActorId;
     /**
@@ -3985,6 +4461,10 @@ export type ShownCollection = {
      * Aggregates leave out groups of fewer records.
      */
     smallest_group: number;
+    /**
+     * What its records mean.
+     */
+    semantics: ShownSemantics;
     /**
      * How often it has changed.
      */
@@ -4161,7 +4641,7 @@ export type ShownKnowledge = {
     scope: ActorId | null;
     status: KnowledgeStatus;
     /**
-     * Why it was quarantined.
+     * Why it was held apart.
      */
     reasons: Array<string>;
     origin: Origin;
@@ -4318,7 +4798,7 @@ export type ShownRef = {
 
 export type ShownReview = {
     by: ActorId;
-    verdict: BreakGlassVerdict;
+    verdict: GlassVerdict;
     note: string;
     at: string;
 };
@@ -4378,6 +4858,20 @@ export type ShownRun = {
      * How long it has taken, or took.
      */
     duration_ms: number;
+};
+
+/**
+ * What a collection's records mean.
+ */
+export type ShownSemantics = {
+    entities: Array<NamedEntity>;
+    dimensions: Array<NamedDimension>;
+    metrics: Array<NamedMetric>;
+    synonyms: Array<Synonyms>;
+    /**
+     * The dimensions and metrics that the caller cannot ask for: they look at a field that they may not read.
+     */
+    withheld: Array<string>;
 };
 
 /**
@@ -4470,6 +4964,23 @@ export type ShownVersion = {
      */
     run: string | null;
     at: string;
+};
+
+/**
+ * A view.
+ */
+export type ShownView = {
+    /**
+     * Its name.
+     */
+    id: string;
+    title: string | null;
+    query: ViewQuery;
+    layout: Layout;
+    /**
+     * The team or the person that it is for; everybody inside, where there is none.
+     */
+    visibility: ActorId | null;
 };
 
 /**
@@ -4637,6 +5148,24 @@ export type StepKind = 'say' | 'model' | 'tool' | 'question' | 'delegate' | 'wai
  */
 export type StepStatus = 'waiting' | 'due' | 'decided' | 'dispatched' | 'completed' | 'unknown' | 'denied' | 'failed';
 
+/**
+ * What came of looking over collections.
+ */
+export type Stewarded = {
+    /**
+     * What is proposed now; what is proposed already, or was rejected, is not proposed again.
+     */
+    proposals: Array<ShownProposal>;
+    /**
+     * What was noticed and is no change of a collection, or not proposed.
+     */
+    noticed: Array<Noticed>;
+    /**
+     * What was looked at.
+     */
+    seen: Array<SeenCollection>;
+};
+
 export type Switch = {
     /**
      * `global`, `actor:<id>`, `tool:<id>` or `team:<id>`.
@@ -4663,6 +5192,20 @@ export type Switched = {
      * How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
      */
     runs: number;
+};
+
+/**
+ * Other words for something.
+ */
+export type Synonyms = {
+    /**
+     * The collection, or a field, an entity, a dimension or a metric of it.
+     */
+    of: string;
+    /**
+     * At most 20.
+     */
+    words: Array<string>;
 };
 
 /**
@@ -4835,6 +5378,22 @@ export type Trace = {
 export type Trust = 'observe' | 'assist' | 'standard' | 'trusted' | 'autonomous';
 
 /**
+ * A view that is not saved.
+ */
+export type Unsaved = {
+    query: ViewQuery;
+    layout?: LayoutInput;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
  * What a person decides.
  */
 export type Verdict = 'approve' | 'reject';
@@ -4852,6 +5411,37 @@ export type Verdict2 = {
      * The version of the entry that the change was made from; another one by now is a conflict.
      */
     version?: number | null;
+};
+
+/**
+ * What a view asks: for records or, with measures or metrics, for figures about them.
+ */
+export type ViewQuery = {
+    collection: string;
+    /**
+     * What must hold of a record, as in a query.
+     */
+    filter?: unknown;
+    /**
+     * The fields to sort records by, at most 4; `-` before one turns it round.
+     */
+    sort?: Array<string>;
+    /**
+     * The fields to show of records; all, unless given.
+     */
+    fields?: Array<string>;
+    /**
+     * Figures: `count`, or `sum:total` and the like; at most 20 of them and metrics.
+     */
+    measures?: Array<string>;
+    /**
+     * Figures that have a name in the collection's semantics.
+     */
+    metrics?: Array<string>;
+    /**
+     * What figures are grouped by, at most 4: fields, fields with a period, or dimensions.
+     */
+    group_by?: Array<string>;
 };
 
 /**
@@ -4898,11 +5488,16 @@ export type Wanted = {
      */
     collection: string;
     /**
-     * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20.
+     * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20 of them and
+     * metrics.
      */
-    measures: Array<string>;
+    measures?: Array<string>;
     /**
-     * The fields to group by, at most 4: `status`, or `created_at:month` (day, month, year).
+     * Figures that have a name in the collection's semantics.
+     */
+    metrics?: Array<string>;
+    /**
+     * What to group by, at most 4: a field, one with a period such as `created_at:month` (day, month, year), or a dimension.
      */
     group_by?: Array<string>;
     /**
@@ -5018,9 +5613,27 @@ export type Which11 = {
 };
 
 /**
- * Which deliveries.
+ * Which page of a list is wanted. A command reads page after page.
  */
 export type Which12 = {
+    /**
+     * Only those of this collection.
+     */
+    collection?: string | null;
+    /**
+     * How many entries at most: 1 to 1000, 200 unless given.
+     */
+    limit?: number | null;
+    /**
+     * The `x-next-cursor` of the page before.
+     */
+    cursor?: string | null;
+};
+
+/**
+ * Which deliveries.
+ */
+export type Which13 = {
     /**
      * The subscription.
      */
@@ -7869,7 +8482,7 @@ export type BlueprintInstallData = {
          */
         file?: string | null;
         /**
-         * The files beside it, text by path: `policies***.cedar`, `approvals.yaml`, `limits.yaml`, `tests***.yaml`.
+         * The files beside it, text by path: `policies***.cedar`, `approvals.yaml`, `limits.yaml`, `views*.yaml`, `tests***.yaml`.
          */
         files?: {
             [key: string]: string;
@@ -8181,13 +8794,18 @@ export type RecordAggregateData = {
     /**
      * What is figured out.
      */
-    body: {
+    body?: {
         /**
-         * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20.
+         * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20 of them and
+         * metrics.
          */
-        measures: Array<string>;
+        measures?: Array<string>;
         /**
-         * The fields to group by, at most 4: `status`, or `created_at:month` (day, month, year).
+         * Figures that have a name in the collection's semantics.
+         */
+        metrics?: Array<string>;
+        /**
+         * What to group by, at most 4: a field, one with a period such as `created_at:month` (day, month, year), or a dimension.
          */
         group_by?: Array<string>;
         /**
@@ -9383,6 +10001,190 @@ export type RecordRollbackResponses = {
 
 export type RecordRollbackResponse = RecordRollbackResponses[keyof RecordRollbackResponses];
 
+export type SemanticsReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/semantics';
+};
+
+export type SemanticsReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SemanticsReadError = SemanticsReadErrors[keyof SemanticsReadErrors];
+
+export type SemanticsReadResponses = {
+    /**
+     * Done
+     */
+    200: CollectionSemantics;
+};
+
+export type SemanticsReadResponse = SemanticsReadResponses[keyof SemanticsReadResponses];
+
+export type SemanticsProposeData = {
+    /**
+     * What a collection's records are to mean, whole: what is left out is there no more.
+     */
+    body: {
+        entities?: Array<NamedEntity>;
+        dimensions?: Array<NamedDimension>;
+        metrics?: Array<NamedMetric>;
+        synonyms?: Array<Synonyms>;
+        /**
+         * Why; 1 to 1000 characters.
+         */
+        reason: string;
+        /**
+         * The version of the collection that it was made from.
+         */
+        version?: number | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+        /**
+         * The version that the change was made from, as `ETag` has it: in place of `version`.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The collection.
+         */
+        collection: string;
+    };
+    query?: never;
+    url: '/api/brain/collections/{collection}/semantics';
+};
+
+export type SemanticsProposeErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SemanticsProposeError = SemanticsProposeErrors[keyof SemanticsProposeErrors];
+
+export type SemanticsProposeResponses = {
+    /**
+     * Done
+     */
+    201: ShownProposal;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type SemanticsProposeResponse = SemanticsProposeResponses[keyof SemanticsProposeResponses];
+
 export type FlagListData = {
     body?: never;
     headers?: {
@@ -9553,6 +10355,10 @@ export type ChangeProposeData = {
      */
     body: {
         target: ChangeTarget;
+        /**
+         * The name of the view, where that is the target.
+         */
+        target_id?: string | null;
         content: Content;
         /**
          * Why; 1 to 1000 characters.
@@ -11989,39 +12795,39 @@ export type KnowledgeProposeData = {
      */
     body: {
         /**
-         * The statement, which must stand alone: 1 to 2000 characters. It can be erased.
+         * What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
          */
         statement: string;
         /**
-         * The kind of knowledge: `fact` unless given.
+         * What kind of knowledge: `fact` unless given.
          */
         kind?: KnowledgeKind;
         /**
-         * Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
+         * What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
          */
         topics?: Array<string>;
         /**
-         * The team or person that it is limited to. The whole company unless given.
+         * Whom alone it concerns: a team or a person. The whole company unless given.
          */
         scope?: ActorId | null;
         /**
-         * The source: `own` unless given. Entries from the web, mail or a webhook are quarantined.
+         * Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
          */
         source?: SourceKind;
         /**
-         * The exact source, such as an address, a document or a name: at most 500 characters. It can be erased.
+         * Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
          */
         reference?: string;
         /**
-         * The proposer's confidence, in percent.
+         * How sure its proposer is, in percent.
          */
         confidence?: number | null;
         /**
-         * The accepted entry that it is to supersede.
+         * The accepted entry whose place it is to take.
          */
         supersedes?: string | null;
         /**
-         * When it expires.
+         * Until when it holds.
          */
         expires_at?: string | null;
     };
@@ -13339,7 +14145,7 @@ export type BreakGlassReviewData = {
      * What a reviewer says.
      */
     body: {
-        verdict: BreakGlassVerdict;
+        verdict: GlassVerdict;
         /**
          * At most 1000 characters.
          */
@@ -14856,7 +15662,7 @@ export type SchemaProposeData = {
         /**
          * What is to change, step by step; 1 to 50.
          */
-        ops: Array<Operation>;
+        ops: Array<OperationInput>;
         /**
          * Why; 1 to 1000 characters.
          */
@@ -15212,6 +16018,94 @@ export type SchemaRejectResponses = {
 };
 
 export type SchemaRejectResponse = SchemaRejectResponses[keyof SchemaRejectResponses];
+
+export type SchemaStewardData = {
+    body?: {
+        /**
+         * The collections; all that the caller may know, unless given.
+         */
+        collections?: Array<string>;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/schema/steward';
+};
+
+export type SchemaStewardErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type SchemaStewardError = SchemaStewardErrors[keyof SchemaStewardErrors];
+
+export type SchemaStewardResponses = {
+    /**
+     * Done; or `needs_approval`: it waits for people
+     */
+    202: Stewarded | Error;
+};
+
+export type SchemaStewardResponse = SchemaStewardResponses[keyof SchemaStewardResponses];
 
 export type DefinitionSchemasData = {
     body?: never;
@@ -16751,6 +17645,260 @@ export type TraceReadResponses = {
 };
 
 export type TraceReadResponse = TraceReadResponses[keyof TraceReadResponses];
+
+export type ViewListData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only those of this collection.
+         */
+        collection?: string | null;
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/views';
+};
+
+export type ViewListErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type ViewListError = ViewListErrors[keyof ViewListErrors];
+
+export type ViewListResponses = {
+    /**
+     * Done
+     */
+    200: Array<ShownView>;
+};
+
+export type ViewListResponse = ViewListResponses[keyof ViewListResponses];
+
+export type ViewPreviewData = {
+    /**
+     * A view that is not saved.
+     */
+    body: {
+        query: ViewQuery;
+        layout?: LayoutInput;
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/views/preview';
+};
+
+export type ViewPreviewErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type ViewPreviewError = ViewPreviewErrors[keyof ViewPreviewErrors];
+
+export type ViewPreviewResponses = {
+    /**
+     * Done
+     */
+    200: OpenedUnsaved;
+};
+
+export type ViewPreviewResponse = ViewPreviewResponses[keyof ViewPreviewResponses];
+
+export type ViewReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The view.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * How many entries at most: 1 to 1000, 200 unless given.
+         */
+        limit?: number | null;
+        /**
+         * The `x-next-cursor` of the page before.
+         */
+        cursor?: string | null;
+    };
+    url: '/api/views/{id}';
+};
+
+export type ViewReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type ViewReadError = ViewReadErrors[keyof ViewReadErrors];
+
+export type ViewReadResponses = {
+    /**
+     * Done
+     */
+    200: OpenedShownView;
+};
+
+export type ViewReadResponse = ViewReadResponses[keyof ViewReadResponses];
 
 export type WebhookListData = {
     body?: never;

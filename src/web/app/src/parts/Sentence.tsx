@@ -43,7 +43,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   log_rekeyed: () => 'put a new signing key in the place of the log’s lost one',
   policy_applied: (e) => <>brought version {text(e.version)} of the policies into force</>,
   policy_source_changed: (e) => <>set the source of the policies to {text(e.kind)}</>,
-  change_proposed: (e) => <>proposed {change(e.id)}{quoted(e.reason)}</>,
+  change_proposed: (e) => <>proposed {change(e.id)}{e.target_id ? <> of the view {code(e.target_id)}</> : null}{quoted(e.reason)}</>,
   change_reviewed: (e) => <>{e.verdict === 'approve' ? 'approved' : 'asked for changes to'} {change(e.id)}{quoted(e.note)}</>,
   evals_run: (e) => <>ran the tests of {change(e.id)}</>,
   canary_started: (e) => <>began a canary of {change(e.id)}</>,

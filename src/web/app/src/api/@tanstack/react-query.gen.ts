@@ -3,8 +3,8 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, collectionCatalog, collectionList, collectionQuery, collectionRead, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, entityKeep, entityList, eventList, flagList, healthRead, inboxList, inboxRead, kill, killList, knowledgeAccept, knowledgeList, knowledgePropose, knowledgeQuarantine, knowledgeRead, knowledgeRecall, knowledgeReject, knowledgeRetract, meAgents, meRead, modelRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, recordAggregate, recordChange, recordDelete, recordFlag, recordHistory, recordImport, recordList, recordRead, recordRefs, recordReplace, recordRollback, recordWrite, runAnswer, runCancel, runList, runRead, schemaApply, schemaList, schemaPropose, schemaRead, schemaReject, search, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
-import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CollectionCatalogData, CollectionCatalogError, CollectionCatalogResponse, CollectionListData, CollectionListError, CollectionListResponse, CollectionQueryData, CollectionQueryError, CollectionQueryResponse, CollectionReadData, CollectionReadError, CollectionReadResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EntityKeepData, EntityKeepError, EntityKeepResponse, EntityListData, EntityListError, EntityListResponse, EventListData, EventListError, EventListResponse, FlagListData, FlagListError, FlagListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, KnowledgeAcceptData, KnowledgeAcceptError, KnowledgeAcceptResponse, KnowledgeListData, KnowledgeListError, KnowledgeListResponse, KnowledgeProposeData, KnowledgeProposeError, KnowledgeProposeResponse, KnowledgeQuarantineData, KnowledgeQuarantineError, KnowledgeQuarantineResponse, KnowledgeReadData, KnowledgeReadError, KnowledgeReadResponse, KnowledgeRecallData, KnowledgeRecallError, KnowledgeRecallResponse, KnowledgeRejectData, KnowledgeRejectError, KnowledgeRejectResponse, KnowledgeRetractData, KnowledgeRetractError, KnowledgeRetractResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, ModelReadData, ModelReadError, ModelReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RecordAggregateData, RecordAggregateError, RecordAggregateResponse, RecordChangeData, RecordChangeError, RecordChangeResponse, RecordDeleteData, RecordDeleteError, RecordDeleteResponse, RecordFlagData, RecordFlagError, RecordFlagResponse, RecordHistoryData, RecordHistoryError, RecordHistoryResponse, RecordImportData, RecordImportError, RecordImportResponse, RecordListData, RecordListError, RecordListResponse, RecordReadData, RecordReadError, RecordReadResponse, RecordRefsData, RecordRefsError, RecordRefsResponse, RecordReplaceData, RecordReplaceError, RecordReplaceResponse, RecordRollbackData, RecordRollbackError, RecordRollbackResponse, RecordWriteData, RecordWriteError, RecordWriteResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, SchemaApplyData, SchemaApplyError, SchemaApplyResponse, SchemaListData, SchemaListError, SchemaListResponse, SchemaProposeData, SchemaProposeError, SchemaProposeResponse, SchemaReadData, SchemaReadError, SchemaReadResponse, SchemaRejectData, SchemaRejectError, SchemaRejectResponse, SearchData, SearchError, SearchResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
+import { accessEvaluate, accessEvaluateActions, accessEvaluateBatch, accessEvaluateResources, accessEvaluateSubjects, accessMetadata, actorAdd, actorHire, actorList, actorOffboard, actorRead, actorTrust, actorUpdate, agentAsk, approvalDecide, approvalExplain, approvalList, approvalRead, approvalWithdraw, auditCheckpoints, auditConsistency, auditHead, auditKey, auditProof, auditVerify, blueprintInstall, blueprintList, breakGlassEnd, breakGlassList, breakGlassOpen, breakGlassReview, budgetRaise, changeCanary, changeEvals, changeList, changePromote, changePropose, changeRead, changeReject, changeReview, collectionCatalog, collectionList, collectionQuery, collectionRead, companyRead, companyReplace, companyUpdate, contextForget, definitionSchemas, delegationGrant, delegationList, delegationRead, delegationReserve, delegationRevoke, delegationSettle, directoryCards, directoryFind, entityKeep, entityList, eventList, flagList, healthRead, inboxList, inboxRead, kill, killList, knowledgeAccept, knowledgeList, knowledgePropose, knowledgeQuarantine, knowledgeRead, knowledgeRecall, knowledgeReject, knowledgeRetract, meAgents, meRead, modelRead, openapiRead, type Options, policyApplied, policyCheck, policyDiff, policyDrift, policyExplain, policyExport, policyPropose, policyRead, policySource, policyWhoCan, recordAggregate, recordChange, recordDelete, recordFlag, recordHistory, recordImport, recordList, recordRead, recordRefs, recordReplace, recordRollback, recordWrite, runAnswer, runCancel, runList, runRead, schemaApply, schemaList, schemaPropose, schemaRead, schemaReject, schemaSteward, search, semanticsPropose, semanticsRead, taskAssign, taskComplete, taskCreate, taskList, taskRead, taskRun, taskUpdate, tick, tokenIssue, tokenList, tokenNarrow, tokenRevoke, tokenRevokeAll, toolList, traceRead, viewList, viewPreview, viewRead, webhookCreate, webhookDelete, webhookDeliveries, webhookList, webhookRead, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate } from '../sdk.gen';
+import type { AccessEvaluateActionsData, AccessEvaluateActionsError, AccessEvaluateActionsResponse, AccessEvaluateBatchData, AccessEvaluateBatchError, AccessEvaluateBatchResponse, AccessEvaluateData, AccessEvaluateError, AccessEvaluateResourcesData, AccessEvaluateResourcesError, AccessEvaluateResourcesResponse, AccessEvaluateResponse, AccessEvaluateSubjectsData, AccessEvaluateSubjectsError, AccessEvaluateSubjectsResponse, AccessMetadataData, AccessMetadataError, AccessMetadataResponse, ActorAddData, ActorAddError, ActorAddResponse, ActorHireData, ActorHireError, ActorHireResponse, ActorListData, ActorListError, ActorListResponse, ActorOffboardData, ActorOffboardError, ActorOffboardResponse, ActorReadData, ActorReadError, ActorReadResponse, ActorTrustData, ActorTrustError, ActorTrustResponse, ActorUpdateData, ActorUpdateError, ActorUpdateResponse, AgentAskData, AgentAskError, AgentAskResponse, ApprovalDecideData, ApprovalDecideError, ApprovalDecideResponse, ApprovalExplainData, ApprovalExplainError, ApprovalExplainResponse, ApprovalListData, ApprovalListError, ApprovalListResponse, ApprovalReadData, ApprovalReadError, ApprovalReadResponse, ApprovalWithdrawData, ApprovalWithdrawError, ApprovalWithdrawResponse, AuditCheckpointsData, AuditCheckpointsError, AuditCheckpointsResponse, AuditConsistencyData, AuditConsistencyError, AuditConsistencyResponse, AuditHeadData, AuditHeadError, AuditHeadResponse, AuditKeyData, AuditKeyError, AuditKeyResponse, AuditProofData, AuditProofError, AuditProofResponse, AuditVerifyData, AuditVerifyError, AuditVerifyResponse, BlueprintInstallData, BlueprintInstallError, BlueprintInstallResponse, BlueprintListData, BlueprintListError, BlueprintListResponse, BreakGlassEndData, BreakGlassEndError, BreakGlassEndResponse, BreakGlassListData, BreakGlassListError, BreakGlassListResponse, BreakGlassOpenData, BreakGlassOpenError, BreakGlassOpenResponse, BreakGlassReviewData, BreakGlassReviewError, BreakGlassReviewResponse, BudgetRaiseData, BudgetRaiseError, BudgetRaiseResponse, ChangeCanaryData, ChangeCanaryError, ChangeCanaryResponse, ChangeEvalsData, ChangeEvalsError, ChangeEvalsResponse, ChangeListData, ChangeListError, ChangeListResponse, ChangePromoteData, ChangePromoteError, ChangePromoteResponse, ChangeProposeData, ChangeProposeError, ChangeProposeResponse, ChangeReadData, ChangeReadError, ChangeReadResponse, ChangeRejectData, ChangeRejectError, ChangeRejectResponse, ChangeReviewData, ChangeReviewError, ChangeReviewResponse, CollectionCatalogData, CollectionCatalogError, CollectionCatalogResponse, CollectionListData, CollectionListError, CollectionListResponse, CollectionQueryData, CollectionQueryError, CollectionQueryResponse, CollectionReadData, CollectionReadError, CollectionReadResponse, CompanyReadData, CompanyReadError, CompanyReadResponse, CompanyReplaceData, CompanyReplaceError, CompanyReplaceResponse, CompanyUpdateData, CompanyUpdateError, CompanyUpdateResponse, ContextForgetData, ContextForgetError, ContextForgetResponse, DefinitionSchemasData, DefinitionSchemasError, DefinitionSchemasResponse, DelegationGrantData, DelegationGrantError, DelegationGrantResponse, DelegationListData, DelegationListError, DelegationListResponse, DelegationReadData, DelegationReadError, DelegationReadResponse, DelegationReserveData, DelegationReserveError, DelegationReserveResponse, DelegationRevokeData, DelegationRevokeError, DelegationRevokeResponse, DelegationSettleData, DelegationSettleError, DelegationSettleResponse, DirectoryCardsData, DirectoryCardsError, DirectoryCardsResponse, DirectoryFindData, DirectoryFindError, DirectoryFindResponse, EntityKeepData, EntityKeepError, EntityKeepResponse, EntityListData, EntityListError, EntityListResponse, EventListData, EventListError, EventListResponse, FlagListData, FlagListError, FlagListResponse, HealthReadData, HealthReadError, HealthReadResponse, InboxListData, InboxListError, InboxListResponse, InboxReadData, InboxReadError, InboxReadResponse, KillData, KillError, KillListData, KillListError, KillListResponse, KillResponse, KnowledgeAcceptData, KnowledgeAcceptError, KnowledgeAcceptResponse, KnowledgeListData, KnowledgeListError, KnowledgeListResponse, KnowledgeProposeData, KnowledgeProposeError, KnowledgeProposeResponse, KnowledgeQuarantineData, KnowledgeQuarantineError, KnowledgeQuarantineResponse, KnowledgeReadData, KnowledgeReadError, KnowledgeReadResponse, KnowledgeRecallData, KnowledgeRecallError, KnowledgeRecallResponse, KnowledgeRejectData, KnowledgeRejectError, KnowledgeRejectResponse, KnowledgeRetractData, KnowledgeRetractError, KnowledgeRetractResponse, MeAgentsData, MeAgentsError, MeAgentsResponse, MeReadData, MeReadError, MeReadResponse, ModelReadData, ModelReadError, ModelReadResponse, OpenapiReadData, OpenapiReadError, PolicyAppliedData, PolicyAppliedError, PolicyAppliedResponse, PolicyCheckData, PolicyCheckError, PolicyCheckResponse, PolicyDiffData, PolicyDiffError, PolicyDiffResponse, PolicyDriftData, PolicyDriftError, PolicyDriftResponse, PolicyExplainData, PolicyExplainError, PolicyExplainResponse, PolicyExportData, PolicyExportError, PolicyExportResponse, PolicyProposeData, PolicyProposeError, PolicyProposeResponse, PolicyReadData, PolicyReadError, PolicyReadResponse, PolicySourceData, PolicySourceError, PolicySourceResponse, PolicyWhoCanData, PolicyWhoCanError, PolicyWhoCanResponse, RecordAggregateData, RecordAggregateError, RecordAggregateResponse, RecordChangeData, RecordChangeError, RecordChangeResponse, RecordDeleteData, RecordDeleteError, RecordDeleteResponse, RecordFlagData, RecordFlagError, RecordFlagResponse, RecordHistoryData, RecordHistoryError, RecordHistoryResponse, RecordImportData, RecordImportError, RecordImportResponse, RecordListData, RecordListError, RecordListResponse, RecordReadData, RecordReadError, RecordReadResponse, RecordRefsData, RecordRefsError, RecordRefsResponse, RecordReplaceData, RecordReplaceError, RecordReplaceResponse, RecordRollbackData, RecordRollbackError, RecordRollbackResponse, RecordWriteData, RecordWriteError, RecordWriteResponse, RunAnswerData, RunAnswerError, RunAnswerResponse, RunCancelData, RunCancelError, RunCancelResponse, RunListData, RunListError, RunListResponse, RunReadData, RunReadError, RunReadResponse, SchemaApplyData, SchemaApplyError, SchemaApplyResponse, SchemaListData, SchemaListError, SchemaListResponse, SchemaProposeData, SchemaProposeError, SchemaProposeResponse, SchemaReadData, SchemaReadError, SchemaReadResponse, SchemaRejectData, SchemaRejectError, SchemaRejectResponse, SchemaStewardData, SchemaStewardError, SchemaStewardResponse, SearchData, SearchError, SearchResponse, SemanticsProposeData, SemanticsProposeError, SemanticsProposeResponse, SemanticsReadData, SemanticsReadError, SemanticsReadResponse, TaskAssignData, TaskAssignError, TaskAssignResponse, TaskCompleteData, TaskCompleteError, TaskCompleteResponse, TaskCreateData, TaskCreateError, TaskCreateResponse, TaskListData, TaskListError, TaskListResponse, TaskReadData, TaskReadError, TaskReadResponse, TaskRunData, TaskRunError, TaskRunResponse, TaskUpdateData, TaskUpdateError, TaskUpdateResponse, TickData, TickError, TickResponse, TokenIssueData, TokenIssueError, TokenIssueResponse, TokenListData, TokenListError, TokenListResponse, TokenNarrowData, TokenNarrowError, TokenNarrowResponse, TokenRevokeAllData, TokenRevokeAllError, TokenRevokeAllResponse, TokenRevokeData, TokenRevokeError, TokenRevokeResponse, ToolListData, ToolListError, ToolListResponse, TraceReadData, TraceReadError, TraceReadResponse, ViewListData, ViewListError, ViewListResponse, ViewPreviewData, ViewPreviewError, ViewPreviewResponse, ViewReadData, ViewReadError, ViewReadResponse, WebhookCreateData, WebhookCreateError, WebhookCreateResponse, WebhookDeleteData, WebhookDeleteError, WebhookDeleteResponse, WebhookDeliveriesData, WebhookDeliveriesError, WebhookDeliveriesResponse, WebhookListData, WebhookListError, WebhookListResponse, WebhookReadData, WebhookReadError, WebhookReadResponse, WebhookRedeliverData, WebhookRedeliverError, WebhookRedeliverResponse, WebhookRotateData, WebhookRotateError, WebhookRotateResponse, WebhookTestData, WebhookTestError, WebhookTestResponse, WebhookUpdateData, WebhookUpdateError, WebhookUpdateResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -685,7 +685,7 @@ export const blueprintInstallMutation = (options?: Partial<Options<BlueprintInst
 export const collectionCatalogQueryKey = (options: Options<CollectionCatalogData>) => createQueryKey('collectionCatalog', options);
 
 /**
- * Find the collections and fields that a phrase may mean, by the words in their names; the best first.
+ * Find the collections, fields, dimensions and metrics that a phrase may mean, by their names and the other words for them; the best first. What the caller may not read is left out.
  */
 export const collectionCatalogOptions = (options: Options<CollectionCatalogData>) => queryOptions<CollectionCatalogResponse, CollectionCatalogError, CollectionCatalogResponse, ReturnType<typeof collectionCatalogQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -987,6 +987,41 @@ export const recordRollbackMutation = (options?: Partial<Options<RecordRollbackD
     const mutationOptions: UseMutationOptions<RecordRollbackResponse, RecordRollbackError, Options<RecordRollbackData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await recordRollback({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const semanticsReadQueryKey = (options: Options<SemanticsReadData>) => createQueryKey('semanticsRead', options);
+
+/**
+ * Show what the records of a collection mean: entities, dimensions, metrics and other words for them.
+ */
+export const semanticsReadOptions = (options: Options<SemanticsReadData>) => queryOptions<SemanticsReadResponse, SemanticsReadError, SemanticsReadResponse, ReturnType<typeof semanticsReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await semanticsRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: semanticsReadQueryKey(options)
+});
+
+/**
+ * Propose what the records of a collection mean, whole: a proposal to change the collection, which a steward applies. Nothing changes by it.
+ */
+export const semanticsProposeMutation = (options?: Partial<Options<SemanticsProposeData>>): UseMutationOptions<SemanticsProposeResponse, SemanticsProposeError, Options<SemanticsProposeData>> => {
+    const mutationOptions: UseMutationOptions<SemanticsProposeResponse, SemanticsProposeError, Options<SemanticsProposeData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await semanticsPropose({
                 ...options,
                 ...fnOptions,
                 throwOnError: true
@@ -2494,6 +2529,23 @@ export const schemaRejectMutation = (options?: Partial<Options<SchemaRejectData>
     return mutationOptions;
 };
 
+/**
+ * Look over collections for fields that nobody uses, that always say the same or what another says, for texts that are choices and for missing indexes, and propose to change them. Looks only at what the caller may read.
+ */
+export const schemaStewardMutation = (options?: Partial<Options<SchemaStewardData>>): UseMutationOptions<SchemaStewardResponse, SchemaStewardError, Options<SchemaStewardData>> => {
+    const mutationOptions: UseMutationOptions<SchemaStewardResponse, SchemaStewardError, Options<SchemaStewardData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await schemaSteward({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const definitionSchemasQueryKey = (options?: Options<DefinitionSchemasData>) => createQueryKey('definitionSchemas', options);
 
 /**
@@ -2869,6 +2921,113 @@ export const traceReadInfiniteOptions = (options?: Options<TraceReadData>) => in
         return data;
     },
     queryKey: traceReadInfiniteQueryKey(options)
+});
+
+export const viewListQueryKey = (options?: Options<ViewListData>) => createQueryKey('viewList', options);
+
+/**
+ * List the views that the caller may see, by name.
+ */
+export const viewListOptions = (options?: Options<ViewListData>) => queryOptions<ViewListResponse, ViewListError, ViewListResponse, ReturnType<typeof viewListQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await viewList({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: viewListQueryKey(options)
+});
+
+export const viewListInfiniteQueryKey = (options?: Options<ViewListData>): QueryKey<Options<ViewListData>> => createQueryKey('viewList', options, true);
+
+/**
+ * List the views that the caller may see, by name.
+ */
+export const viewListInfiniteOptions = (options?: Options<ViewListData>) => infiniteQueryOptions<ViewListResponse, ViewListError, InfiniteData<ViewListResponse>, QueryKey<Options<ViewListData>>, string | null | Pick<QueryKey<Options<ViewListData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<ViewListData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await viewList({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: viewListInfiniteQueryKey(options)
+});
+
+/**
+ * Run a view that is not saved: what it would show the caller, or what is wrong with it.
+ */
+export const viewPreviewMutation = (options?: Partial<Options<ViewPreviewData>>): UseMutationOptions<ViewPreviewResponse, ViewPreviewError, Options<ViewPreviewData>> => {
+    const mutationOptions: UseMutationOptions<ViewPreviewResponse, ViewPreviewError, Options<ViewPreviewData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await viewPreview({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const viewReadQueryKey = (options: Options<ViewReadData>) => createQueryKey('viewRead', options);
+
+/**
+ * Show a view with what it finds: of each record and field what the caller may read (`record.read`, `field.read`), and nothing where they could not ask for it themselves.
+ */
+export const viewReadOptions = (options: Options<ViewReadData>) => queryOptions<ViewReadResponse, ViewReadError, ViewReadResponse, ReturnType<typeof viewReadQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await viewRead({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: viewReadQueryKey(options)
+});
+
+export const viewReadInfiniteQueryKey = (options: Options<ViewReadData>): QueryKey<Options<ViewReadData>> => createQueryKey('viewRead', options, true);
+
+/**
+ * Show a view with what it finds: of each record and field what the caller may read (`record.read`, `field.read`), and nothing where they could not ask for it themselves.
+ */
+export const viewReadInfiniteOptions = (options: Options<ViewReadData>) => infiniteQueryOptions<ViewReadResponse, ViewReadError, InfiniteData<ViewReadResponse>, QueryKey<Options<ViewReadData>>, string | null | Pick<QueryKey<Options<ViewReadData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
+// @ts-ignore
+{
+    queryFn: async ({ pageParam, queryKey, signal }) => {
+        // @ts-ignore
+        const page: Pick<QueryKey<Options<ViewReadData>>[0], 'body' | 'headers' | 'path' | 'query'> = typeof pageParam === 'object' ? pageParam : {
+            query: {
+                cursor: pageParam
+            }
+        };
+        const params = createInfiniteParams(queryKey, page);
+        const { data } = await viewRead({
+            ...options,
+            ...params,
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: viewReadInfiniteQueryKey(options)
 });
 
 export const webhookListQueryKey = (options?: Options<WebhookListData>) => createQueryKey('webhookList', options);

@@ -10,6 +10,7 @@ import { Table, type Column } from '../../parts/Table';
 import { When } from '../../parts/When';
 import { columnsOf, comparisons, filterOf, isOrdered, nameOf, turned, type DataSearch } from './filter';
 import { Value } from './Value';
+import { Views } from './View';
 import css from './data.module.css';
 import parts from '../../parts/parts.module.css';
 
@@ -46,6 +47,7 @@ function Records({ of }: { of: ShownCollection }) {
   });
   return (
     <>
+      <Views collection={of.name} />
       <Filter of={of} search={search} set={set} />
       <Card flush>
         <Shown read={records} rows={8}>

@@ -15,6 +15,7 @@ import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { isWord, nameOf } from './filter';
 import { Knowledge } from './Knowledge';
+import { Views } from './View';
 
 export function Data() {
   const { q = '' } = useSearch({ from: '/data' });
@@ -27,6 +28,7 @@ export function Data() {
       </div>
       <div className={parts.stack}>
         {q.trim() !== '' && <Hits q={q} />}
+        <Views />
         <Collections />
         <Proposals />
         <Knowledge />

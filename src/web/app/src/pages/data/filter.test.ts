@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Field } from '../../api';
-import { columnsOf, filterOf, isWord, turned } from './filter';
+import { columnsOf, figureField, filterOf, isWord, lengths, turned } from './filter';
 
 const fields: Record<string, Field> = { note: { type: 'long_text' }, total: { type: 'money' }, number: { type: 'text' }, count: { type: 'integer' }, paid: { type: 'flag' } };
 
@@ -25,4 +25,22 @@ test('a column is sorted up, down, and no more', () => {
 
 test('signs alone are no word', () => {
   expect(['', ' ', '🙂', '"', 'a', 'é', '7'].map(isWord)).toEqual([false, false, false, false, true, true, true]);
+});
+
+test('a figure reads as its field, and a count as a number', () => {
+  const semantics = {
+    metrics: [{ name: 'open', agg: 'sum' as const, field: 'total', unit: 'EUR' }, { name: 'many', agg: 'count' as const }],
+    dimensions: [{ name: 'month', field: 'due', grain: 'month' as const }],
+    entities: [],
+    synonyms: [],
+    withheld: [],
+  };
+  const of = { fields, semantics };
+  expect(['sum:total', 'open', 'many', 'status', 'month'].map((name) => figureField(name, of)?.type)).toEqual(['money', 'money', undefined, undefined, undefined]);
+  expect(figureField('open', of)?.unit).toBe('EUR');
+});
+
+test('the longest bar is whole, and nothing has none', () => {
+  expect(lengths(['10.00', '5.00', null, '-3'])).toEqual([100, 50, 0, 0]);
+  expect(lengths([])).toEqual([]);
 });

@@ -1,6 +1,6 @@
 // What of a collection is looked at, as its address says it, and how values read.
 
-import type { Field, FieldKind } from '../../api';
+import type { Field, FieldKind, ShownCollection } from '../../api';
 
 export type DataSearch = { field?: string; op?: string; value?: string; sort?: string };
 
@@ -45,6 +45,24 @@ export function turned(sort: string | undefined, name: string): string | undefin
 export const isOrdered = (kind: FieldKind) => !['long_text', 'json', 'choices'].includes(kind);
 
 export const nameOf = (name: string, field: Field | undefined) => field?.title || name.replaceAll('_', ' ');
+
+/** How a figure or a group reads: as the field that it is of, with its unit; a period and a count are what they are. */
+export function figureField(name: string, of: Pick<ShownCollection, 'fields' | 'semantics'> | undefined): Field | undefined {
+  const [, measured] = /^(?:sum|avg|min|max):(.*)$/.exec(name) ?? [];
+  const metric = of?.semantics.metrics.find((one) => one.name === name);
+  if (metric?.agg === 'count' || metric?.agg === 'distinct') return undefined;
+  if (metric?.expr) return { type: 'decimal', unit: metric.unit };
+  const dimension = of?.semantics.dimensions.find((one) => one.name === name && !one.grain);
+  const field = of?.fields[measured ?? metric?.field ?? dimension?.field ?? name];
+  return field && metric?.unit ? { ...field, unit: metric.unit } : field;
+}
+
+/** How long bars are in percent of the longest; what is less than nothing has none. */
+export function lengths(values: unknown[]): number[] {
+  const sizes = values.map((value) => Math.max(0, Number(value ?? 0)) || 0);
+  const most = Math.max(...sizes, 0);
+  return sizes.map((size) => (most === 0 ? 0 : Math.round((100 * size) / most)));
+}
 
 /** Whether there is a word to look for. */
 export const isWord = (text: string) => /[\p{L}\p{N}]/u.test(text);

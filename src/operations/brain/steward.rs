@@ -1,0 +1,342 @@
+//! Looking over collections for what could be better, and proposing that: fields that nobody uses, that always say the same, or
+//! say the same as another; texts that are choices; indexes that are missing. Rules alone find it, no model is asked.
+//!
+//! Always true: only records and fields are looked at that the caller may read. What would change for everybody is proposed only
+//! by whoever reads all of it; no value stands in a proposal but as an option that enough records have.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::collection::seen as known_collections;
+use super::judged::{Withheld, may_read, values_of};
+use super::schema::{MOST_OPEN, ShownProposal, proposed};
+use super::seen::Seen;
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::operations::company::COMPANY;
+use crate::store::brain::Proposal;
+use crate::store::brain::events::SchemaProposed;
+use crate::store::brain::query::After;
+use crate::types::brain::{Operation, ProposalStatus};
+use crate::types::collection::Collection;
+use crate::types::condition::Condition;
+use crate::types::effort;
+use crate::types::field::{FieldKind, Label};
+use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::scope::Reach;
+
+/// The most records of a collection that are looked at, and of all; where each has to be asked about, fewer.
+const MOST_RECORDS: usize = 20_000;
+const MOST_JUDGED: usize = 2_000;
+const MOST_OF_ALL: usize = 200_000;
+const CHUNK: usize = 1_000;
+/// Of how many records something must hold to be told, to be a choice, and to need an index.
+const FEW: usize = 20;
+const MANY: usize = 50;
+const LARGE: usize = 1_000;
+/// The most options of a choice that is proposed, and the least records of one.
+const MOST_OPTIONS: usize = 12;
+const LEAST_OF_OPTION: usize = 5;
+/// The most spellings that are told of one field.
+const MOST_SPELLINGS: usize = 5;
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct LookedOver {
+    /// The collections; all that the caller may know, unless given.
+    #[schemars(length(max = 200))]
+    #[serde(default)]
+    #[arg(value_name = "COLLECTION")]
+    pub collections: Vec<String>,
+}
+
+/// What came of looking over collections.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Stewarded {
+    /// What is proposed now; what is proposed already, or was rejected, is not proposed again.
+    pub proposals: Vec<ShownProposal>,
+    /// What was noticed and is no change of a collection, or not proposed.
+    pub noticed: Vec<Noticed>,
+    /// What was looked at.
+    pub seen: Vec<SeenCollection>,
+}
+
+/// Something that was noticed.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Noticed {
+    pub collection: String,
+    pub field: String,
+    pub what: String,
+}
+
+/// A collection that was looked at.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SeenCollection {
+    pub collection: String,
+    /// How many records the caller may read, of those that were looked at.
+    pub records: usize,
+    /// Whether these are all that there are. What would change for everybody is proposed only then.
+    pub all: bool,
+}
+
+/// What is found before the change has its turn.
+#[derive(Default)]
+struct Found {
+    ideas: Vec<Idea>,
+    noticed: Vec<Noticed>,
+    seen: Vec<SeenCollection>,
+    labels: BTreeSet<Label>,
+}
+
+/// A proposal on its way.
+#[derive(Clone)]
+struct Idea {
+    collection: String,
+    field: String,
+    ops: Vec<Operation>,
+    reason: String,
+}
+
+/// Look over collections, and propose what could be better.
+pub enum Steward {}
+
+impl Change for Steward {
+    const SPEC: Spec = Spec {
+        name: "schema.steward",
+        doc: "Look over collections for fields that nobody uses, that always say the same or what another says, for texts that are \
+              choices and for missing indexes, and propose to change them. Looks only at what the caller may read.",
+        scope: Reach::Full,
+        route: post("/schema/steward").accepted().slow(),
+        about: &[&COMPANY],
+        events: &[SchemaProposed::KIND],
+    };
+    const SAYS: &'static str = "looks over collections[: {collections}]";
+    type Input = LookedOver;
+    type Output = Stewarded;
+
+    fn target(_: &LookedOver, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn prepare(input: &LookedOver, read: &Reader<'_>) -> Result<(), Stop> {
+        read.build_cache().put(&key(input, read), look_over(input, read)?);
+        Ok(())
+    }
+
+    fn run(permit: Permit<Self>, input: LookedOver, draft: &mut Draft<'_>) -> Result<Stewarded, Stop> {
+        let again = || Refusal::new(Code::Unavailable, "the collections were not looked over yet; try again");
+        let found = draft.read().build_cache().get::<Found>(&key(&input, draft.read())).ok_or_else(again)?;
+        found.labels.iter().for_each(|label| draft.read().mark(*label));
+        let mut told = Stewarded { proposals: Vec::new(), noticed: found.noticed.clone(), seen: found.seen.clone() };
+        let mut room = MOST_OPEN.saturating_sub(draft.read().open_proposals_of(&permit.actor())?);
+        for Idea { collection, field, ops, reason } in found.ideas.iter().cloned() {
+            if is_known(&collection, &ops, draft.read())? {
+                continue;
+            }
+            let left_out = |why: &str| Noticed {
+                collection: collection.clone(),
+                field: field.clone(),
+                what: format!("{reason}; not proposed: {why}"),
+            };
+            if room == 0 {
+                told.noticed.push(left_out(&format!("you have {MOST_OPEN} open proposals, the most there may be")));
+                continue;
+            }
+            match proposed(permit.actor(), collection.clone(), ops, reason.clone(), draft) {
+                Ok(proposal) => {
+                    room -= 1;
+                    told.proposals.push(proposal);
+                }
+                Err(Stop::Refused(refusal)) => told.noticed.push(left_out(&because(&refusal))),
+                Err(stop) => return Err(stop),
+            }
+        }
+        Ok(told)
+    }
+}
+
+fn because(refusal: &Refusal) -> String {
+    let told = refusal.problems.first().unwrap_or(&refusal.message);
+    told.trim_start_matches("ops: ").to_owned()
+}
+
+/// What was found for exactly this caller.
+fn key(input: &LookedOver, read: &Reader<'_>) -> String {
+    let caller = read.caller();
+    let run = caller.run.as_ref().map(|run| run.run.to_string());
+    format!("steward {} {:?} {run:?} {:?} {}", caller.actor(), caller.under, caller.issuer, json!(input.collections))
+}
+
+/// Whether exactly this is proposed already, or was rejected for the collection as it is.
+fn is_known(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Result<bool, Stop> {
+    let version = read.collection_version(collection)?;
+    let same = |other: &Proposal| other.ops == ops && other.base == version && other.status != ProposalStatus::Applied;
+    Ok(read.proposals_about(collection)?.iter().any(same))
+}
+
+fn look_over(input: &LookedOver, read: &Reader<'_>) -> Result<Found, Stop> {
+    let unknown = input.collections.iter().find(|name| known_collections(read).all(|of| of.name() != *name));
+    if let Some(unknown) = unknown {
+        let short: String = unknown.chars().take(63).collect();
+        let what = format!("there is no collection `{}` that you may know", short.escape_debug());
+        return Err(Refusal::field("collections", what).into());
+    }
+    let wanted =
+        |of: &&Collection| input.collections.is_empty() || input.collections.iter().any(|one| one == of.name());
+    let (mut found, mut left) = (Found::default(), MOST_OF_ALL);
+    for of in known_collections(read).filter(wanted) {
+        let withheld = Withheld::of(of, read);
+        let fields = of
+            .spec
+            .fields
+            .iter()
+            .filter(|(name, field)| field.label != Some(Label::Personal) && !withheld.is(of, name));
+        found.labels.extend(fields.clone().filter_map(|(_, field)| field.label));
+        let mut seen = Seen::of(fields.map(|(name, _)| name));
+        let all = gather(of, &mut seen, &mut left, read)?;
+        found.seen.push(SeenCollection { collection: of.name().to_owned(), records: seen.records, all });
+        found.notice(of, &seen, all, read);
+    }
+    Ok(found)
+}
+
+/// Looks at the newest records that the caller may read; whether they are all.
+fn gather(of: &Collection, seen: &mut Seen, left: &mut usize, read: &Reader<'_>) -> Result<bool, Stop> {
+    let rows = read.rows("record.read", of);
+    let mut look = (*left).min(if rows.is_some() { MOST_RECORDS } else { MOST_JUDGED });
+    *left -= look;
+    let mut all = matches!(rows, None | Some(Condition::Always));
+    let condition = rows.clone().unwrap_or(Condition::Always);
+    let mut after = None;
+    loop {
+        let chunk = read.records(of, &condition, &[], after.as_ref(), CHUNK.min(look + 1))?;
+        effort::spend(chunk.len() * (1 + seen.fields.len() / 10));
+        let last = chunk.len() < CHUNK.min(look + 1);
+        for record in chunk {
+            if look == 0 {
+                return Ok(false);
+            }
+            look -= 1;
+            after = Some(After { values: Vec::new(), id: record.id.clone() });
+            if rows.is_some() || may_read(of, &record, read) {
+                seen.add(&values_of(of, &record));
+            } else {
+                all = false;
+            }
+        }
+        if last {
+            *left += look;
+            return Ok(all);
+        }
+    }
+}
+
+impl Found {
+    fn notice(&mut self, of: &Collection, seen: &Seen, all: bool, read: &Reader<'_>) {
+        if seen.records >= FEW {
+            self.unused(of, seen, all);
+            self.alike(of, seen, all);
+            self.choices(of, seen, all);
+        }
+        self.spellings(of, seen);
+        if seen.records >= LARGE {
+            self.index(of, read);
+        }
+    }
+
+    /// Proposed where the caller reads all records; else it may be otherwise in those that they do not.
+    fn told(&mut self, of: &Collection, field: &str, op: Operation, what: String, all: bool) {
+        let (collection, field) = (of.name().to_owned(), field.to_owned());
+        if all {
+            self.ideas.push(Idea { collection, field, ops: vec![op], reason: what });
+        } else {
+            let what = format!("{what}; not proposed: you do not read all records, or there are too many to look at");
+            self.noticed.push(Noticed { collection, field, what });
+        }
+    }
+
+    fn unused(&mut self, of: &Collection, seen: &Seen, all: bool) {
+        let records = seen.records;
+        for (name, field) in seen.fields.iter().filter(|(name, _)| !of.spec.key.contains(name)) {
+            let what = match field.filled {
+                0 => format!("`{name}` has no value in any of {records} records"),
+                filled if filled == records && field.distinct() == Some(1) => {
+                    format!("`{name}` has the same value in all of {records} records")
+                }
+                _ => continue,
+            };
+            self.told(of, name, Operation::RetireField { name: name.clone() }, what, all);
+        }
+    }
+
+    /// The first of them stays: the one of the key, else the first by name.
+    fn alike(&mut self, of: &Collection, seen: &Seen, all: bool) {
+        for mut names in seen.alike(of) {
+            names.sort_by_key(|name| !of.spec.key.iter().any(|key| key == name));
+            let Some((first, others)) = names.split_first() else { continue };
+            for name in others.iter().filter(|name| !of.spec.key.iter().any(|key| key == *name)) {
+                let what = format!("`{name}` has the same value as `{first}` in all of {} records", seen.records);
+                self.told(of, name, Operation::RetireField { name: (*name).to_owned() }, what, all);
+            }
+        }
+    }
+
+    /// Of what has a label, the options would tell the values to everybody.
+    fn choices(&mut self, of: &Collection, seen: &Seen, all: bool) {
+        let least = LEAST_OF_OPTION.max(of.smallest_group() as usize);
+        for (name, values) in seen.fields.iter().filter(|(_, values)| values.filled >= MANY) {
+            let is_one_word = values.spellings().is_empty();
+            let free = |field: &&crate::types::field::Field| is_one_word && field.label.is_none() && !field.unique;
+            let Some(field) = of.field(name).filter(free).filter(|_| !of.spec.key.contains(name)) else { continue };
+            let Some(options) = values.options(field, MOST_OPTIONS, least).filter(|options| options.len() > 1) else {
+                continue;
+            };
+            let what = format!("`{name}` is a text with {} values in {} records", options.len(), values.filled);
+            let op = Operation::RetypeField { name: name.clone(), r#type: FieldKind::Choice, options };
+            self.told(of, name, op, what, all);
+        }
+    }
+
+    /// No change of a collection changes values: whoever reads them is told.
+    fn spellings(&mut self, of: &Collection, seen: &Seen) {
+        for (name, values) in &seen.fields {
+            let told = |texts: Vec<&str>| texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ");
+            let spellings: Vec<String> = values.spellings().into_iter().take(MOST_SPELLINGS).map(told).collect();
+            if !spellings.is_empty() {
+                let what = format!("values that differ only in how they are written: {}", spellings.join("; "));
+                self.noticed.push(Noticed { collection: of.name().to_owned(), field: name.clone(), what });
+            }
+        }
+    }
+
+    /// What views find records by, and policies look at.
+    fn index(&mut self, of: &Collection, read: &Reader<'_>) {
+        let views: BTreeSet<String> = read
+            .views_after("")
+            .filter(|view| view.spec.query.collection == of.name() && read.may("view.read", &read.view_target(view)))
+            .flat_map(|view| view.spec.query.found_by(of))
+            .collect();
+        let lacks = |(name, field): &(&String, &crate::types::field::Field)| {
+            let by_itself = matches!(field.kind, FieldKind::Actor | FieldKind::Team);
+            let is_found = field.index || field.unique || by_itself || of.spec.key.first() == Some(*name);
+            !is_found && field.kind.is_comparable() && field.label != Some(Label::Personal)
+        };
+        for (name, _) in of.spec.fields.iter().filter(lacks) {
+            let by = match (views.contains(name), !read.serving().looking_at(of.name(), name).is_empty()) {
+                (true, true) => "views and policies",
+                (true, false) => "views",
+                (false, true) => "policies",
+                (false, false) => continue,
+            };
+            let (collection, field) = (of.name().to_owned(), name.clone());
+            let ops = vec![Operation::Index { name: name.clone(), on: true }];
+            self.ideas.push(Idea {
+                collection,
+                field,
+                ops,
+                reason: format!("{by} find records by `{name}`, which has no index"),
+            });
+        }
+    }
+}

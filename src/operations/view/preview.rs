@@ -1,0 +1,64 @@
+//! A view before it is saved.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::run::{Answer, Opened, opened};
+use crate::gate::{Permit, Query, Reader, Spec, Target, post};
+use crate::operations::brain::COLLECTION;
+use crate::types::definition::Problems;
+use crate::types::page::PageQuery;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::view::{Layout, ViewQuery, ViewSpec};
+
+/// A view that is not saved.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Unsaved {
+    pub query: ViewQuery,
+    #[serde(default)]
+    pub layout: Layout,
+    #[serde(flatten)]
+    pub page: PageQuery,
+}
+
+/// Run a view that is not saved.
+pub enum Preview {}
+
+impl Query for Preview {
+    const SPEC: Spec = Spec {
+        name: "view.preview",
+        doc: "Run a view that is not saved: what it would show the caller, or what is wrong with it.",
+        scope: Reach::Full,
+        route: post("/views/preview").listed(),
+        about: &[&COLLECTION],
+        events: &[],
+    };
+    type Input = Unsaved;
+    type Output = Opened<Unsaved>;
+
+    fn target(input: &Unsaved, read: &Reader<'_>) -> Result<Target, Stop> {
+        let of = read.collection(&input.query.collection).ok_or_else(Refusal::not_found)?;
+        Ok(read.collection_target(of.name()))
+    }
+
+    fn run(_: Permit<Self>, input: Unsaved, read: &Reader<'_>) -> Result<Opened<Unsaved>, Stop> {
+        let Unsaved { query, layout, page } = input;
+        let of = read.collection(&query.collection).ok_or_else(Refusal::not_found)?;
+        let spec = ViewSpec { query, layout, visibility: None };
+        let mut problems = Problems::default();
+        spec.problems(&mut problems);
+        spec.misfits(&of, &mut problems);
+        if !problems.0.is_empty() {
+            let told = problems.0.into_iter().map(|problem| problem.trim_start_matches("spec.").to_owned());
+            return Err(Refusal::invalid(told.collect()).into());
+        }
+        let Answer { rows, next } = opened(&spec, page, read)?;
+        let of = Unsaved { query: spec.query, layout: spec.layout, page: PageQuery::default() };
+        Ok(Opened { of, rows, next })
+    }
+
+    fn next(output: &Opened<Unsaved>) -> Option<String> {
+        output.next.clone()
+    }
+}

@@ -1,0 +1,39 @@
+//! Which name was meant by one that does not exist.
+//!
+//! Always true: a name is proposed only where a slip of the finger or a forgotten namespace explains the other, and the same
+//! one each time.
+
+/// The nearest of these names, if it may have been meant.
+pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let near = names.into_iter().filter_map(|name| far(written, name).map(|far| (far, name)));
+    near.min().map(|(_, name)| name)
+}
+
+/// How far a name is from another that may have been meant by it.
+pub fn far(written: &str, name: &str) -> Option<usize> {
+    let (own, last) = (last(written), last(name));
+    let (far, most) = (strsim::osa_distance(written, name), own.chars().count().div_ceil(3));
+    (far <= most || own.eq_ignore_ascii_case(last)).then_some(far)
+}
+
+/// A name without its namespace.
+fn last(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_proposed_only_where_it_is_near() {
+        let near = |written| nearest(written, ["Docs::Doc", "Ok::Actor", "Ok::Team", "Ok::Token"]);
+        assert_eq!(near("Ok::Actr"), Some("Ok::Actor"));
+        assert_eq!(near("Actor"), Some("Ok::Actor"));
+        assert_eq!(near("Ok::actor"), Some("Ok::Actor"));
+        assert_eq!(near("Ok::Tame"), Some("Ok::Team"));
+        for written in ["Ok::Invoice", "Ok::Person", "Acme::Thing", "x"] {
+            assert_eq!(near(written), None, "{written}");
+        }
+    }
+}

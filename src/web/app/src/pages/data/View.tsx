@@ -1,0 +1,135 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { collectionReadOptions, viewListOptions, viewReadOptions, type OpenedShownView, type ShownCollection, type ShownView } from '../../api';
+import { useGuarded } from '../../parts/guard';
+import { Card, Page } from '../../parts/Page';
+import { Empty, Shown } from '../../parts/states';
+import { Table } from '../../parts/Table';
+import parts from '../../parts/parts.module.css';
+import css from './data.module.css';
+import { figureField, lengths, nameOf } from './filter';
+import { Value } from './Value';
+
+/** The records of one look. */
+const MOST = 200;
+
+export function ViewPage() {
+  const { id } = useParams({ from: '/views/$id' });
+  const view = useQuery({ ...viewReadOptions({ path: { id }, query: { limit: MOST } }), retry: false });
+  const collection = view.data?.query.collection ?? '';
+  const of = useQuery({ ...collectionReadOptions({ path: { collection } }), enabled: collection !== '', retry: false });
+  const lead = collection && (
+    <>
+      A view of{' '}
+      <Link to="/data/$collection" params={{ collection }}>
+        <bdi>{of.data?.title || collection}</bdi>
+      </Link>
+      , with what you may read
+    </>
+  );
+  return (
+    <Page wide title={view.data?.title || id} lead={lead} actions={<Link to="/data">All data</Link>}>
+      <Card flush>
+        <Shown read={view} rows={8}>
+          {(opened) => <Found opened={opened} of={of.data} />}
+        </Shown>
+      </Card>
+    </Page>
+  );
+}
+
+function Found({ opened, of }: { opened: OpenedShownView; of: ShownCollection | undefined }) {
+  const { records = [], figures = [], problems = [] } = opened;
+  if (problems.length > 0) {
+    return (
+      <Empty icon="shield" title="You cannot ask what this view asks">
+        {problems.join('; ')}
+      </Empty>
+    );
+  }
+  if (records.length + figures.length === 0) return <Empty icon="data" title="Nothing that you may read" />;
+  if (opened.layout.kind === 'bars') return <Bars opened={opened} of={of} />;
+  const rows = records.length > 0 ? records.map((record) => record.fields) : figures.map(({ group, values }) => ({ ...group, ...values }));
+  return (
+    <>
+      <Table columns={opened.columns.map((name) => titleOf(name, of))}>
+        {rows.map((row, at) => (
+          <tr key={records[at]?.id ?? at}>
+            {opened.columns.map((name, place) => (
+              <td key={name}>
+                <Cell value={row[name]} name={name} of={of} id={place === 0 ? records[at]?.id : undefined} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </Table>
+      {records.length >= MOST && <p className={parts.cut}>The first {MOST} are shown.</p>}
+    </>
+  );
+}
+
+function Cell({ value, name, of, id }: { value: unknown; name: string; of: ShownCollection | undefined; id: string | undefined }) {
+  const shown = <Value short value={value} field={id === undefined ? figureField(name, of) : { type: 'text' }} />;
+  if (id === undefined || !of) return shown;
+  return (
+    <Link to="/data/$collection/$id" params={{ collection: of.name, id }}>
+      {value === undefined ? id : shown}
+    </Link>
+  );
+}
+
+/** A bar for each group, as long as its first figure. */
+function Bars({ opened, of }: { opened: OpenedShownView; of: ShownCollection | undefined }) {
+  const by = opened.query.group_by?.[0] ?? '';
+  const figure = [...(opened.query.measures ?? []), ...(opened.query.metrics ?? [])][0] ?? '';
+  const figures = opened.figures ?? [];
+  const long = lengths(figures.map(({ values }) => values[figure]));
+  return (
+    <Table columns={[titleOf(by, of), titleOf(figure, of), { hidden: 'bar' }]}>
+      {figures.map(({ group, values }, at) => (
+        <tr key={at}>
+          <td>
+            <Value short value={group[by]} field={figureField(by, of)} />
+          </td>
+          <td>
+            <Value value={values[figure]} field={figureField(figure, of)} />
+          </td>
+          <td className={css.bars} aria-hidden>
+            <div className={css.bar} style={{ width: `${long[at] ?? 0}%` }} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function titleOf(name: string, of: ShownCollection | undefined): string {
+  const meant = [...(of?.semantics.metrics ?? []), ...(of?.semantics.dimensions ?? [])].find((one) => one.name === name);
+  return meant ? meant.title || name.replaceAll('_', ' ') : nameOf(name, of?.fields[name]);
+}
+
+/** The views of all data, or those of one collection, as links. */
+export function Views({ collection }: { collection?: string }) {
+  const views = useGuarded('view.list', viewListOptions({ query: { collection, limit: 200 } }));
+  const list: ShownView[] = views.data ?? [];
+  if (list.length === 0) return null;
+  const links = list.map((view) => (
+    <Link key={view.id} to="/views/$id" params={{ id: view.id }}>
+      <bdi>{view.title || view.id}</bdi>
+    </Link>
+  ));
+  if (collection) return <p className={css.views}>Views: {links}</p>;
+  return (
+    <Card flush title="Views">
+      <Table columns={['View', 'Of', 'For']}>
+        {list.map((view, at) => (
+          <tr key={view.id}>
+            <td>{links[at]}</td>
+            <td className={parts.dim}>{view.query.collection}</td>
+            <td className={parts.dim}>{view.visibility ?? 'everybody inside'}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}

@@ -1,0 +1,130 @@
+//! Looking over collections: what is proposed, what is only told, and to whom.
+
+use serde_json::{Value, json};
+
+use super::{accounted_for, apply, company, create, typed, with_policies};
+use crate::harness::{Answer, Test};
+
+async fn parts(test: &Test) {
+    let text = json!({ "type": "text" });
+    let fields = json!({
+        "code": { "type": "text", "required": true },
+        "place": text, "site": text, "maker": text, "nobody": text,
+        "world": { "type": "text", "default": "earth" },
+        "secret": { "type": "text", "label": "confidential" },
+    });
+    create(test, "parts", json!({ "key": ["code"], "fields": fields })).await;
+    let record = |number: usize| {
+        let place = ["north", "south", "west"][number % 3];
+        let maker = if number.is_multiple_of(7) { "ACME  Ltd." } else { "Acme Ltd" };
+        let secret = ["hush", "quiet"][number % 2];
+        json!({ "code": number.to_string(), "place": place, "site": place, "maker": format!("{maker} {}", number % 20), "secret": secret })
+    };
+    let records: Vec<Value> = (0..60).map(record).collect();
+    let written = test.post("/brain/collections/parts/import", &test.admin, json!({ "records": records })).await;
+    assert_eq!(written.status, 200, "{}", written.text());
+}
+
+async fn steward(test: &Test, token: &str) -> Answer {
+    let answer = test.post("/schema/steward", token, json!({ "collections": ["parts"] })).await;
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    answer
+}
+
+fn reasons(answer: &Value) -> Vec<&str> {
+    answer["proposals"].as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_steward_is_proposed_what_could_be_better_once() {
+    let (test, cast) = company().await;
+    parts(&test).await;
+    let told = steward(&test, &cast.sam).await.json();
+    assert_eq!(
+        reasons(&told),
+        [
+            "`nobody` has no value in any of 60 records",
+            "`world` has the same value in all of 60 records",
+            "`site` has the same value as `place` in all of 60 records",
+            "`place` is a text with 3 values in 60 records",
+            "`site` is a text with 3 values in 60 records",
+        ]
+    );
+    assert_eq!(told["seen"], json!([{ "collection": "parts", "records": 60, "all": true }]));
+    let noticed = told["noticed"].as_array().unwrap();
+    assert_eq!((noticed.len(), &noticed[0]["field"]), (1, &json!("maker")), "{noticed:?}");
+    assert!(noticed[0]["what"].as_str().unwrap().contains("`ACME  Ltd. 1`, `Acme Ltd 1`"), "{noticed:?}");
+    // What is proposed is not proposed again, nor what was rejected.
+    let path = |at: usize| format!("/schema/proposals/{}", told["proposals"][at]["id"].as_str().unwrap());
+    assert_eq!(test.post(&format!("{}/reject", path(0)), &cast.sam, json!({ "reason": "soon" })).await.status, 200);
+    assert_eq!(reasons(&steward(&test, &cast.sam).await.json()), Vec::<&str>::new());
+    // One is applied like any other, and the rest is proposed anew.
+    let applied = test.post(&format!("{}/apply", path(3)), &cast.sam, json!({})).await;
+    assert_eq!(applied.status, 200, "{}", applied.text());
+    let shown = test.get("/brain/collections/parts", &cast.sam).await.json();
+    assert_eq!(shown["fields"]["place"]["options"], json!(["north", "south", "west"]));
+    assert_eq!(reasons(&steward(&test, &cast.sam).await.json()).len(), 3);
+    assert_eq!(test.post("/schema/steward", &cast.mia, json!({})).await.status, 403);
+    let unknown = test.post("/schema/steward", &cast.sam, json!({ "collections": ["nothing"] })).await.error();
+    assert_eq!(unknown, "422 invalid collections: there is no collection `nothing` that you may know");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn nothing_is_told_by_what_the_steward_may_not_read() {
+    let (test, cast) = with_policies(typed()).await;
+    parts(&test).await;
+    // Every record, but no confidential field; then fewer records.
+    const ALL: &str = "@id(\"all\") permit (principal is Ok::Actor, action == Ok::Action::\"record.read\", resource is Brain::parts);\n\
+                       @id(\"kept\") @reason(\"kept\") forbid (principal == Ok::Actor::\"sam\", action == Ok::Action::\"field.read\", resource);";
+    assert_eq!(apply(&test, ALL).await.status, 200);
+    let told = steward(&test, &cast.sam).await;
+    assert!(!told.text().contains("secret") && !told.text().contains("hush"), "{}", told.text());
+    assert_eq!(told.json()["proposals"].as_array().unwrap().len(), 5);
+    const SOME: &str = "@id(\"some\") permit (principal is Ok::Actor, action == Ok::Action::\"record.read\", resource is Brain::parts)\n\
+                        when { resource has place && resource.place == \"north\" };";
+    assert_eq!(apply(&test, SOME).await.status, 200);
+    let told = steward(&test, &cast.sam).await;
+    let answer = told.json();
+    assert_eq!(answer["seen"], json!([{ "collection": "parts", "records": 20, "all": false }]));
+    assert!(!told.text().contains("south"), "{}", told.text());
+    assert_eq!(reasons(&answer), Vec::<&str>::new(), "of some of the records nothing follows for all");
+    assert!(answer["noticed"][0]["what"].as_str().unwrap().contains("you do not read all records"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_text_becomes_a_choice_where_every_record_has_one_of_its_options() {
+    let (test, cast) = company().await;
+    parts(&test).await;
+    let retype =
+        |options: Value| json!([{ "retype_field": { "name": "place", "type": "choice", "options": options } }]);
+    let propose = async |token: &str, ops: Value| {
+        let proposal = json!({ "collection": "parts", "ops": ops, "reason": "r" });
+        test.post("/schema/proposals", token, proposal).await
+    };
+    let few = propose(&test.admin, retype(json!(["north"]))).await.json();
+    let path = format!("/schema/proposals/{}", few["id"].as_str().unwrap());
+    let why = "ops: records have values of `place` that are none of the options";
+    assert_eq!(test.get(&path, &test.admin).await.json()["impact"]["problems"], json!([why]));
+    for body in [json!({}), json!({ "dry_run": true })] {
+        assert_eq!(test.post(&format!("{path}/apply"), &test.admin, body).await.error(), format!("422 invalid {why}"));
+    }
+    // Whoever only proposes does not learn by it which values there are.
+    let guess = propose(&cast.mia, retype(json!(["north"]))).await.json();
+    let guess = test.get(&format!("/schema/proposals/{}", guess["id"].as_str().unwrap()), &cast.mia).await.json();
+    assert_eq!(guess["impact"]["problems"], json!([]));
+    for (ops, why) in [
+        (retype(json!([])), "a choice has options, and nothing else has"),
+        (
+            json!([{ "retype_field": { "name": "secret", "type": "choice", "options": ["x"] } }]),
+            "everybody reads the options of a choice",
+        ),
+        (
+            json!([{ "retype_field": { "name": "place", "type": "long_text", "options": ["x"] } }]),
+            "a choice has options, and nothing else has",
+        ),
+    ] {
+        let refused = propose(&test.admin, ops).await.error();
+        assert!(refused.starts_with("422 invalid ops[0]: ") && refused.contains(why), "{refused}");
+    }
+}
