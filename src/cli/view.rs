@@ -1,6 +1,6 @@
 //! `ok view`: saved questions about the company's own data on the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -143,7 +143,7 @@ async fn propose(view: String, content: Content, reason: String, context: &Conte
 }
 
 /// A view's file, and the view in it.
-fn read(file: &PathBuf) -> Result<(String, View), Failure> {
+fn read(file: &Path) -> Result<(String, View), Failure> {
     let text = text_of(file, MAX_BYTES)?;
     let wrong =
         |error: yaml::YamlError| Failure::new(format!("`{}`: line {}: {}", file.display(), error.line, error.message));

@@ -10,7 +10,7 @@ use crate::store::brain::Proposal;
 use crate::types::brain::{Operation, converts};
 use crate::types::collection::{Collection, CollectionKind};
 use crate::types::definition::{ApiVersion, Metadata, Problems};
-use crate::types::field::{FieldKind, Label};
+use crate::types::field::{Field, FieldKind, Label};
 use crate::types::refusal::{Refusal, Stop};
 
 /// What comes of a proposal.
@@ -199,22 +199,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             spec.semantics.rename(name, to);
         }
         Operation::RetypeField { name, r#type, options } => {
-            let field = fields.get_mut(name).ok_or_else(|| missing(name))?;
-            if !converts(field.kind, *r#type) {
-                return Err(format!("a {} cannot become a {}", field.kind, r#type));
-            }
-            let chooses = *r#type == FieldKind::Choice;
-            if chooses && field.label.is_some() {
-                return Err(format!("`{name}` has a label, and everybody reads the options of a choice"));
-            }
-            if chooses == options.is_empty() {
-                return Err("a choice has options, and nothing else has".into());
-            }
-            field.kind = *r#type;
-            field.options.clone_from(options);
-            field.to = None;
-            (field.min, field.max) = (None, None);
-            field.default = field.default.take().and_then(|default| field.value(&default).ok());
+            retype(fields.get_mut(name).ok_or_else(|| missing(name))?, name, *r#type, options)?;
         }
         Operation::RetireField { name } => {
             if spec.key.contains(name) {
@@ -229,5 +214,24 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
         Operation::Semantics(semantics) => spec.semantics = (**semantics).clone(),
         Operation::Index { name, on } => fields.get_mut(name).ok_or_else(|| missing(name))?.index = *on,
     }
+    Ok(())
+}
+
+fn retype(field: &mut Field, name: &str, kind: FieldKind, options: &[String]) -> Result<(), String> {
+    if !converts(field.kind, kind) {
+        return Err(format!("a {} cannot become a {kind}", field.kind));
+    }
+    let chooses = kind == FieldKind::Choice;
+    if chooses && field.label.is_some() {
+        return Err(format!("`{name}` has a label, and everybody reads the options of a choice"));
+    }
+    if chooses == options.is_empty() {
+        return Err("a choice has options, and nothing else has".into());
+    }
+    field.kind = kind;
+    field.options = options.to_vec();
+    field.to = None;
+    (field.min, field.max) = (None, None);
+    field.default = field.default.take().and_then(|default| field.value(&default).ok());
     Ok(())
 }
