@@ -127,12 +127,7 @@ impl Stage {
         test.add("ext", "outside_agent", json!({ "owner": "mia", "team": "team:ops" })).await;
         let spec = json!({ "fields": { "text": { "type": "text" } } });
         crate::api::brain::create(&test, "notes", spec).await;
-        let steward = test.token("sam", json!({})).await;
-        for (name, visibility) in [("open", json!(null)), ("hidden", json!("farbot"))] {
-            let spec = json!({ "query": { "collection": "notes" }, "visibility": visibility });
-            let saved = crate::api::brain::views::saved(&test, &steward, name, spec).await;
-            assert_eq!(saved.status, 200, "{}", saved.text());
-        }
+        Stage::views(&test).await;
         Stage { test, count: 0, credentials: BTreeMap::new(), proposals: Vec::new(), sent: Value::Null }
     }
 

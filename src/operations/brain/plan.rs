@@ -199,7 +199,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             spec.semantics.rename(name, to);
         }
         Operation::RetypeField { name, r#type, options } => {
-            retype(name, fields.get_mut(name).ok_or_else(|| missing(name))?, (*r#type, options))?;
+            retype(fields.get_mut(name).ok_or_else(|| missing(name))?, name, *r#type, options)?;
         }
         Operation::RetireField { name } => {
             if spec.key.contains(name) {
@@ -217,7 +217,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
     Ok(())
 }
 
-fn retype(name: &str, field: &mut Field, (kind, options): (FieldKind, &Vec<String>)) -> Result<(), String> {
+fn retype(field: &mut Field, name: &str, kind: FieldKind, options: &[String]) -> Result<(), String> {
     if !converts(field.kind, kind) {
         return Err(format!("a {} cannot become a {kind}", field.kind));
     }
@@ -229,7 +229,7 @@ fn retype(name: &str, field: &mut Field, (kind, options): (FieldKind, &Vec<Strin
         return Err("a choice has options, and nothing else has".into());
     }
     field.kind = kind;
-    field.options.clone_from(options);
+    field.options = options.to_vec();
     field.to = None;
     (field.min, field.max) = (None, None);
     field.default = field.default.take().and_then(|default| field.value(&default).ok());

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::Of::{self, *};
 use super::{Stage, Who};
+use crate::harness::Test;
 
 impl Stage {
     /// A break-glass grant: of oneself, if one may have any, or of somebody else.
@@ -111,6 +112,16 @@ impl Stage {
             "schema.apply" => json!({ "id": self.proposal(of, who).await, "dry_run": true }),
             "schema.reject" => json!({ "id": self.proposal(of, who).await, "reason": "a matrix" }),
             _ => json!({}),
+        }
+    }
+
+    /// A view for everybody, and one for somebody else.
+    pub(super) async fn views(test: &Test) {
+        let steward = test.token("sam", json!({})).await;
+        for (name, visibility) in [("open", json!(null)), ("hidden", json!("farbot"))] {
+            let spec = json!({ "query": { "collection": "notes" }, "visibility": visibility });
+            let saved = crate::api::brain::views::saved(test, &steward, name, spec).await;
+            assert_eq!(saved.status, 200, "{}", saved.text());
         }
     }
 

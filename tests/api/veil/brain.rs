@@ -13,11 +13,10 @@ impl Stage {
     pub(super) async fn records(&mut self, lead: &str, admin: &str) {
         let test = &self.test;
         let fields = json!({ "text": { "type": "text" }, "owner": { "type": "actor" } });
-        let theirs = json!({ "agg": "count", "filter": { "owner": NAME } });
-        let spec = json!({ "fields": fields, "semantics": { "metrics": { "theirs": theirs } } });
+        let spec =
+            json!({ "fields": fields, "semantics": { "metrics": { "last": { "agg": "max", "field": "owner" } } } });
         crate::api::brain::create(test, "notes", spec).await;
-        let query =
-            json!({ "collection": "notes", "filter": { "or": [{ "owner": NAME }, { "text": { "has": true } }] } });
+        let query = json!({ "collection": "notes", "metrics": ["last"], "group_by": ["owner"] });
         let saved = crate::api::brain::views::saved(test, admin, "theirs", json!({ "query": query })).await;
         assert_eq!(saved.status, 200, "{}", saved.text());
         let path = "/brain/collections/notes/records";
@@ -67,9 +66,7 @@ impl Stage {
             "knowledge.accept" => vec![json!({ "id": self.others[2] })],
             "knowledge.reject" => vec![json!({ "id": self.others[3] })],
             "view.read" => vec![json!({ "id": "theirs" })],
-            "view.preview" => vec![
-                json!({ "query": { "collection": "notes", "measures": ["max:owner"], "group_by": ["created_by"] } }),
-            ],
+            "view.preview" => vec![json!({ "query": { "collection": "notes", "filter": { "owner": NAME } } })],
             "schema.propose" | "semantics.propose" => vec![],
             "schema.read" => vec![json!({ "id": self.others[0] })],
             "schema.apply" => vec![json!({ "id": self.others[0], "dry_run": true })],

@@ -19,12 +19,12 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 };
 
 /**
- * Tell where decisions for other programs are asked for: AuthZEN's metadata, at the host that was asked.
+ * Discover the AuthZEN endpoints of this server: its `authzen-configuration` metadata.
  */
 export const accessMetadata = <ThrowOnError extends boolean = false>(options?: Options<AccessMetadataData, ThrowOnError>) => (options?.client ?? client).get<AccessMetadataResponses, AccessMetadataErrors, ThrowOnError>({ url: '/.well-known/authzen-configuration', ...options });
 
 /**
- * List the subjects and resources that the company keeps for decisions, newest first.
+ * List the stored subjects and resources, newest first.
  */
 export const entityList = <ThrowOnError extends boolean = false>(options?: Options<EntityListData, ThrowOnError>) => (options?.client ?? client).get<EntityListResponses, EntityListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -33,7 +33,7 @@ export const entityList = <ThrowOnError extends boolean = false>(options?: Optio
 });
 
 /**
- * Keep subjects and resources for decisions, all of them or none; where a question says nothing of one, it is taken as it is kept, and searches look among those that are kept.
+ * Store subjects and resources for AuthZEN decisions, all or none. A question that gives no properties of a stored entity is decided by the stored ones, and searches look among stored entities.
  */
 export const entityKeep = <ThrowOnError extends boolean = false>(options?: Options<EntityKeepData, ThrowOnError>) => (options?.client ?? client).put<EntityKeepResponses, EntityKeepErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -46,7 +46,7 @@ export const entityKeep = <ThrowOnError extends boolean = false>(options?: Optio
 });
 
 /**
- * Decide whether a subject may do something to a resource: AuthZEN, about the company's own types.
+ * Evaluate one AuthZEN access request about the company's own types.
  */
 export const accessEvaluate = <ThrowOnError extends boolean = false>(options?: Options<AccessEvaluateData, ThrowOnError>) => (options?.client ?? client).post<AccessEvaluateResponses, AccessEvaluateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -59,7 +59,7 @@ export const accessEvaluate = <ThrowOnError extends boolean = false>(options?: O
 });
 
 /**
- * Decide up to 1000 questions at once, by the same policies: AuthZEN, about the company's own types.
+ * Evaluate up to 1000 AuthZEN access requests at once, all by the same version of the policies.
  */
 export const accessEvaluateBatch = <ThrowOnError extends boolean = false>(options?: Options<AccessEvaluateBatchData, ThrowOnError>) => (options?.client ?? client).post<AccessEvaluateBatchResponses, AccessEvaluateBatchErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -72,7 +72,7 @@ export const accessEvaluateBatch = <ThrowOnError extends boolean = false>(option
 });
 
 /**
- * Find what a subject may do to a resource, among the actions of the company's schema: AuthZEN.
+ * Find the actions of the company's schema that a subject may perform on a resource: AuthZEN action search.
  */
 export const accessEvaluateActions = <ThrowOnError extends boolean = false>(options?: Options<AccessEvaluateActionsData, ThrowOnError>) => (options?.client ?? client).post<AccessEvaluateActionsResponses, AccessEvaluateActionsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -85,7 +85,7 @@ export const accessEvaluateActions = <ThrowOnError extends boolean = false>(opti
 });
 
 /**
- * Find the resources that a subject may do something to, among those that are kept or the candidates of the request: AuthZEN.
+ * Find the resources on which a subject may perform an action, among the stored entities or the candidates of the request: AuthZEN resource search.
  */
 export const accessEvaluateResources = <ThrowOnError extends boolean = false>(options?: Options<AccessEvaluateResourcesData, ThrowOnError>) => (options?.client ?? client).post<AccessEvaluateResourcesResponses, AccessEvaluateResourcesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -98,7 +98,7 @@ export const accessEvaluateResources = <ThrowOnError extends boolean = false>(op
 });
 
 /**
- * Find the subjects that may do something to a resource, among those that are kept or the candidates of the request: AuthZEN.
+ * Find the subjects that may perform an action on a resource, among the stored entities or the candidates of the request: AuthZEN subject search.
  */
 export const accessEvaluateSubjects = <ThrowOnError extends boolean = false>(options?: Options<AccessEvaluateSubjectsData, ThrowOnError>) => (options?.client ?? client).post<AccessEvaluateSubjectsResponses, AccessEvaluateSubjectsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -168,7 +168,7 @@ export const actorUpdate = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Offboard a person or an agent: end their tokens, requests and delegations, hand on their agents, teams, webhooks and open tasks. Or remove a team that nobody is in.
+ * Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand over their agents, teams, webhooks and open tasks. Also removes a team without members.
  */
 export const actorOffboard = <ThrowOnError extends boolean = false>(options: Options<ActorOffboardData, ThrowOnError>) => (options.client ?? client).post<ActorOffboardResponses, ActorOffboardErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -181,7 +181,7 @@ export const actorOffboard = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Set how far an agent is trusted.
+ * Set an agent's trust tier.
  */
 export const actorTrust = <ThrowOnError extends boolean = false>(options: Options<ActorTrustData, ThrowOnError>) => (options.client ?? client).post<ActorTrustResponses, ActorTrustErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -203,7 +203,7 @@ export const approvalList = <ThrowOnError extends boolean = false>(options?: Opt
 });
 
 /**
- * Take one's own request back, as long as it has not been carried out.
+ * Withdraw one's own request, as long as it has not been performed.
  */
 export const approvalWithdraw = <ThrowOnError extends boolean = false>(options: Options<ApprovalWithdrawData, ThrowOnError>) => (options.client ?? client).delete<ApprovalWithdrawResponses, ApprovalWithdrawErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -221,7 +221,7 @@ export const approvalRead = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * Approve or reject. The approval that completes it carries the operation out at once.
+ * Approve or reject a request. The decision that completes the approval performs the operation at once.
  */
 export const approvalDecide = <ThrowOnError extends boolean = false>(options: Options<ApprovalDecideData, ThrowOnError>) => (options.client ?? client).post<ApprovalDecideResponses, ApprovalDecideErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -234,7 +234,7 @@ export const approvalDecide = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * Explain an approval: what is asked, why, who may decide, and what happens on each outcome.
+ * Explain an approval: what is requested, why it needs approval, who may decide, and what happens on each outcome.
  */
 export const approvalExplain = <ThrowOnError extends boolean = false>(options: Options<ApprovalExplainData, ThrowOnError>) => (options.client ?? client).get<ApprovalExplainResponses, ApprovalExplainErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -243,7 +243,7 @@ export const approvalExplain = <ThrowOnError extends boolean = false>(options: O
 });
 
 /**
- * Ask an agent for something: a task is created for it, and a run begins. Asked by a run, it is a part of that run.
+ * Ask an agent to do something: creates a task and starts a run. Asked by a run, the new run is a part of it.
  */
 export const agentAsk = <ThrowOnError extends boolean = false>(options: Options<AgentAskData, ThrowOnError>) => (options.client ?? client).post<AgentAskResponses, AgentAskErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -265,7 +265,7 @@ export const auditCheckpoints = <ThrowOnError extends boolean = false>(options?:
 });
 
 /**
- * Prove that the log of a later size continues that of an earlier one.
+ * Prove that the log at a later size extends the log at an earlier size.
  */
 export const auditConsistency = <ThrowOnError extends boolean = false>(options: Options<AuditConsistencyData, ThrowOnError>) => (options.client ?? client).get<AuditConsistencyResponses, AuditConsistencyErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -274,7 +274,7 @@ export const auditConsistency = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * Read the log's newest signed checkpoint.
+ * Show the log's newest signed checkpoint.
  */
 export const auditHead = <ThrowOnError extends boolean = false>(options?: Options<AuditHeadData, ThrowOnError>) => (options?.client ?? client).get<AuditHeadResponses, AuditHeadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -283,7 +283,7 @@ export const auditHead = <ThrowOnError extends boolean = false>(options?: Option
 });
 
 /**
- * Read the key that checkpoints are verified with. Keep a copy where this server cannot reach it.
+ * Show the public key that checkpoints are verified with. Keep a copy where this server cannot reach it.
  */
 export const auditKey = <ThrowOnError extends boolean = false>(options?: Options<AuditKeyData, ThrowOnError>) => (options?.client ?? client).get<AuditKeyResponses, AuditKeyErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -314,7 +314,7 @@ export const auditVerify = <ThrowOnError extends boolean = false>(options?: Opti
 });
 
 /**
- * List the starting companies that come with the program.
+ * List the blueprints that come with the program.
  */
 export const blueprintList = <ThrowOnError extends boolean = false>(options?: Options<BlueprintListData, ThrowOnError>) => (options?.client ?? client).get<BlueprintListResponses, BlueprintListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -323,7 +323,7 @@ export const blueprintList = <ThrowOnError extends boolean = false>(options?: Op
 });
 
 /**
- * Install a blueprint: its teams, agents and settings at once, its policies as a proposal. What exists is left as it is.
+ * Install a blueprint: its teams, agents and settings at once, its policies as a proposal. Existing objects are left unchanged.
  */
 export const blueprintInstall = <ThrowOnError extends boolean = false>(options?: Options<BlueprintInstallData, ThrowOnError>) => (options?.client ?? client).post<BlueprintInstallResponses, BlueprintInstallErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -345,7 +345,7 @@ export const collectionCatalog = <ThrowOnError extends boolean = false>(options:
 });
 
 /**
- * List the collections that the caller may know, by name.
+ * List the collections that the caller may see, by name.
  */
 export const collectionList = <ThrowOnError extends boolean = false>(options?: Options<CollectionListData, ThrowOnError>) => (options?.client ?? client).get<CollectionListResponses, CollectionListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -354,7 +354,7 @@ export const collectionList = <ThrowOnError extends boolean = false>(options?: O
 });
 
 /**
- * Show what the records of a collection are made of.
+ * Show the definition of a collection.
  */
 export const collectionRead = <ThrowOnError extends boolean = false>(options: Options<CollectionReadData, ThrowOnError>) => (options.client ?? client).get<CollectionReadResponses, CollectionReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -376,7 +376,7 @@ export const recordAggregate = <ThrowOnError extends boolean = false>(options: O
 });
 
 /**
- * Write many records in one transaction: all of them, or none. The policies are asked about each as when it is written alone.
+ * Write many records in one transaction, all or none. The policies decide each record as if it were written alone.
  */
 export const recordImport = <ThrowOnError extends boolean = false>(options: Options<RecordImportData, ThrowOnError>) => (options.client ?? client).post<RecordImportResponses, RecordImportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -389,7 +389,7 @@ export const recordImport = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * Find records of a collection. Each record that the policies let the caller read is there (`record.read`), and of each the fields that they may read (`field.read`).
+ * Query the records of a collection: those that the policies let the caller read (`record.read`), with the fields that they may read (`field.read`).
  */
 export const collectionQuery = <ThrowOnError extends boolean = false>(options: Options<CollectionQueryData, ThrowOnError>) => (options.client ?? client).post<CollectionQueryResponses, CollectionQueryErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -411,7 +411,7 @@ export const recordList = <ThrowOnError extends boolean = false>(options: Option
 });
 
 /**
- * Write a record: a new one, or a new version of the one with the same key. The policies are asked about the record as it would be; of one that is there, also as it is, about this and about `record.change`.
+ * Create a record, or write a new version of the one with the same key. The policies decide about the record as it will be; for an existing record also about it as it is, by this operation and by `record.change`.
  */
 export const recordWrite = <ThrowOnError extends boolean = false>(options: Options<RecordWriteData, ThrowOnError>) => (options.client ?? client).post<RecordWriteResponses, RecordWriteErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -424,7 +424,7 @@ export const recordWrite = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Delete a record. Its history stays, and it can be rolled back.
+ * Delete a record. Its history is kept, and a rollback restores it.
  */
 export const recordDelete = <ThrowOnError extends boolean = false>(options: Options<RecordDeleteData, ThrowOnError>) => (options.client ?? client).delete<RecordDeleteResponses, RecordDeleteErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -442,7 +442,7 @@ export const recordRead = <ThrowOnError extends boolean = false>(options: Option
 });
 
 /**
- * Change some values of a record; `null` takes one away. The policies are asked about the record as it is, and about `record.write` as it is and as it would be.
+ * Update some values of a record; `null` removes one. The policies decide about the record as it is; `record.write` about it as it is and as it will be.
  */
 export const recordChange = <ThrowOnError extends boolean = false>(options: Options<RecordChangeData, ThrowOnError>) => (options.client ?? client).patch<RecordChangeResponses, RecordChangeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -455,7 +455,7 @@ export const recordChange = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * Replace all values of a record; what is not given is gone. The policies are asked about `record.change` and `record.write` too.
+ * Replace all values of a record; omitted fields are removed. The policies also decide `record.change` and `record.write`.
  */
 export const recordReplace = <ThrowOnError extends boolean = false>(options: Options<RecordReplaceData, ThrowOnError>) => (options.client ?? client).put<RecordReplaceResponses, RecordReplaceErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -468,7 +468,7 @@ export const recordReplace = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Say that something is the matter with a record: it is wrong, stale, a duplicate, sensitive, or a question.
+ * Flag a record as wrong, stale, a duplicate, sensitive, or in question.
  */
 export const recordFlag = <ThrowOnError extends boolean = false>(options: Options<RecordFlagData, ThrowOnError>) => (options.client ?? client).post<RecordFlagResponses, RecordFlagErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -481,7 +481,7 @@ export const recordFlag = <ThrowOnError extends boolean = false>(options: Option
 });
 
 /**
- * Show what a record was, newest first: who wrote it, in which run; of one that is deleted too. Each version is asked about by `record.read`, as it was.
+ * Show the versions of a record, also of a deleted one, newest first: who wrote each, and in which run. `record.read` decides about each version as it was.
  */
 export const recordHistory = <ThrowOnError extends boolean = false>(options: Options<RecordHistoryData, ThrowOnError>) => (options.client ?? client).get<RecordHistoryResponses, RecordHistoryErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -490,7 +490,7 @@ export const recordHistory = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Make a record again what it was at a version, as a new version; one that was deleted is there again. The policies are asked about `record.change` and `record.write` too.
+ * Restore an earlier version of a record as a new version, also of a deleted record. The policies also decide `record.change` and `record.write`.
  */
 export const recordRollback = <ThrowOnError extends boolean = false>(options: Options<RecordRollbackData, ThrowOnError>) => (options.client ?? client).post<RecordRollbackResponses, RecordRollbackErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -543,7 +543,7 @@ export const changeList = <ThrowOnError extends boolean = false>(options?: Optio
 });
 
 /**
- * Propose a change. Nothing comes into force by it.
+ * Propose a change. Nothing comes into force yet.
  */
 export const changePropose = <ThrowOnError extends boolean = false>(options: Options<ChangeProposeData, ThrowOnError>) => (options.client ?? client).post<ChangeProposeResponses, ChangeProposeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -556,7 +556,7 @@ export const changePropose = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Try a change beside what is in force, on a share of the traffic. No answer is changed by it.
+ * Start a canary: evaluate a change beside what is in force, on a share of the traffic. No answer is affected.
  */
 export const changeCanary = <ThrowOnError extends boolean = false>(options: Options<ChangeCanaryData, ThrowOnError>) => (options.client ?? client).post<ChangeCanaryResponses, ChangeCanaryErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -578,7 +578,7 @@ export const changeRead = <ThrowOnError extends boolean = false>(options: Option
 });
 
 /**
- * Put a change to its tests. It cannot come into force before they pass.
+ * Run a change's tests. It cannot be promoted before they pass.
  */
 export const changeEvals = <ThrowOnError extends boolean = false>(options: Options<ChangeEvalsData, ThrowOnError>) => (options.client ?? client).post<ChangeEvalsResponses, ChangeEvalsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -587,7 +587,7 @@ export const changeEvals = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Bring a change into force. Its tests must have passed, and the version that it was made from be in force.
+ * Promote a change: bring it into force. Its tests must have passed, and the version that it is based on must be in force.
  */
 export const changePromote = <ThrowOnError extends boolean = false>(options: Options<ChangePromoteData, ThrowOnError>) => (options.client ?? client).post<ChangePromoteResponses, ChangePromoteErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -596,7 +596,7 @@ export const changePromote = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Reject a change; its author takes it back by this.
+ * Reject a change, or withdraw one's own.
  */
 export const changeReject = <ThrowOnError extends boolean = false>(options: Options<ChangeRejectData, ThrowOnError>) => (options.client ?? client).post<ChangeRejectResponses, ChangeRejectErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -609,7 +609,7 @@ export const changeReject = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * Review a change: approve it, or request something else. Nobody reviews their own.
+ * Review a change: approve it, or request changes. Authors cannot review their own.
  */
 export const changeReview = <ThrowOnError extends boolean = false>(options: Options<ChangeReviewData, ThrowOnError>) => (options.client ?? client).post<ChangeReviewResponses, ChangeReviewErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -679,7 +679,7 @@ export const delegationList = <ThrowOnError extends boolean = false>(options?: O
 });
 
 /**
- * Let a person or an agent act on the caller's behalf, as far as both may. Under a delegation, it is handed on.
+ * Grant a delegation: let a person or an agent act on the caller's behalf, within the rights of both. A caller who acts under a delegation passes it on.
  */
 export const delegationGrant = <ThrowOnError extends boolean = false>(options: Options<DelegationGrantData, ThrowOnError>) => (options.client ?? client).post<DelegationGrantResponses, DelegationGrantErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -692,7 +692,7 @@ export const delegationGrant = <ThrowOnError extends boolean = false>(options: O
 });
 
 /**
- * Take a delegation back, or give it back. What was handed on of it ends with it. Revoking it again changes nothing.
+ * Revoke a delegation, as the one who granted it or the one who holds it. Delegations passed on from it end with it. Revoking it again changes nothing.
  */
 export const delegationRevoke = <ThrowOnError extends boolean = false>(options: Options<DelegationRevokeData, ThrowOnError>) => (options.client ?? client).delete<DelegationRevokeResponses, DelegationRevokeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -701,7 +701,7 @@ export const delegationRevoke = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * Show one delegation: what was given, by whom, and what is left of its budget.
+ * Show one delegation: its scope, who granted it, and what is left of its budget.
  */
 export const delegationRead = <ThrowOnError extends boolean = false>(options: Options<DelegationReadData, ThrowOnError>) => (options.client ?? client).get<DelegationReadResponses, DelegationReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -710,7 +710,7 @@ export const delegationRead = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * Set a part of a delegation's budget aside, before it is spent.
+ * Reserve a part of a delegation's budget before it is spent.
  */
 export const delegationReserve = <ThrowOnError extends boolean = false>(options: Options<DelegationReserveData, ThrowOnError>) => (options.client ?? client).post<DelegationReserveResponses, DelegationReserveErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -723,7 +723,7 @@ export const delegationReserve = <ThrowOnError extends boolean = false>(options:
 });
 
 /**
- * Say what something came to for which a part of the budget was set aside; also after the delegation has ended.
+ * Settle a reservation: record what was spent of it, also after the delegation has ended.
  */
 export const delegationSettle = <ThrowOnError extends boolean = false>(options: Options<DelegationSettleData, ThrowOnError>) => (options.client ?? client).post<DelegationSettleResponses, DelegationSettleErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -745,7 +745,7 @@ export const directoryCards = <ThrowOnError extends boolean = false>(options?: O
 });
 
 /**
- * Find people and agents by skill or name, the best match first.
+ * Find people and agents by skill or name, best match first.
  */
 export const directoryFind = <ThrowOnError extends boolean = false>(options?: Options<DirectoryFindData, ThrowOnError>) => (options?.client ?? client).get<DirectoryFindResponses, DirectoryFindErrors, ThrowOnError>({
     querySerializer: { parameters: { skills: { array: { explode: false } } } },
@@ -755,7 +755,7 @@ export const directoryFind = <ThrowOnError extends boolean = false>(options?: Op
 });
 
 /**
- * Read the event log, as far as the caller may see it.
+ * List the events of the log that the caller may see.
  */
 export const eventList = <ThrowOnError extends boolean = false>(options?: Options<EventListData, ThrowOnError>) => (options?.client ?? client).get<EventListResponses, EventListErrors, ThrowOnError>({
     querySerializer: { parameters: { type: { array: { explode: false } } } },
@@ -775,7 +775,7 @@ export const eventStream = <ThrowOnError extends boolean = false>(options?: Opti
 });
 
 /**
- * Tell whether the server is up. Needs no token.
+ * Check whether the server is up. Needs no token.
  */
 export const healthRead = <ThrowOnError extends boolean = false>(options?: Options<HealthReadData, ThrowOnError>) => (options?.client ?? client).get<HealthReadResponses, HealthReadErrors, ThrowOnError>({ url: '/api/health', ...options });
 
@@ -789,7 +789,7 @@ export const inboxList = <ThrowOnError extends boolean = false>(options?: Option
 });
 
 /**
- * Mark an item of the caller's own inbox as read. The first time counts.
+ * Mark an item of the caller's own inbox as read. Marking it again changes nothing.
  */
 export const inboxRead = <ThrowOnError extends boolean = false>(options: Options<InboxReadData, ThrowOnError>) => (options.client ?? client).post<InboxReadResponses, InboxReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -798,7 +798,7 @@ export const inboxRead = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * List the engaged kill switches that concern the caller: by whom, since when, why, and how many they stop.
+ * List the engaged kill switches that affect the caller: who engaged them, when and why, and how many actors they stop.
  */
 export const killList = <ThrowOnError extends boolean = false>(options?: Options<KillListData, ThrowOnError>) => (options?.client ?? client).get<KillListResponses, KillListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -820,7 +820,7 @@ export const kill = <ThrowOnError extends boolean = false>(options: Options<Kill
 });
 
 /**
- * List the knowledge that the caller may read, newest first.
+ * List the knowledge entries that the caller may read, newest first.
  */
 export const knowledgeList = <ThrowOnError extends boolean = false>(options?: Options<KnowledgeListData, ThrowOnError>) => (options?.client ?? client).get<KnowledgeListResponses, KnowledgeListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -829,7 +829,7 @@ export const knowledgeList = <ThrowOnError extends boolean = false>(options?: Op
 });
 
 /**
- * Propose what others may rest on. It is recalled once somebody else has accepted it; what comes from outside, looks like an attack or contradicts what is accepted is held apart until then.
+ * Propose a knowledge entry. It can be recalled once somebody else has accepted it. Entries that come from outside, look like an attack or contradict accepted ones are quarantined until somebody decides.
  */
 export const knowledgePropose = <ThrowOnError extends boolean = false>(options: Options<KnowledgeProposeData, ThrowOnError>) => (options.client ?? client).post<KnowledgeProposeResponses, KnowledgeProposeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -842,7 +842,7 @@ export const knowledgePropose = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * List the knowledge that is held apart until somebody decides about it, with the reasons, newest first; of that alone that the caller may read.
+ * List the quarantined knowledge entries that the caller may read, with the reasons, newest first.
  */
 export const knowledgeQuarantine = <ThrowOnError extends boolean = false>(options?: Options<KnowledgeQuarantineData, ThrowOnError>) => (options?.client ?? client).get<KnowledgeQuarantineResponses, KnowledgeQuarantineErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -851,7 +851,7 @@ export const knowledgeQuarantine = <ThrowOnError extends boolean = false>(option
 });
 
 /**
- * Recall what is accepted about topics, as far as the caller may read it: data with where it comes from, the best first. It gives no right to anything.
+ * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first. It is data and grants no rights.
  */
 export const knowledgeRecall = <ThrowOnError extends boolean = false>(options?: Options<KnowledgeRecallData, ThrowOnError>) => (options?.client ?? client).get<KnowledgeRecallResponses, KnowledgeRecallErrors, ThrowOnError>({
     querySerializer: { parameters: { topics: { array: { explode: false } } } },
@@ -861,7 +861,7 @@ export const knowledgeRecall = <ThrowOnError extends boolean = false>(options?: 
 });
 
 /**
- * Show one entry of knowledge: what it says, where it comes from, and how it stands.
+ * Show one knowledge entry: its statement, provenance and status.
  */
 export const knowledgeRead = <ThrowOnError extends boolean = false>(options: Options<KnowledgeReadData, ThrowOnError>) => (options.client ?? client).get<KnowledgeReadResponses, KnowledgeReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -870,7 +870,7 @@ export const knowledgeRead = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Accept knowledge that was proposed or is held apart: it is recalled from now on, and what it supersedes no longer.
+ * Accept a proposed or quarantined knowledge entry. From now on it is recalled, and the entry that it supersedes is not.
  */
 export const knowledgeAccept = <ThrowOnError extends boolean = false>(options: Options<KnowledgeAcceptData, ThrowOnError>) => (options.client ?? client).post<KnowledgeAcceptResponses, KnowledgeAcceptErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -883,7 +883,7 @@ export const knowledgeAccept = <ThrowOnError extends boolean = false>(options: O
 });
 
 /**
- * Reject knowledge that was proposed or is held apart, or take back one's own proposal.
+ * Reject a proposed or quarantined knowledge entry, or withdraw one's own.
  */
 export const knowledgeReject = <ThrowOnError extends boolean = false>(options: Options<KnowledgeRejectData, ThrowOnError>) => (options.client ?? client).post<KnowledgeRejectResponses, KnowledgeRejectErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -896,7 +896,7 @@ export const knowledgeReject = <ThrowOnError extends boolean = false>(options: O
 });
 
 /**
- * Retract knowledge that was accepted and does not hold: it is recalled no longer.
+ * Retract an accepted knowledge entry that does not hold. It is no longer recalled.
  */
 export const knowledgeRetract = <ThrowOnError extends boolean = false>(options: Options<KnowledgeRetractData, ThrowOnError>) => (options.client ?? client).post<KnowledgeRetractResponses, KnowledgeRetractErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -909,7 +909,7 @@ export const knowledgeRetract = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * List the models that agents may ask for: provider, context, capabilities, prices.
+ * List the models that agents may use: provider, context size, capabilities, prices.
  */
 export const modelRead = <ThrowOnError extends boolean = false>(options?: Options<ModelReadData, ThrowOnError>) => (options?.client ?? client).get<ModelReadResponses, ModelReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -927,7 +927,7 @@ export const meRead = <ThrowOnError extends boolean = false>(options?: Options<M
 });
 
 /**
- * List the agents that the caller may ask, if only with approval, newest first.
+ * List the agents that the caller may ask, also those that need approval, newest first.
  */
 export const meAgents = <ThrowOnError extends boolean = false>(options?: Options<MeAgentsData, ThrowOnError>) => (options?.client ?? client).get<MeAgentsResponses, MeAgentsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -945,7 +945,7 @@ export const openapiRead = <ThrowOnError extends boolean = false>(options?: Opti
 });
 
 /**
- * Show which policies are in force, and where they come from.
+ * Show the policies in force and their source.
  */
 export const policyRead = <ThrowOnError extends boolean = false>(options?: Options<PolicyReadData, ThrowOnError>) => (options?.client ?? client).get<PolicyReadResponses, PolicyReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -954,7 +954,7 @@ export const policyRead = <ThrowOnError extends boolean = false>(options?: Optio
 });
 
 /**
- * Tell which version of the policies was applied last, by whom, with which change; and those before it.
+ * Show the version of the policies that was applied last, by whom and with which change, and earlier versions.
  */
 export const policyApplied = <ThrowOnError extends boolean = false>(options?: Options<PolicyAppliedData, ThrowOnError>) => (options?.client ?? client).get<PolicyAppliedResponses, PolicyAppliedErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -972,7 +972,7 @@ export const breakGlassList = <ThrowOnError extends boolean = false>(options?: O
 });
 
 /**
- * Go on without approval for a short time; whoever is skipped is told, and somebody else reviews it.
+ * Open a break-glass grant: proceed without approval for a short time. The approvers who are bypassed are notified, and somebody else reviews the grant.
  */
 export const breakGlassOpen = <ThrowOnError extends boolean = false>(options: Options<BreakGlassOpenData, ThrowOnError>) => (options.client ?? client).post<BreakGlassOpenResponses, BreakGlassOpenErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -985,7 +985,7 @@ export const breakGlassOpen = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * End a break-glass grant at once; it still has to be reviewed.
+ * End a break-glass grant at once. It still has to be reviewed.
  */
 export const breakGlassEnd = <ThrowOnError extends boolean = false>(options: Options<BreakGlassEndData, ThrowOnError>) => (options.client ?? client).delete<BreakGlassEndResponses, BreakGlassEndErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -994,7 +994,7 @@ export const breakGlassEnd = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Say whether a break-glass grant and its uses were justified. It ends the grant, if it has not ended.
+ * Review a break-glass grant: say whether its uses were justified. Ends the grant if it is still open.
  */
 export const breakGlassReview = <ThrowOnError extends boolean = false>(options: Options<BreakGlassReviewData, ThrowOnError>) => (options.client ?? client).post<BreakGlassReviewResponses, BreakGlassReviewErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1020,7 +1020,7 @@ export const policyCheck = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Tell what policies would change: texts, answers, and the decisions of the log. Nothing is applied.
+ * Compare policies with those in force: texts, answers, and the decisions of the log. Nothing is applied.
  */
 export const policyDiff = <ThrowOnError extends boolean = false>(options?: Options<PolicyDiffData, ThrowOnError>) => (options?.client ?? client).post<PolicyDiffResponses, PolicyDiffErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1033,7 +1033,7 @@ export const policyDiff = <ThrowOnError extends boolean = false>(options?: Optio
 });
 
 /**
- * Tell whether what is in force is what the repository declared last.
+ * Check for drift: whether the policies in force are those that the repository declared last.
  */
 export const policyDrift = <ThrowOnError extends boolean = false>(options?: Options<PolicyDriftData, ThrowOnError>) => (options?.client ?? client).get<PolicyDriftResponses, PolicyDriftErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1042,7 +1042,7 @@ export const policyDrift = <ThrowOnError extends boolean = false>(options?: Opti
 });
 
 /**
- * Explain what the gate would answer, and why. Nothing is done.
+ * Explain what the gate would decide, and why. Nothing is performed.
  */
 export const policyExplain = <ThrowOnError extends boolean = false>(options?: Options<PolicyExplainData, ThrowOnError>) => (options?.client ?? client).post<PolicyExplainResponses, PolicyExplainErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1055,7 +1055,7 @@ export const policyExplain = <ThrowOnError extends boolean = false>(options?: Op
 });
 
 /**
- * Export the files in force, and the schema that they are checked against.
+ * Export the policy files in force, and the schema that they are checked against.
  */
 export const policyExport = <ThrowOnError extends boolean = false>(options?: Options<PolicyExportData, ThrowOnError>) => (options?.client ?? client).get<PolicyExportResponses, PolicyExportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1064,7 +1064,7 @@ export const policyExport = <ThrowOnError extends boolean = false>(options?: Opt
 });
 
 /**
- * Propose policies, an earlier version of them, or the rule behind approvals. It comes into force at once only where the source says `auto`, and the policy permits it.
+ * Propose policies, a rollback to an earlier version, or the rule behind approvals. The proposal comes into force at once only if the source says `auto` and the policy permits it.
  */
 export const policyPropose = <ThrowOnError extends boolean = false>(options: Options<PolicyProposeData, ThrowOnError>) => (options.client ?? client).post<PolicyProposeResponses, PolicyProposeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1077,7 +1077,7 @@ export const policyPropose = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Say where the company keeps its policies. Nothing is fetched: the repository's CI proposes.
+ * Set where the company keeps its policies. Nothing is fetched: the repository's CI proposes.
  */
 export const policySource = <ThrowOnError extends boolean = false>(options: Options<PolicySourceData, ThrowOnError>) => (options.client ?? client).put<PolicySourceResponses, PolicySourceErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1090,7 +1090,7 @@ export const policySource = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * List who may perform an operation on a target, with or without approval: of those whose decisions the caller may have explained.
+ * List who may perform an operation on a target, with or without approval, among the actors whose decisions the caller may have explained.
  */
 export const policyWhoCan = <ThrowOnError extends boolean = false>(options: Options<PolicyWhoCanData, ThrowOnError>) => (options.client ?? client).get<PolicyWhoCanResponses, PolicyWhoCanErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1099,7 +1099,7 @@ export const policyWhoCan = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * List what leads to a record: records that name it, and tasks that are about it; of those alone that the caller may read. At most 100 of each.
+ * List what refers to a record: records that name it and tasks that are about it, among those that the caller may read. At most 100 of each.
  */
 export const recordRefs = <ThrowOnError extends boolean = false>(options: Options<RecordRefsData, ThrowOnError>) => (options.client ?? client).get<RecordRefsResponses, RecordRefsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1117,7 +1117,7 @@ export const runList = <ThrowOnError extends boolean = false>(options?: Options<
 });
 
 /**
- * Show one run, step by step: what it did, what that came to, and what it waits for.
+ * Show one run, step by step: what it did, the outcome of each step, and what it waits for.
  */
 export const runRead = <ThrowOnError extends boolean = false>(options: Options<RunReadData, ThrowOnError>) => (options.client ?? client).get<RunReadResponses, RunReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1126,7 +1126,7 @@ export const runRead = <ThrowOnError extends boolean = false>(options: Options<R
 });
 
 /**
- * Answer what a run has asked; it goes on with the answer.
+ * Answer a run's question. The run resumes with the answer.
  */
 export const runAnswer = <ThrowOnError extends boolean = false>(options: Options<RunAnswerData, ThrowOnError>) => (options.client ?? client).post<RunAnswerResponses, RunAnswerErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1139,7 +1139,7 @@ export const runAnswer = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Let a run spend more; one that is held because of its budget goes on.
+ * Raise a run's budget. A run that is held because of its budget resumes.
  */
 export const budgetRaise = <ThrowOnError extends boolean = false>(options: Options<BudgetRaiseData, ThrowOnError>) => (options.client ?? client).post<BudgetRaiseResponses, BudgetRaiseErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1152,7 +1152,7 @@ export const budgetRaise = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Cancel a run, with its parts. What it has done stays done.
+ * Cancel a run and its parts. What it has done is not undone.
  */
 export const runCancel = <ThrowOnError extends boolean = false>(options: Options<RunCancelData, ThrowOnError>) => (options.client ?? client).post<RunCancelResponses, RunCancelErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1165,7 +1165,7 @@ export const runCancel = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Follow one run as server-sent events, until it ends: its steps after `since`, and what models say as they say it.
+ * Follow one run as server-sent events until it ends: its steps after `since`, and the output of models as it arrives.
  */
 export const runStream = <ThrowOnError extends boolean = false>(options: Options<RunStreamData, ThrowOnError, RunStreamResponse>) => (options.client ?? client).sse.get<RunStreamResponses, RunStreamErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1174,7 +1174,7 @@ export const runStream = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * List the proposals to change collections that the caller may see, newest first.
+ * List the schema proposals that the caller may see, newest first.
  */
 export const schemaList = <ThrowOnError extends boolean = false>(options?: Options<SchemaListData, ThrowOnError>) => (options?.client ?? client).get<SchemaListResponses, SchemaListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1183,7 +1183,7 @@ export const schemaList = <ThrowOnError extends boolean = false>(options?: Optio
 });
 
 /**
- * Propose to create, change or retire a collection. Nothing changes by it.
+ * Propose to create, change or retire a collection. Nothing changes yet.
  */
 export const schemaPropose = <ThrowOnError extends boolean = false>(options: Options<SchemaProposeData, ThrowOnError>) => (options.client ?? client).post<SchemaProposeResponses, SchemaProposeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1196,7 +1196,7 @@ export const schemaPropose = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Show a proposal to change a collection, with what it would do.
+ * Show a schema proposal and its impact.
  */
 export const schemaRead = <ThrowOnError extends boolean = false>(options: Options<SchemaReadData, ThrowOnError>) => (options.client ?? client).get<SchemaReadResponses, SchemaReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1205,7 +1205,7 @@ export const schemaRead = <ThrowOnError extends boolean = false>(options: Option
 });
 
 /**
- * Change a collection as was proposed, with all its records, in one transaction. Refused where a policy in force would no longer fit.
+ * Apply a schema proposal to a collection and all its records, in one transaction. Refused if a policy in force would no longer fit.
  */
 export const schemaApply = <ThrowOnError extends boolean = false>(options: Options<SchemaApplyData, ThrowOnError>) => (options.client ?? client).post<SchemaApplyResponses, SchemaApplyErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1218,7 +1218,7 @@ export const schemaApply = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Reject a proposal to change a collection, or take back one's own.
+ * Reject a schema proposal, or withdraw one's own.
  */
 export const schemaReject = <ThrowOnError extends boolean = false>(options: Options<SchemaRejectData, ThrowOnError>) => (options.client ?? client).post<SchemaRejectResponses, SchemaRejectErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1272,7 +1272,7 @@ export const taskList = <ThrowOnError extends boolean = false>(options?: Options
 });
 
 /**
- * Create a task, for somebody or for nobody yet. An agent begins to work on it with `POST /tasks/{id}/run`.
+ * Create a task, with or without an owner. `POST /tasks/{id}/run` lets an agent work on it.
  */
 export const taskCreate = <ThrowOnError extends boolean = false>(options: Options<TaskCreateData, ThrowOnError>) => (options.client ?? client).post<TaskCreateResponses, TaskCreateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1307,7 +1307,7 @@ export const taskAssign = <ThrowOnError extends boolean = false>(options: Option
 });
 
 /**
- * Close a task, as done or as cancelled. Runs that still work on it are cancelled.
+ * Close a task as done or as cancelled. Runs that still work on it are cancelled.
  */
 export const taskComplete = <ThrowOnError extends boolean = false>(options: Options<TaskCompleteData, ThrowOnError>) => (options.client ?? client).post<TaskCompleteResponses, TaskCompleteErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1320,7 +1320,7 @@ export const taskComplete = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * Add something that a task is about; the same thing again gets another note.
+ * Link something to a task. Linking it again updates its note.
  */
 export const taskUpdate = <ThrowOnError extends boolean = false>(options: Options<TaskUpdateData, ThrowOnError>) => (options.client ?? client).post<TaskUpdateResponses, TaskUpdateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1333,7 +1333,7 @@ export const taskUpdate = <ThrowOnError extends boolean = false>(options: Option
 });
 
 /**
- * Let the agent that has a task work on it.
+ * Start a run of the agent that owns a task.
  */
 export const taskRun = <ThrowOnError extends boolean = false>(options: Options<TaskRunData, ThrowOnError>) => (options.client ?? client).post<TaskRunResponses, TaskRunErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1346,7 +1346,7 @@ export const taskRun = <ThrowOnError extends boolean = false>(options: Options<T
 });
 
 /**
- * Advance the clock once: end the tokens, approvals, delegations and knowledge whose time is over, remind and escalate, tell of tasks that were not seen to in time; given a later time, end what runs wait for until then.
+ * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, and report stalled tasks. With a later time, also end the waits that are over by then.
  */
 export const tick = <ThrowOnError extends boolean = false>(options?: Options<TickData, ThrowOnError>) => (options?.client ?? client).post<TickResponses, TickErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1368,7 +1368,7 @@ export const tokenList = <ThrowOnError extends boolean = false>(options?: Option
 });
 
 /**
- * Issue an API token. Its value is shown this once.
+ * Issue an API token. Its value is shown only once.
  */
 export const tokenIssue = <ThrowOnError extends boolean = false>(options?: Options<TokenIssueData, ThrowOnError>) => (options?.client ?? client).post<TokenIssueResponses, TokenIssueErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1412,7 +1412,7 @@ export const tokenRevokeAll = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * List the tools of which the policies could allow the caller some call: name, input, kind of effect.
+ * List the tools that the policies may let the caller use: name, input, kind of effect.
  */
 export const toolList = <ThrowOnError extends boolean = false>(options?: Options<ToolListData, ThrowOnError>) => (options?.client ?? client).get<ToolListResponses, ToolListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1421,7 +1421,7 @@ export const toolList = <ThrowOnError extends boolean = false>(options?: Options
 });
 
 /**
- * List the runs that the caller may see with their steps, newest first.
+ * List the runs that the caller may see, with their steps, newest first.
  */
 export const traceRead = <ThrowOnError extends boolean = false>(options?: Options<TraceReadData, ThrowOnError>) => (options?.client ?? client).get<TraceReadResponses, TraceReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1461,7 +1461,7 @@ export const viewRead = <ThrowOnError extends boolean = false>(options: Options<
 });
 
 /**
- * List the webhooks that the caller may see, newest first.
+ * List the webhook subscriptions that the caller may see, newest first.
  */
 export const webhookList = <ThrowOnError extends boolean = false>(options?: Options<WebhookListData, ThrowOnError>) => (options?.client ?? client).get<WebhookListResponses, WebhookListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1470,7 +1470,7 @@ export const webhookList = <ThrowOnError extends boolean = false>(options?: Opti
 });
 
 /**
- * Name a place outside that is told of some things. The secret that its messages are signed with is shown this once.
+ * Create a webhook subscription. Its signing secret is shown only once.
  */
 export const webhookCreate = <ThrowOnError extends boolean = false>(options: Options<WebhookCreateData, ThrowOnError>) => (options.client ?? client).post<WebhookCreateResponses, WebhookCreateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1483,7 +1483,7 @@ export const webhookCreate = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Delete a webhook. What was not delivered yet is not sent any more.
+ * Delete a webhook subscription. Pending messages are not sent.
  */
 export const webhookDelete = <ThrowOnError extends boolean = false>(options: Options<WebhookDeleteData, ThrowOnError>) => (options.client ?? client).delete<WebhookDeleteResponses, WebhookDeleteErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1492,7 +1492,7 @@ export const webhookDelete = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Show one webhook: what it is told of, and what came of the last attempt.
+ * Show one webhook subscription, with the outcome of its last delivery.
  */
 export const webhookRead = <ThrowOnError extends boolean = false>(options: Options<WebhookReadData, ThrowOnError>) => (options.client ?? client).get<WebhookReadResponses, WebhookReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1501,7 +1501,7 @@ export const webhookRead = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Change what a webhook is told and where, or switch it on or off. The policies are asked about the new host.
+ * Update a webhook subscription, or enable or disable it. The policies decide about the new host.
  */
 export const webhookUpdate = <ThrowOnError extends boolean = false>(options: Options<WebhookUpdateData, ThrowOnError>) => (options.client ?? client).patch<WebhookUpdateResponses, WebhookUpdateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1514,7 +1514,7 @@ export const webhookUpdate = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * List what was or is to be sent to a webhook, newest first: what is pending, and the last 1000 that ended.
+ * List the deliveries of a webhook subscription, newest first: those that are pending, and the last 1000 that ended.
  */
 export const webhookDeliveries = <ThrowOnError extends boolean = false>(options: Options<WebhookDeliveriesData, ThrowOnError>) => (options.client ?? client).get<WebhookDeliveriesResponses, WebhookDeliveriesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1523,7 +1523,7 @@ export const webhookDeliveries = <ThrowOnError extends boolean = false>(options:
 });
 
 /**
- * Send a message once more, at once, under the same id.
+ * Redeliver a message at once, under the same id.
  */
 export const webhookRedeliver = <ThrowOnError extends boolean = false>(options: Options<WebhookRedeliverData, ThrowOnError>) => (options.client ?? client).post<WebhookRedeliverResponses, WebhookRedeliverErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1532,7 +1532,7 @@ export const webhookRedeliver = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * Give a webhook another secret, which is shown this once. For a day, the one before it signs too.
+ * Rotate a webhook's signing secret. The new one is shown only once; for a day, the previous one signs too.
  */
 export const webhookRotate = <ThrowOnError extends boolean = false>(options: Options<WebhookRotateData, ThrowOnError>) => (options.client ?? client).post<WebhookRotateResponses, WebhookRotateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1541,7 +1541,7 @@ export const webhookRotate = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Send a `webhook.test` message, to see whether it arrives; its deliveries tell.
+ * Send a `webhook.test` message to check that it arrives; its deliveries show the outcome.
  */
 export const webhookTest = <ThrowOnError extends boolean = false>(options: Options<WebhookTestData, ThrowOnError>) => (options.client ?? client).post<WebhookTestResponses, WebhookTestErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -420,6 +420,11 @@ export type Begun3 = {
     status: RunStatus;
 };
 
+/**
+ * What a reviewer says of a grant and its uses.
+ */
+export type BreakGlassVerdict = 'justified' | 'unjustified';
+
 export type BrieflyExplained = {
     operation: string;
     /**
@@ -1631,11 +1636,6 @@ export type FoundEntity = {
 export type FoundKind = 'record' | 'task';
 
 /**
- * What a reviewer says of a grant and its uses.
- */
-export type GlassVerdict = 'justified' | 'unjustified';
-
-/**
  * The period that a time falls into, in UTC.
  */
 export type Grain = 'day' | 'month' | 'year';
@@ -2658,39 +2658,39 @@ export type NewGrant = {
  */
 export type NewKnowledge = {
     /**
-     * What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
+     * The statement, which must stand alone: 1 to 2000 characters. It can be erased.
      */
     statement: string;
     /**
-     * What kind of knowledge: `fact` unless given.
+     * The kind of knowledge: `fact` unless given.
      */
     kind?: KnowledgeKind;
     /**
-     * What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
+     * Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
      */
     topics?: Array<string>;
     /**
-     * Whom alone it concerns: a team or a person. The whole company unless given.
+     * The team or person that it is limited to. The whole company unless given.
      */
     scope?: ActorId | null;
     /**
-     * Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
+     * The source: `own` unless given. Entries from the web, mail or a webhook are quarantined.
      */
     source?: SourceKind;
     /**
-     * Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
+     * The exact source, such as an address, a document or a name: at most 500 characters. It can be erased.
      */
     reference?: string;
     /**
-     * How sure its proposer is, in percent.
+     * The proposer's confidence, in percent.
      */
     confidence?: number | null;
     /**
-     * The accepted entry whose place it is to take.
+     * The accepted entry that it is to supersede.
      */
     supersedes?: string | null;
     /**
-     * Until when it holds.
+     * When it expires.
      */
     expires_at?: string | null;
 };
@@ -2826,7 +2826,7 @@ export type NewReservation = {
  */
 export type NewReview = {
     id: string;
-    verdict: GlassVerdict;
+    verdict: BreakGlassVerdict;
     /**
      * At most 1000 characters.
      */
@@ -4641,7 +4641,7 @@ export type ShownKnowledge = {
     scope: ActorId | null;
     status: KnowledgeStatus;
     /**
-     * Why it was held apart.
+     * Why it was quarantined.
      */
     reasons: Array<string>;
     origin: Origin;
@@ -4798,7 +4798,7 @@ export type ShownRef = {
 
 export type ShownReview = {
     by: ActorId;
-    verdict: GlassVerdict;
+    verdict: BreakGlassVerdict;
     note: string;
     at: string;
 };
@@ -12795,39 +12795,39 @@ export type KnowledgeProposeData = {
      */
     body: {
         /**
-         * What is so, in words that stand alone: 1 to 2000 characters. It can be erased.
+         * The statement, which must stand alone: 1 to 2000 characters. It can be erased.
          */
         statement: string;
         /**
-         * What kind of knowledge: `fact` unless given.
+         * The kind of knowledge: `fact` unless given.
          */
         kind?: KnowledgeKind;
         /**
-         * What it is about, by which it is recalled: at most 10 words of small letters, digits and `-`.
+         * Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
          */
         topics?: Array<string>;
         /**
-         * Whom alone it concerns: a team or a person. The whole company unless given.
+         * The team or person that it is limited to. The whole company unless given.
          */
         scope?: ActorId | null;
         /**
-         * Where it comes from: `own` unless given. What comes from the web, mail or a webhook is held apart.
+         * The source: `own` unless given. Entries from the web, mail or a webhook are quarantined.
          */
         source?: SourceKind;
         /**
-         * Where exactly: an address, a document, a name; at most 500 characters. It can be erased.
+         * The exact source, such as an address, a document or a name: at most 500 characters. It can be erased.
          */
         reference?: string;
         /**
-         * How sure its proposer is, in percent.
+         * The proposer's confidence, in percent.
          */
         confidence?: number | null;
         /**
-         * The accepted entry whose place it is to take.
+         * The accepted entry that it is to supersede.
          */
         supersedes?: string | null;
         /**
-         * Until when it holds.
+         * When it expires.
          */
         expires_at?: string | null;
     };
@@ -14145,7 +14145,7 @@ export type BreakGlassReviewData = {
      * What a reviewer says.
      */
     body: {
-        verdict: GlassVerdict;
+        verdict: BreakGlassVerdict;
         /**
          * At most 1000 characters.
          */
