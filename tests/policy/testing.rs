@@ -71,7 +71,7 @@ fn what_is_not_there_is_told_with_its_line() {
         ),
         (
             "token:\n  - {id: tok_a, holder: max}\n",
-            "there is no list `token`; there are teams, actors, delegations, approvals, break_glass, changes, collections, events, knowledge, brain, runs, schema_proposals, tasks, tokens, webhooks",
+            "there is no list `token`; there are teams, actors, delegations, approvals, break_glass, changes, collections, events, knowledge, brain, runs, schema_proposals, tasks, tokens, views, webhooks",
         ),
     ];
     for (cases, message) in wrong {
