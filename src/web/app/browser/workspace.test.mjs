@@ -226,11 +226,11 @@ test('a refusal is explained, and the answer has an address', async () => {
     await page.goto('/log?type=denied&actor=max');
     await page.locator('a', { hasText: /^\d+$/ }).first().click();
     await page.getByRole('link', { name: 'Why was this refused?' }).click();
-    await page.getByText('may not').waitFor();
+    await page.getByRole('heading', { name: 'may not' }).waitFor();
     const shared = page.url();
     await as('bo', async (other) => {
       await other.goto(shared);
-      await other.getByText('may not').waitFor();
+      await other.getByRole('heading', { name: 'may not' }).waitFor();
       await other.getByText('Nearly permitted by').or(other.getByText('These stand in the way')).first().waitFor();
     });
   });
