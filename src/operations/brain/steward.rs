@@ -245,15 +245,17 @@ impl Found {
         }
     }
 
-    /// Proposed where the caller reads all records; else it may be otherwise in those that they do not.
-    fn told(&mut self, of: &Collection, field: &str, op: Operation, what: String, all: bool) {
-        let (collection, field) = (of.name().to_owned(), field.to_owned());
-        if all {
-            self.ideas.push(Idea { collection, field, ops: vec![op], reason: what });
-        } else {
-            let what = format!("{what}; not proposed: you do not read all records, or there are too many to look at");
-            self.noticed.push(Noticed { collection, field, what });
-        }
+    /// Proposed where the caller reads all records; else it may be otherwise in those that they do not. What is said of these
+    /// fields is said to whoever reads the proposal, so none of them has a label.
+    fn told(&mut self, of: &Collection, fields: &[&str], op: Operation, what: String, all: bool) {
+        let (collection, field) = (of.name().to_owned(), fields.first().copied().unwrap_or_default().to_owned());
+        let is_labelled = |name: &&str| of.field(name).is_some_and(|field| field.label.is_some());
+        let left_out = match fields.iter().find(|name| is_labelled(name)) {
+            Some(name) => format!("`{name}` has a label, and a proposal is read by others"),
+            None if !all => "you do not read all records, or there are too many to look at".to_owned(),
+            None => return self.ideas.push(Idea { collection, field, ops: vec![op], reason: what }),
+        };
+        self.noticed.push(Noticed { collection, field, what: format!("{what}; not proposed: {left_out}") });
     }
 
     fn unused(&mut self, of: &Collection, seen: &Seen, all: bool) {
@@ -266,7 +268,7 @@ impl Found {
                 }
                 _ => continue,
             };
-            self.told(of, name, Operation::RetireField { name: name.clone() }, what, all);
+            self.told(of, &[name], Operation::RetireField { name: name.clone() }, what, all);
         }
     }
 
@@ -277,7 +279,7 @@ impl Found {
             let Some((first, others)) = names.split_first() else { continue };
             for name in others.iter().filter(|name| !of.spec.key.iter().any(|key| key == *name)) {
                 let what = format!("`{name}` has the same value as `{first}` in all of {} records", seen.records);
-                self.told(of, name, Operation::RetireField { name: (*name).to_owned() }, what, all);
+                self.told(of, &[name, first], Operation::RetireField { name: (*name).to_owned() }, what, all);
             }
         }
     }
@@ -294,7 +296,7 @@ impl Found {
             };
             let what = format!("`{name}` is a text with {} values in {} records", options.len(), values.filled);
             let op = Operation::RetypeField { name: name.clone(), r#type: FieldKind::Choice, options };
-            self.told(of, name, op, what, all);
+            self.told(of, &[name], op, what, all);
         }
     }
 

@@ -128,3 +128,27 @@ async fn a_text_becomes_a_choice_where_every_record_has_one_of_its_options() {
         assert!(refused.starts_with("422 invalid ops[0]: ") && refused.contains(why), "{refused}");
     }
 }
+
+#[tokio::test]
+async fn what_a_field_with_a_label_has_is_told_to_whoever_may_read_it_and_proposed_to_nobody() {
+    let (test, cast) = company().await;
+    let fields = json!({
+        "code": { "type": "text", "required": true },
+        "grade": { "type": "text" },
+        "bonus": { "type": "text", "label": "confidential" },
+    });
+    create(&test, "parts", json!({ "key": ["code"], "fields": fields })).await;
+    let record = |number: usize| {
+        let grade = ["junior", "senior"][number % 2];
+        json!({ "code": number.to_string(), "grade": grade, "bonus": grade })
+    };
+    let records: Vec<Value> = (0..30).map(record).collect();
+    let written = test.post("/brain/collections/parts/import", &test.admin, json!({ "records": records })).await;
+    assert_eq!(written.status, 200, "{}", written.text());
+    let told = steward(&test, &cast.sam).await.json();
+    assert_eq!(reasons(&told), Vec::<&str>::new());
+    let what = "`grade` has the same value as `bonus` in all of 30 records; not proposed: `bonus` has a label, and a proposal is read by others";
+    assert_eq!(told["noticed"], json!([{ "collection": "parts", "field": "grade", "what": what }]));
+    let listed = test.get("/schema/proposals", &cast.mia).await;
+    assert!(!listed.text().contains("bonus"), "{}", listed.text());
+}
