@@ -5,6 +5,7 @@ import type { ShownApproval, ShownChange } from './api';
 import { touched } from './live';
 import { applied } from './pages/policy/draft';
 import { stepsOf } from './pages/policy/Change';
+import { changes } from './pages/settings/Company';
 import { layout } from './pages/people/layout';
 import { refusedOperation, sentence } from './parts/states';
 import { ago } from './parts/time';
@@ -26,6 +27,15 @@ describe('an event', () => {
     expect(touched('kill_switch')).toContain('kill');
     expect(touched('policy_applied')).toContain('policy');
     expect(touched('nothing_like_it')).toEqual([]);
+  });
+});
+
+describe('settings', () => {
+  const before = { name: 'Hill', timezone: 'UTC', hours: { from: '09:00', to: '17:00' }, retention_days: 0, approvals: { default_ttl_h: 72 }, decisions: { record: 'all' as const }, budget_cents_month: 500 };
+  it('that stay are not sent, and a limit that goes is said', () => {
+    expect(changes(before, { ...before, hours: { from: '09:00', to: '17:00' } })).toEqual({});
+    expect(changes(before, { ...before, timezone: 'Europe/Berlin' })).toEqual({ timezone: 'Europe/Berlin' });
+    expect(changes(before, { ...before, budget_cents_month: null })).toEqual({ no_budget: true, budget_cents_month: undefined });
   });
 });
 

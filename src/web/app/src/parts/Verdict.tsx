@@ -26,6 +26,8 @@ const STATES: Record<string, Tone> = {
   accepted: 'allow',
   quarantined: 'wait',
   active: 'allow',
+  ready: 'allow',
+  'no key': 'deny',
   offboarded: 'plain',
   failing: 'deny',
   disabled: 'plain',

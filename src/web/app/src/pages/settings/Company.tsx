@@ -1,0 +1,62 @@
+import { Button, NumberInput, Select, TextInput } from '@mantine/core';
+import { useState, type FormEvent } from 'react';
+import { companyUpdate, type CompanyAnswer, type OtherSettings, type Recording } from '../../api';
+import { useAct, useMay } from '../../parts/act';
+import { sentence } from '../../parts/states';
+import css from './settings.module.css';
+
+const RECORDINGS = [
+  { value: 'refusals', label: 'those that are not yes' },
+  { value: 'all', label: 'every one' },
+  { value: 'none', label: 'none' },
+];
+
+const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+
+type Fields = Omit<CompanyAnswer, 'version' | 'locale'>;
+
+/** What of the settings is to be otherwise. A setting that is as it was is not sent. */
+export function changes(before: Fields, after: Fields): Partial<OtherSettings> {
+  const differ = (Object.keys(after) as (keyof Fields)[]).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  const changed = Object.fromEntries(differ.map((name) => [name, after[name]]));
+  return changed.budget_cents_month === null ? { ...changed, budget_cents_month: undefined, no_budget: true } : changed;
+}
+
+/** The company's settings, but for its language, which nothing reads. Who changed them meanwhile is not overwritten. */
+export function Company({ company }: { company: CompanyAnswer }) {
+  const { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month } = company;
+  const before: Fields = { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month };
+  const [fields, setFields] = useState<Fields>(before);
+  const { act, busy } = useAct();
+  const may = useMay('company.update');
+  const readOnly = may?.decision === 'deny';
+  const changed = changes(before, { ...fields, name: fields.name.trim() });
+  const set = (some: Partial<Fields>) => setFields({ ...fields, ...some });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void act((headers) => companyUpdate({ body: { ...changed, version: company.version } as OtherSettings, headers, throwOnError: true }), 'Changed');
+  };
+  return (
+    <form onSubmit={submit} className={css.form}>
+      <TextInput label="Name" value={fields.name} maxLength={100} onChange={(event) => set({ name: event.currentTarget.value })} required readOnly={readOnly} />
+      <Select label="Time zone" data={ZONES.includes(fields.timezone) ? ZONES : [fields.timezone, ...ZONES]} searchable allowDeselect={false} value={fields.timezone} onChange={(zone) => set({ timezone: zone ?? fields.timezone })} readOnly={readOnly} />
+      <div className={css.pair}>
+        <TextInput type="time" label="Work begins" description="Monday to Friday" value={fields.hours.from} onChange={(event) => set({ hours: { ...fields.hours, from: event.currentTarget.value } })} required readOnly={readOnly} />
+        <TextInput type="time" label="Work ends" description="an SLA counts these hours" value={fields.hours.to} onChange={(event) => set({ hours: { ...fields.hours, to: event.currentTarget.value } })} required readOnly={readOnly} />
+      </div>
+      <NumberInput label="Agents may spend" description="in a calendar month; empty for no limit" min={0} suffix=" cents" thousandSeparator=" " allowDecimal={false} value={fields.budget_cents_month ?? ''} onChange={(cents) => set({ budget_cents_month: cents === '' ? null : Number(cents) })} readOnly={readOnly} />
+      <NumberInput label="Finished tasks and runs stay in lists for" description="0 for good" min={0} max={36_500} suffix=" days" allowDecimal={false} value={fields.retention_days} onChange={(days) => set({ retention_days: Number(days) || 0 })} readOnly={readOnly} />
+      <NumberInput label="Approvals wait for" description="before a request that nobody decided expires" min={1} max={720} suffix=" hours" allowDecimal={false} value={fields.approvals.default_ttl_h} onChange={(hours) => set({ approvals: { default_ttl_h: Number(hours) || 1 } })} readOnly={readOnly} />
+      <Select label="Decisions for other programs that are recorded" data={RECORDINGS} allowDeselect={false} value={fields.decisions.record} onChange={(record) => set({ decisions: { record: (record as Recording) ?? 'refusals' } })} readOnly={readOnly} />
+      {readOnly ? (
+        <p className={css.note}>You may not change these: {sentence(new Error(may.reason))}</p>
+      ) : (
+        <div>
+          <Button type="submit" loading={busy} disabled={Object.keys(changed).length === 0 || !fields.name.trim()}>
+            Save
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}
