@@ -58,14 +58,17 @@ fn one(path: &str, text: &str, collections: &Collections) -> Result<View, Vec<Fi
     let asked = &read.spec.query.collection;
     match collections.get(asked) {
         Some(of) => read.spec.misfits(of, &mut problems),
-        None => {
-            let short: String = asked.chars().take(63).collect();
-            problems.0.push(format!("spec.query.collection: there is no collection `{}`", short.escape_debug()));
-        }
+        None => problems.0.push(no_collection(asked)),
     }
     let told = |problem: String| {
         let key: Vec<&str> = problem.split(':').next().unwrap_or_default().split('.').collect();
         finding(yaml::line_of(text, &key), problem)
     };
     if problems.0.is_empty() { Ok(read) } else { Err(problems.0.into_iter().map(told).collect()) }
+}
+
+/// What is wrong with a view of a collection that is not there.
+pub fn no_collection(asked: &str) -> String {
+    let short: String = asked.chars().take(63).collect();
+    format!("spec.query.collection: there is no collection `{}`", short.escape_debug())
 }

@@ -236,7 +236,7 @@ pub fn proposals_about(conn: &Connection, collection: &str) -> rusqlite::Result<
 }
 
 /// How many of them are looked at.
-const LOOKED_AT: usize = 500;
+const LOOKED_AT: usize = 100;
 
 /// How many proposals of somebody are open.
 pub fn open_proposals_of(conn: &Connection, proposer: &ActorId) -> rusqlite::Result<usize> {

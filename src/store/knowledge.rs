@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 
 use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
+use crate::types::field::Label;
 use crate::types::id::ActorId;
 use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
 use crate::types::time::Time;
@@ -23,6 +24,10 @@ pub struct Knowledge {
     pub source: SourceKind,
     /// Why it was quarantined.
     pub reasons: Vec<String>,
+    /// Of what the run had read in which it was learnt.
+    pub labels: Vec<Label>,
+    /// Accepted in other words than it was proposed in.
+    pub edited: bool,
     /// How sure its proposer is, in percent.
     pub confidence: Option<u8>,
     pub proposer: ActorId,
@@ -37,8 +42,8 @@ pub struct Knowledge {
     pub updated_at: Time,
 }
 
-const COLUMNS: &str = "id, kind, topics, team, person, status, origin, source, reasons, confidence, proposer, run, supersedes, \
-                       superseded_by, decided_by, expires_at, version, created_at, updated_at";
+const COLUMNS: &str = "id, kind, topics, team, person, status, origin, source, reasons, labels, edited, confidence, proposer, \
+                       run, supersedes, superseded_by, decided_by, expires_at, version, created_at, updated_at";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Knowledge> {
     Ok(Knowledge {
@@ -51,16 +56,18 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Knowledge> {
         origin: parsed(row, 6)?,
         source: parsed(row, 7)?,
         reasons: json(row, 8)?,
-        confidence: row.get(9)?,
-        proposer: parsed(row, 10)?,
-        run: row.get(11)?,
-        supersedes: row.get(12)?,
-        superseded_by: row.get(13)?,
-        decided_by: parsed_or_null(row, 14)?,
-        expires_at: row.get::<_, Option<i64>>(15)?.map(Time),
-        version: row.get(16)?,
-        created_at: Time(row.get(17)?),
-        updated_at: Time(row.get(18)?),
+        labels: json(row, 9)?,
+        edited: row.get(10)?,
+        confidence: row.get(11)?,
+        proposer: parsed(row, 12)?,
+        run: row.get(13)?,
+        supersedes: row.get(14)?,
+        superseded_by: row.get(15)?,
+        decided_by: parsed_or_null(row, 16)?,
+        expires_at: row.get::<_, Option<i64>>(17)?.map(Time),
+        version: row.get(18)?,
+        created_at: Time(row.get(19)?),
+        updated_at: Time(row.get(20)?),
     })
 }
 

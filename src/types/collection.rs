@@ -117,7 +117,7 @@ impl Collection {
 
     /// What is said of a name that no field has.
     pub fn no_field(&self, name: &str) -> String {
-        let near = nearest(name.get(..63).unwrap_or(name), self.spec.fields.keys().map(String::as_str));
+        let near = nearest(name, self.spec.fields.keys().take(MOST_FIELDS).map(String::as_str));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         format!("there is no field `{}`{near}", short(name))
     }
@@ -160,7 +160,10 @@ impl Collection {
         }
         let lost = self.spec.renamed.iter().find(|(was, now)| self.field(was).is_some() || self.field(now).is_none());
         problems.check(lost.is_none(), "spec.renamed: leads from names that are no fields to names that are");
-        self.spec.semantics.problems(self, problems);
+        // What does not fit fields that cannot be need not be told, and would take as long as there are many.
+        if problems.0.is_empty() {
+            self.spec.semantics.problems(self, problems);
+        }
         problems.check(
             self.spec.smallest_group.is_none_or(|least| (1..=1_000).contains(&least)),
             "spec.smallest_group: must be 1 to 1000",

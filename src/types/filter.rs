@@ -105,6 +105,10 @@ impl<'a> Reading<'a> {
     }
 
     fn tests(&self, name: &str, tests: &Map<String, Value>, at: &str, left: &mut Left<'_>) -> Read {
+        if tests.is_empty() {
+            (self.field)(name).map_err(|what| (at.to_owned(), what))?;
+            return Err((at.to_owned(), "names no test, such as {\"eq\": …}".to_owned()));
+        }
         let each = tests.iter().map(|(op, value)| self.test(name, op, value, &format!("{at}.{}", short(op)), left));
         Ok(Condition::all(each.collect::<Result<Vec<_>, _>>()?))
     }

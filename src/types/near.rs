@@ -3,9 +3,13 @@
 //! Always true: a name is proposed only where a slip of the finger or a forgotten namespace explains the other, and the same
 //! one each time.
 
+/// What has more bytes than this is compared with no name: how long that takes grows with both.
+const LONGEST: usize = 128;
+
 /// The nearest of these names, if it may have been meant.
 pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let near = names.into_iter().filter_map(|name| far(written, name).map(|far| (far, name)));
+    let fits = |name: &str| name.len() <= LONGEST && written.len() <= LONGEST;
+    let near = names.into_iter().filter(|name| fits(name)).filter_map(|name| far(written, name).map(|far| (far, name)));
     near.min().map(|(_, name)| name)
 }
 
@@ -35,5 +39,6 @@ mod tests {
         for written in ["Ok::Invoice", "Ok::Person", "Acme::Thing", "x"] {
             assert_eq!(near(written), None, "{written}");
         }
+        assert_eq!(nearest(&"é".repeat(500_000), ["é".repeat(499_999).as_str()]), None);
     }
 }

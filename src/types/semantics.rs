@@ -105,7 +105,7 @@ pub struct Metric {
     pub field: Option<String>,
     /// What must hold of a record to be counted in, as in a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-names" = "json"))]
+    #[schemars(extend("x-names" = "values"))]
     pub filter: Option<Value>,
     /// What it is in, such as `EUR`; the field's unit unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -221,7 +221,7 @@ impl Metric {
 
 /// What is said of a name that no metric has.
 pub fn no_metric(of: &Collection, name: &str) -> String {
-    let near = nearest(name.get(..63).unwrap_or(name), of.spec.semantics.metrics.keys().map(String::as_str));
+    let near = nearest(name, of.spec.semantics.metrics.keys().take(MOST).map(String::as_str));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     format!("there is no metric `{}`{near}", short(name))
 }

@@ -58,7 +58,7 @@ pub struct ViewQuery {
     pub collection: String,
     /// What must hold of a record, as in a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-names" = "json"))]
+    #[schemars(extend("x-names" = "values"))]
     pub filter: Option<Value>,
     /// The fields to sort records by, at most 4; `-` before one turns it round.
     #[schemars(length(max = 4))]

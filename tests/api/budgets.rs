@@ -278,8 +278,18 @@ async fn what_a_run_may_spend_is_set_aside_from_the_delegation_that_it_is_asked_
     assert_eq!(status(test, &first).await, "completed");
     assert_eq!(requests(test).await, [], "there is no more to ask for");
     let more = test.post(&format!("/runs/{second}/budget"), &given.cast.lea, json!({ "budget_cents": 11 })).await;
-    assert_eq!(more.json()["problems"], json!(["budget_cents: must be 10 to 10; its delegation has no more left"]));
+    assert_eq!(
+        more.json()["problems"],
+        json!(["budget_cents: must be 10 to 10; its delegation has ended, or has no more left"])
+    );
     test.post(&format!("/runs/{second}/cancel"), &given.cast.mia, json!({})).await;
     assert_eq!(stands().await, [24, 0], "what it did not spend is free again");
+    // Of a delegation that has ended nothing is left, whatever it had not spent.
+    let third = begin(Some(3), &[2, 2]).await;
+    assert_eq!((status(test, &third).await, stands().await), (json!("held"), [24, 3]));
+    assert_eq!(given.revoke(&given.cast.lea, &under).await.status, 200);
+    let late = test.post(&format!("/runs/{third}/budget"), &given.cast.lea, json!({ "budget_cents": 4 })).await;
+    assert!(late.text().contains("must be 3 to 3; its delegation has ended") || late.status == 409, "{}", late.text());
+    assert!(stands().await[1] <= 3);
     accounted_for(test);
 }

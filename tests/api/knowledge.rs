@@ -153,8 +153,73 @@ async fn what_concerns_some_is_recalled_by_them_and_by_their_agents() {
     let mut seen = recalled(&test, &cast.mia, "").await;
     seen.sort_by(|one, other| other.cmp(one));
     assert_eq!(seen, both);
+    // So does her agent, and nobody outside knows either.
+    assert_eq!(recalled(&test, &cast.bot, "").await.len(), 2);
+    assert_eq!(recalled(&test, &cast.max, "").await, Vec::<String>::new());
     let refused = test.post("/knowledge", &cast.mia, json!({ "statement": "x", "scope": "ana" })).await;
     assert_eq!(refused.status, 403, "{}", refused.text());
+}
+
+#[tokio::test]
+async fn what_was_accepted_in_other_words_never_says_the_first_again() {
+    let (test, cast, sam) = company().await;
+    let entry = propose(&test, &cast.mia, json!({ "statement": "Acme pays late, says Bo" })).await;
+    decide(&test, &sam, &entry["id"], "accept", json!({ "edit": "Acme pays late" })).await;
+    assert_eq!(recalled(&test, &cast.max, "").await, ["Acme pays late"]);
+    let sql = "SELECT seq FROM log_entry WHERE body LIKE '%\"Acme pays late\"%'";
+    let seq: i64 = test.file().query_row(sql, [], |row| row.get(0)).unwrap();
+    let forget = json!({ "events": [seq], "reason": "it was wrong" });
+    assert_eq!(test.post("/context/forget", &test.admin, forget).await.status, 200);
+    assert_eq!(recalled(&test, &cast.max, "").await, Vec::<String>::new());
+    let path = format!("/knowledge/{}", entry["id"].as_str().unwrap());
+    assert_eq!(test.get(&path, &sam).await.json()["statement"], Value::Null);
+    assert_folds(&test);
+}
+
+#[tokio::test]
+async fn whoever_accepts_what_takes_anothers_place_must_be_allowed_to_end_that() {
+    let mut policies = ok::policy::Bundle::built_in();
+    policies.files.retain(|path, _| !path.starts_with("tests/"));
+    policies.files.insert(
+        "accept.cedar".into(),
+        "@id(\"leads-accept\") permit (principal in Ok::Role::\"lead\", action in [Ok::Action::\"knowledge.accept\", Ok::Action::\"knowledge.read\"], resource);".into(),
+    );
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let old = propose(&test, &cast.mia, json!({ "statement": "Refunds need two approvals" })).await;
+    decide(&test, &cast.sam, &old["id"], "accept", json!({})).await;
+    let new = json!({ "statement": "Ops refunds at once", "scope": "team:ops", "supersedes": old["id"] });
+    let new = propose(&test, &cast.mia, new).await;
+    let path = format!("/knowledge/{}/accept", new["id"].as_str().unwrap());
+    let told = test.post(&path, &cast.lea, json!({})).await.error();
+    let [new_id, old_id] = [&new["id"], &old["id"]].map(|id| id.as_str().unwrap());
+    assert_eq!(told, format!("409 conflict {new_id} supersedes {old_id}, which you may not retract"));
+    assert_eq!(recalled(&test, &cast.max, "").await, ["Refunds need two approvals"]);
+    decide(&test, &cast.sam, &new["id"], "accept", json!({})).await;
+    assert_eq!(recalled(&test, &cast.mia, "").await, ["Ops refunds at once"]);
+}
+
+#[tokio::test]
+async fn what_a_run_learns_keeps_the_labels_of_what_it_had_read() {
+    let (test, cast, sam) = company().await;
+    let known = propose(&test, &cast.mia, json!({ "statement": "Mia is on leave in May", "scope": "mia" })).await;
+    decide(&test, &sam, &known["id"], "accept", json!({})).await;
+    let steps = json!([
+        { "call": { "tool": "knowledge.recall", "with": {}, "expect": "allow" } },
+        { "call": { "tool": "knowledge.propose", "with": { "statement": "Somebody is away in spring" } } },
+    ]);
+    let learnt = run(&test, &asked(&test, &cast.mia, steps).await).await;
+    assert_eq!(learnt["labels"], json!(["personal"]), "{learnt}");
+    let entry = test.get("/knowledge/quarantine", &sam).await.json()[0].clone();
+    let reasons = json!(["its run has read what is personal"]);
+    assert_eq!((&entry["labels"], &entry["reasons"]), (&json!(["personal"]), &reasons), "{entry}");
+    decide(&test, &sam, &known["id"], "retract", json!({})).await;
+    decide(&test, &sam, &entry["id"], "accept", json!({})).await;
+    let steps = json!([{ "call": { "tool": "knowledge.recall", "with": {}, "expect": "allow" } }]);
+    let later = run(&test, &asked(&test, &cast.mia, steps).await).await;
+    assert_eq!(later["labels"], json!(["personal"]), "{later}");
+    assert_eq!(later["trace"][0]["output"]["entries"][0]["statement"], "Somebody is away in spring");
+    assert_folds(&test);
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 //!
 //! Always true: where actors stand in an answer is worked out from its declared type, so a new field of the type [`ActorId`]
 //! is veiled without anybody thinking of it. A field of another type that may name one is declared so:
-//! `#[schemars(extend("x-names" = "reference"))]` for an id, `"text"` for a sentence of ours, `"json"` for whatever it is.
+//! `#[schemars(extend("x-names" = "reference"))]` for an id, `"text"` for a sentence of ours, `"json"` for whatever it is,
+//! `"values"` where each text in it may be an id.
 //! What people wrote themselves is shown as they wrote it.
 
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ pub enum Veil {
     Text,
     /// Whatever it is.
     Json,
+    /// Whatever it is, with ids anywhere: a filter names people by fields of a company's own.
+    Values,
     List(Box<Veil>),
     /// A map by names.
     Map(Box<Veil>),
@@ -112,6 +115,7 @@ fn declared(schema: &Value) -> Option<Veil> {
     let veil = match schema.get(NAMES).and_then(Value::as_str)? {
         "reference" => id(),
         "text" => Veil::Text,
+        "values" => Veil::Values,
         _ => Veil::Json,
     };
     let is_list = schema.get("type").is_some_and(|kind| kind == "array");
@@ -168,6 +172,7 @@ impl Veil {
             (Veil::Maybe, value) if value.as_str().is_some_and(|text| read.hides(text)) => *value = Value::Null,
             (Veil::Text, Value::String(sentence)) => *sentence = text(sentence, read),
             (Veil::Json, value) => json(value, false, read),
+            (Veil::Values, value) => json(value, true, read),
             (Veil::List(each), Value::Array(items)) => {
                 if matches!(**each, Veil::Id | Veil::Maybe) {
                     items.retain(|item| !item.as_str().is_some_and(|text| read.hides(text)));

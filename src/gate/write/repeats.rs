@@ -127,9 +127,9 @@ impl Repeats {
         }
     }
 
-    /// Forgets those whose own entry is not in the log after all.
+    /// After a transaction that failed: as before it, without those whose own entry is not in the log after all.
     pub fn keep(&mut self, size: u64) {
-        self.former.clear();
+        self.undo();
         self.known.retain(|_, repeated| u64::try_from(repeated.seq).is_ok_and(|seq| seq <= size));
     }
 }

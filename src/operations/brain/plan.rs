@@ -8,10 +8,13 @@ use crate::policy::brain::path_of;
 use crate::policy::{Bundle, views};
 use crate::store::brain::Proposal;
 use crate::types::brain::{Operation, converts};
-use crate::types::collection::{Collection, CollectionKind};
+use crate::types::collection::{Collection, CollectionKind, NAME, is_name};
 use crate::types::definition::{ApiVersion, Metadata, Problems};
 use crate::types::field::{Field, FieldKind, Label};
 use crate::types::refusal::{Refusal, Stop};
+
+/// The most steps of one proposal.
+const MOST_OPS: usize = 50;
 
 /// What comes of a proposal.
 pub struct Plan {
@@ -23,25 +26,44 @@ pub struct Plan {
     pub bundle: Bundle,
 }
 
-pub fn planned(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
-    let version = read.collection_version(&proposal.collection)?;
-    if version != proposal.base {
-        let message = format!("{} has changed since: propose it again", proposal.collection);
+/// That these steps could be applied, as things stand. A collection that the caller may not know is not there.
+pub fn could_be(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Result<(), Stop> {
+    let mut problems = Problems::default();
+    problems.check(is_name(collection), format!("collection: {}", NAME));
+    problems.check((1..=MOST_OPS).contains(&ops.len()), format!("ops: must be 1 to {MOST_OPS} steps"));
+    if !problems.0.is_empty() {
+        return Err(Refusal::invalid(problems.0).into());
+    }
+    if read.collection(collection).is_some() && !read.sees(&read.collection_target(collection)) {
+        let told = |(number, op): (usize, &Operation)| match op {
+            Operation::Create { .. } => format!("ops[{number}]: the name `{collection}` is taken"),
+            _ => format!("ops[{number}]: {}", no_collection(collection)),
+        };
+        return Err(Refusal::invalid(ops.iter().enumerate().map(told).collect()).into());
+    }
+    planned(collection, ops, read.collection_version(collection)?, read).map(drop)
+}
+
+/// What a proposal comes to.
+pub fn of_proposal(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
+    planned(&proposal.collection, &proposal.ops, proposal.base, read)
+}
+
+/// What these steps come to, from this version of the collection.
+pub fn planned(collection: &str, ops: &[Operation], base: i64, read: &Reader<'_>) -> Result<Plan, Stop> {
+    if read.collection_version(collection)? != base {
+        let message = format!("{collection} has changed since: propose it again");
         return Err(Refusal::conflict(message).into());
     }
-    let before = read.collection(&proposal.collection);
-    if before.is_none() && read.had_records(&proposal.collection)? {
-        let what = format!(
-            "a collection was called {} before, and its history is kept: take another name",
-            proposal.collection
-        );
+    let before = read.collection(collection);
+    if before.is_none() && read.had_records(collection)? {
+        let what = format!("a collection was called {collection} before, and its history is kept: take another name");
         return Err(Refusal::field("collection", what).into());
     }
     let rows = before.as_ref().map_or(Ok(0), |of| read.count_records(of))?;
     let mut altered =
-        Altered { definition: before.as_deref().cloned(), renamed: BTreeMap::new(), rows, name: &proposal.collection };
-    let problems: Vec<String> = proposal
-        .ops
+        Altered { definition: before.as_deref().cloned(), renamed: BTreeMap::new(), rows, name: collection };
+    let problems: Vec<String> = ops
         .iter()
         .enumerate()
         .filter_map(|(number, op)| altered.apply(op).err().map(|what| format!("ops[{number}]: {what}")))
@@ -58,14 +80,14 @@ pub fn planned(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
     let kept =
         |name: &str| definition.as_ref().is_some_and(|of| of.field(name).is_some() && !renamed.contains_key(name));
     let gone = before.iter().flat_map(|of| of.spec.fields.keys()).filter(|name| !kept(name));
-    let problems: Vec<String> = gone.filter_map(|name| looked_at(&proposal.collection, name, read)).collect();
+    let problems: Vec<String> = gone.filter_map(|name| looked_at(collection, name, read)).collect();
     if !problems.is_empty() {
         return Err(Refusal::invalid(problems).into());
     }
     let mut bundle = read.bundle()?;
     match &definition {
         Some(of) => drop(bundle.files.insert(path_of(of.name()), written(of)?)),
-        None => drop(bundle.files.remove(&path_of(&proposal.collection))),
+        None => drop(bundle.files.remove(&path_of(collection))),
     }
     Ok(Plan { definition, renamed, bundle })
 }
@@ -98,7 +120,9 @@ pub fn misfits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<Vec<S
     let mut problems = Vec::new();
     for (name, field) in after.spec.fields.iter().filter(|(_, field)| field.kind == FieldKind::Choice) {
         let was = plan.renamed.get(name).unwrap_or(name);
-        let is_new = before.field(was).is_some_and(|field| field.kind == FieldKind::Text);
+        let as_before =
+            |before: &Field| before.kind == field.kind && before.options.iter().all(|one| field.options.contains(one));
+        let is_new = before.field(was).is_some_and(|before| !as_before(before));
         if is_new && read.has_other_values(&before, was, &field.options)? {
             problems.push(format!("ops: records have values of `{was}` that are none of the options"));
         }
@@ -120,6 +144,11 @@ fn written(of: &Collection) -> Result<String, Refusal> {
     serde_yaml::to_string(of).map_err(|error| Refusal::field("ops", error))
 }
 
+/// What is said of a collection that is not there.
+pub fn no_collection(name: &str) -> String {
+    format!("there is no collection `{name}`; `create` makes one")
+}
+
 /// A collection on its way from what it is to what it would be.
 struct Altered<'a> {
     definition: Option<Collection>,
@@ -138,7 +167,7 @@ impl Altered<'_> {
                 self.definition = Some(Collection { api_version: ApiVersion::V1, kind, metadata, spec: spec.clone() });
                 Ok(())
             }
-            (_, None) => Err(format!("there is no collection `{}`; `create` makes one", self.name)),
+            (_, None) => Err(no_collection(self.name)),
             (Operation::Retire {}, Some(_)) if self.rows > 0 => {
                 Err(format!("it has {} records; delete them first", self.rows))
             }

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::PROPOSAL;
 use super::judged::Withheld;
-use super::plan::{Plan, misfits, planned, still_fit};
+use super::plan::{Plan, could_be, misfits, of_proposal, still_fit};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use crate::operations::company::COMPANY;
 use crate::store::brain::events::{SchemaApplied, SchemaProposed, SchemaRejected};
 use crate::store::brain::{self, Proposal};
 use crate::store::policies::events::PolicyApplied;
 use crate::types::brain::{Operation, ProposalStatus};
-use crate::types::collection::{Collection, is_name};
+use crate::types::collection::Collection;
 use crate::types::condition::Condition;
 use crate::types::definition::Problems;
 use crate::types::id::{ActorId, Id, Kind};
@@ -25,8 +25,7 @@ use crate::types::scope::Reach;
 use crate::types::time::Time;
 use crate::types::view::View;
 
-/// The most steps of one proposal, and open proposals of one person.
-const MOST_OPS: usize = 50;
+/// The most open proposals of one person.
 pub const MOST_OPEN: usize = 20;
 
 /// A change of a collection on its way.
@@ -47,8 +46,8 @@ pub struct ShownProposal {
 /// What a proposal would do.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Impact {
-    /// How many records there are.
-    pub rows: i64,
+    /// How many records there are, for whoever may read all of them.
+    pub rows: Option<i64>,
     /// The views of the collection that the caller may see.
     pub views: Vec<String>,
     /// Why it could not be applied now; empty where nothing stands in the way.
@@ -65,9 +64,11 @@ fn impact(proposal: &Proposal, read: &Reader<'_>) -> Result<Option<Impact>, Stop
     if proposal.status != ProposalStatus::Proposed {
         return Ok(None);
     }
-    let rows = read.collection(&proposal.collection).map_or(Ok(0), |of| read.count_records(&of))?;
-    let problems = match planned(proposal, read).and_then(|plan| still_fit(&plan, read).map(|()| plan)) {
-        Ok(plan) if sees_all(&proposal.collection, read) => misfits(&plan, &proposal.collection, read)?,
+    let sees_all = sees_all(&proposal.collection, read);
+    let count = || read.collection(&proposal.collection).map_or(Ok(0), |of| read.count_records(&of));
+    let rows = sees_all.then(count).transpose()?;
+    let problems = match of_proposal(proposal, read).and_then(|plan| still_fit(&plan, read).map(|()| plan)) {
+        Ok(plan) if sees_all => misfits(&plan, &proposal.collection, read)?,
         Ok(_) => Vec::new(),
         Err(Stop::Refused(refusal)) if refusal.problems.is_empty() => vec![refusal.message],
         Err(Stop::Refused(refusal)) => refusal.problems,
@@ -108,7 +109,7 @@ impl Change for Propose {
         name: "schema.propose",
         doc: "Propose to create, change or retire a collection. Nothing changes yet.",
         scope: Reach::Full,
-        route: post("/schema/proposals").created(),
+        route: post("/schema/proposals").created().slow(),
         about: &[&COMPANY],
         events: &[SchemaProposed::KIND],
     };
@@ -118,6 +119,11 @@ impl Change for Propose {
 
     fn target(_: &NewProposal, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
+    }
+
+    /// What is wrong is found here, where it keeps nobody else's changes waiting.
+    fn prepare(input: &NewProposal, read: &Reader<'_>) -> Result<(), Stop> {
+        could_be(&input.collection, &input.ops, read)
     }
 
     fn run(permit: Permit<Self>, input: NewProposal, draft: &mut Draft<'_>) -> Result<ShownProposal, Stop> {
@@ -135,8 +141,6 @@ pub fn proposed(
     draft: &mut Draft<'_>,
 ) -> Result<ShownProposal, Stop> {
     let mut problems = Problems::default();
-    problems.check(is_name(&collection), format!("collection: {}", crate::types::collection::NAME));
-    problems.check((1..=MOST_OPS).contains(&ops.len()), format!("ops: must be 1 to {MOST_OPS} steps"));
     let length = reason.trim().chars().count();
     problems.check((1..=1_000).contains(&length), "reason: must have 1 to 1000 characters");
     if !problems.0.is_empty() {
@@ -146,6 +150,7 @@ pub fn proposed(
         let message = format!("{proposer} has {MOST_OPEN} open proposals, the most there may be");
         return Err(Refusal::conflict(message).into());
     }
+    could_be(&collection, &ops, draft.read())?;
     let base = draft.read().collection_version(&collection)?;
     let id = draft.new_id(Kind::Proposal);
     let proposal = Proposal {
@@ -158,7 +163,6 @@ pub fn proposed(
         status: ProposalStatus::Proposed,
         created_at: draft.now(),
     };
-    planned(&proposal, draft.read())?;
     draft.record(SchemaProposed { id, collection, ops, base, reason, proposer })?;
     Ok(shown(proposal, None))
 }
@@ -296,14 +300,14 @@ impl Change for Apply {
 
     fn prepare(input: &Applying, read: &Reader<'_>) -> Result<(), Stop> {
         let proposal = open(&input.id, read)?;
-        let plan = planned(&proposal, read)?;
+        let plan = of_proposal(&proposal, read)?;
         fits(&plan, &proposal.collection, read)?;
         still_fit(&plan, read)
     }
 
     fn run(_: Permit<Self>, input: Applying, draft: &mut Draft<'_>) -> Result<Applied, Stop> {
         let proposal = open(&input.id, draft.read())?;
-        let plan = planned(&proposal, draft.read())?;
+        let plan = of_proposal(&proposal, draft.read())?;
         fits(&plan, &proposal.collection, draft.read())?;
         still_fit(&plan, draft.read())?;
         let Plan { definition, renamed, bundle } = plan;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judged::Withheld;
+use super::plan::could_be;
 use super::schema::{ShownProposal, proposed};
 use super::{COLLECTION, OneCollection, known};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, put};
@@ -20,7 +21,7 @@ use crate::types::scope::Reach;
 use crate::types::semantics::{Agg, Dimension, Entity, Grain, Metric, Semantics};
 
 /// What records are of.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedEntity {
     pub name: String,
@@ -31,7 +32,7 @@ pub struct NamedEntity {
 }
 
 /// By what figures are grouped.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedDimension {
     pub name: String,
@@ -44,7 +45,7 @@ pub struct NamedDimension {
 }
 
 /// A figure that has a name.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedMetric {
     pub name: String,
@@ -60,7 +61,7 @@ pub struct NamedMetric {
     pub field: Option<String>,
     /// What must hold of a record to be counted in, as in a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-names" = "json"))]
+    #[schemars(extend("x-names" = "values"))]
     pub filter: Option<Value>,
     /// What it is in, such as `EUR`; the field's unit unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +71,7 @@ pub struct NamedMetric {
 }
 
 /// Other words for something.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Synonyms {
     /// The collection, or a field, an entity, a dimension or a metric of it.
@@ -177,7 +178,7 @@ impl Query for Show {
 }
 
 /// What a collection's records are to mean, whole: what is left out is there no more.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NewSemantics {
     /// The collection.
     pub collection: String,
@@ -203,6 +204,10 @@ pub struct NewSemantics {
 }
 
 impl NewSemantics {
+    fn operation(&self) -> Result<Operation, Refusal> {
+        Ok(Operation::Semantics(Box::new(self.clone().semantics()?)))
+    }
+
     fn semantics(self) -> Result<Semantics, Refusal> {
         let entity = |NamedEntity { name, key, title }| (name, Entity { key, title });
         let dimension = |NamedDimension { name, field, grain, title }| (name, Dimension { field, grain, title });
@@ -239,7 +244,7 @@ impl Change for Propose {
         doc: "Propose what the records of a collection mean, whole: a proposal to change the collection, which a steward applies. \
               Nothing changes by it.",
         scope: Reach::Full,
-        route: put("/brain/collections/{collection}/semantics").created().made_from("version"),
+        route: put("/brain/collections/{collection}/semantics").created().slow().made_from("version"),
         about: &[&COLLECTION],
         events: &[SchemaProposed::KIND],
     };
@@ -251,13 +256,17 @@ impl Change for Propose {
         Ok(read.collection_target(known(&input.collection, read)?.name()))
     }
 
+    fn prepare(input: &NewSemantics, read: &Reader<'_>) -> Result<(), Stop> {
+        could_be(&input.collection, &[input.operation()?], read)
+    }
+
     fn run(permit: Permit<Self>, input: NewSemantics, draft: &mut Draft<'_>) -> Result<ShownProposal, Stop> {
-        let (collection, reason, made_from) = (input.collection.clone(), input.reason.clone(), input.version);
+        let ops = vec![input.operation()?];
+        let NewSemantics { collection, reason, version: made_from, .. } = input;
         let version = draft.read().collection_version(&collection)?;
         if made_from.is_some_and(|made_from| made_from != version) {
             return Err(Refusal::conflict(format!("version: {collection} is at version {version} by now")).into());
         }
-        let ops = vec![Operation::Semantics(Box::new(input.semantics()?))];
         proposed(permit.actor(), collection, ops, reason, draft)
     }
 }

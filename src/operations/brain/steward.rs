@@ -4,7 +4,7 @@
 //! Always true: only records and fields are looked at that the caller may read. What would change for everybody is proposed only
 //! by whoever reads all of it; no value stands in a proposal but as an option that enough records have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -129,9 +129,14 @@ impl Change for Steward {
         let found = draft.read().build_cache().get::<Found>(&key(&input, draft.read())).ok_or_else(again)?;
         found.labels.iter().for_each(|label| draft.read().mark(*label));
         let mut told = Stewarded { proposals: Vec::new(), noticed: found.noticed.clone(), seen: found.seen.clone() };
+        let mut known: BTreeMap<String, Vec<Proposal>> = BTreeMap::new();
         let mut room = MOST_OPEN.saturating_sub(draft.read().open_proposals_of(&permit.actor())?);
         for Idea { collection, field, ops, reason } in found.ideas.iter().cloned() {
-            if is_known(&collection, &ops, draft.read())? {
+            let about = match known.get(&collection) {
+                Some(about) => about,
+                None => known.entry(collection.clone()).or_insert(draft.read().proposals_about(&collection)?),
+            };
+            if is_known(about, &ops, draft.read().collection_version(&collection)?) {
                 continue;
             }
             let left_out = |why: &str| Noticed {
@@ -169,10 +174,8 @@ fn key(input: &LookedOver, read: &Reader<'_>) -> String {
 }
 
 /// Whether exactly this is proposed already, or was rejected for the collection as it is.
-fn is_known(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Result<bool, Stop> {
-    let version = read.collection_version(collection)?;
-    let same = |other: &Proposal| other.ops == ops && other.base == version && other.status != ProposalStatus::Applied;
-    Ok(read.proposals_about(collection)?.iter().any(same))
+fn is_known(about: &[Proposal], ops: &[Operation], version: i64) -> bool {
+    about.iter().any(|other| other.ops == ops && other.base == version && other.status != ProposalStatus::Applied)
 }
 
 fn look_over(input: &LookedOver, read: &Reader<'_>) -> Result<Found, Stop> {

@@ -11,6 +11,7 @@ use super::{ShownChange, note};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
 use crate::operations::definition;
+use crate::operations::view::may_see;
 use crate::policy::brain::is_collection;
 use crate::policy::bundle::problems;
 use crate::policy::{Bundle, Finding, Snapshot, views};
@@ -127,14 +128,23 @@ fn with_view(input: &NewChange, definition: Option<&Value>, read: &Reader<'_>) -
         return Err(Refusal::field("target_id", VIEW_NAME).into());
     }
     let (mut bundle, path) = (read.bundle()?, views::path_of(name));
+    let hidden = read.view(name).is_some_and(|view| !may_see(&view, read));
     match definition {
         Some(definition) => {
             let view: View = definition::read(definition).map_err(|what| Refusal::field("content.definition", what))?;
+            let of = &view.spec.query.collection;
+            // What is wrong with a view tells of its collection: only whoever may know that is told.
+            if read.collection(of).is_none() || !read.sees(&read.collection_target(of)) {
+                return Err(Refusal::field("content.definition", views::no_collection(of)).into());
+            }
+            if hidden {
+                return Err(Refusal::field("target_id", format!("`{name}` is taken: choose another name")).into());
+            }
             let text = definition.as_str().map_or_else(|| serde_yaml::to_string(&view), |text| Ok(text.to_owned()));
             let text = text.map_err(|error| Refusal::field("content.definition", error))?;
             bundle.files.insert(path, text);
         }
-        None if bundle.files.remove(&path).is_none() => {
+        None if hidden || bundle.files.remove(&path).is_none() => {
             return Err(Refusal::field("target_id", format!("there is no view `{name}`")).into());
         }
         None => {}

@@ -79,6 +79,7 @@ impl Change for Accept {
         if entry.expires_at.is_some_and(|at| at <= permit.now()) {
             return Err(Refusal::conflict(format!("the time of {} is over", entry.id)).into());
         }
+        may_replace(&entry, draft.read())?;
         let edit = input.edit;
         if edit.as_ref().is_some_and(|text| text.trim().is_empty() || text.chars().count() > LONGEST) {
             return Err(Refusal::field("edit", format!("must have 1 to {LONGEST} characters")).into());
@@ -95,9 +96,21 @@ impl Change for Accept {
             let kept = Map::from_iter([("statement".to_owned(), Value::from(text.clone()))]);
             draft.record(ContentKept { id, part: EDITED.into(), kept })?;
         }
+        let entry = Knowledge { edited: edit.is_some(), ..entry };
         let decided = decided(entry, KnowledgeStatus::Accepted, &permit, draft.read())?;
         Ok(ShownKnowledge { statement: edit.or(decided.statement), ..decided })
     }
+}
+
+/// Whoever accepts what takes another entry's place ends that one: as if they retracted it.
+fn may_replace(entry: &Knowledge, read: &Reader<'_>) -> Result<(), Stop> {
+    let Some(old) = &entry.supersedes else { return Ok(()) };
+    let Some(old) = read.knowledge(old)?.filter(|old| old.status == KnowledgeStatus::Accepted) else { return Ok(()) };
+    if read.may("knowledge.retract", &read.knowledge_target(&old)) {
+        return Ok(());
+    }
+    let message = format!("{} supersedes {}, which you may not retract", entry.id, old.id);
+    Err(Refusal::conflict(message).into())
 }
 
 /// Reject knowledge.

@@ -94,7 +94,7 @@ impl Change for Propose {
         doc: "Propose a knowledge entry. It can be recalled once somebody else has accepted it. Entries that come \
               from outside, look like an attack or contradict accepted ones are quarantined until somebody decides.",
         scope: Reach::Full,
-        route: post("/knowledge").created(),
+        route: post("/knowledge").created().slow(),
         about: &[&COMPANY, &ACTOR, &TEAM],
         events: &[KnowledgeProposed::KIND, KnowledgeQuarantined::KIND, ContentKept::KIND],
     };
@@ -107,37 +107,28 @@ impl Change for Propose {
         Ok(known.map_or(Target::Company, |scope| Target::Actor(scope.clone())))
     }
 
+    fn prepare(input: &NewKnowledge, read: &Reader<'_>) -> Result<(), Stop> {
+        check(input, read.now(), read)?;
+        read.build_cache().put(&key(input, read)?, looked_at(input, read)?);
+        Ok(())
+    }
+
     fn run(permit: Permit<Self>, input: NewKnowledge, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
-        check(&input, permit.now(), draft.read())?;
-        let NewKnowledge {
-            statement: said,
-            kind,
-            topics,
-            scope,
-            source,
-            reference,
-            confidence,
-            supersedes,
-            expires_at,
-        } = input;
-        let confidence = confidence.and_then(|percent| u8::try_from(percent).ok());
-        let topics: Vec<String> = topics.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-        let (team, person) = match scope {
-            Some(id) if id.is_team() => (Some(id), None),
-            other => (None, other),
-        };
         let reading = draft.read();
+        check(&input, permit.now(), reading)?;
         is_not_too_many(&permit.actor(), reading)?;
-        let origin = origin(source, reading);
-        let reasons = reasons(
-            (&said, &reference),
-            origin,
-            supersedes.as_deref(),
-            &alike(&topics, (&team, &person), reading)?,
-            reading,
-        )?;
+        let LookedAt { origin, reasons } = match reading.build_cache().get::<LookedAt>(&key(&input, reading)?) {
+            Some(prepared) => LookedAt::clone(&prepared),
+            None => looked_at(&input, reading)?,
+        };
+        let topics = input.topics();
+        let (team, person) = input.whom();
+        let NewKnowledge { statement: said, kind, source, reference, confidence, supersedes, expires_at, .. } = input;
+        let confidence = confidence.and_then(|percent| u8::try_from(percent).ok());
         let (id, proposer, now) = (draft.new_id(Kind::Knowledge), permit.actor(), permit.now());
-        let run = draft.read().caller().run.as_ref().map(|run| run.run.clone());
+        let run = draft.read().caller().run.as_ref();
+        let labels = run.map(|run| run.labels.iter().copied().collect()).unwrap_or_default();
+        let run = run.map(|run| run.run.clone());
         let notified = stewards(&proposer, draft.read());
         let is_held = !reasons.is_empty();
         let event = KnowledgeProposed {
@@ -148,6 +139,7 @@ impl Change for Propose {
             person,
             origin,
             source,
+            labels,
             confidence,
             proposer: proposer.clone(),
             run,
@@ -168,9 +160,45 @@ impl Change for Propose {
     }
 }
 
+impl NewKnowledge {
+    fn topics(&self) -> Vec<String> {
+        self.topics.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The team or the person whom it concerns.
+    fn whom(&self) -> (Option<ActorId>, Option<ActorId>) {
+        match self.scope.clone() {
+            Some(id) if id.is_team() => (Some(id), None),
+            other => (None, other),
+        }
+    }
+}
+
+/// What a proposal looks like, beside all that is accepted: this takes a while.
+#[derive(Clone)]
+struct LookedAt {
+    origin: Origin,
+    /// Why it is quarantined.
+    reasons: Vec<String>,
+}
+
+fn looked_at(input: &NewKnowledge, read: &Reader<'_>) -> Result<LookedAt, Stop> {
+    let (origin, (team, person)) = (origin(input.source, read), input.whom());
+    let alike = alike(&input.topics(), (&team, &person), read)?;
+    let reasons = reasons((&input.statement, &input.reference), origin, input.supersedes.as_deref(), &alike, read)?;
+    Ok(LookedAt { origin, reasons })
+}
+
+/// Of exactly this, proposed by exactly this caller.
+fn key(input: &NewKnowledge, read: &Reader<'_>) -> Result<String, Stop> {
+    let caller = read.caller();
+    let run = caller.run.as_ref().map(|run| (run.run.to_string(), &run.labels));
+    Ok(format!("knowledge {} {:?} {run:?} {}", caller.actor(), caller.under, serde_json::to_string(input)?))
+}
+
 /// The entry that a proposal makes.
 fn entry(event: &KnowledgeProposed, reasons: Vec<String>, now: Time) -> Knowledge {
-    let KnowledgeProposed { id, kind, topics, team, person, origin, source, confidence, .. } = event.clone();
+    let KnowledgeProposed { id, kind, topics, team, person, origin, source, labels, confidence, .. } = event.clone();
     Knowledge {
         id: id.to_string(),
         kind,
@@ -181,6 +209,8 @@ fn entry(event: &KnowledgeProposed, reasons: Vec<String>, now: Time) -> Knowledg
         origin,
         source,
         reasons,
+        labels,
+        edited: false,
         confidence,
         proposer: event.proposer.clone(),
         run: event.run.as_ref().map(Id::to_string),
@@ -261,7 +291,7 @@ fn alike(topics: &[String], scope: (&Option<ActorId>, &Option<ActorId>), read: &
     all.retain(|entry| (&entry.team, &entry.person) == scope);
     let mut said = Vec::with_capacity(all.len());
     for entry in all {
-        let (text, _) = statement(&entry.id, read)?;
+        let (text, _) = statement(&entry, read)?;
         said.extend(text.map(|text| (entry, scan::words(&text))));
     }
     Ok(said)
@@ -291,7 +321,9 @@ fn reasons(
     }
     let outside = (origin == Origin::Untrusted).then(|| "it comes from outside".to_owned());
     let found = scan::of_text(said).into_iter().chain(scan::of_text(reference));
-    let mut reasons: Vec<String> = outside.into_iter().chain(found).collect();
+    let labels = read.caller().run.iter().flat_map(|run| &run.labels).filter(|label| **label != Label::Untrusted);
+    let learnt = labels.map(|label| format!("its run has read what is {label}"));
+    let mut reasons: Vec<String> = outside.into_iter().chain(learnt).chain(found).collect();
     reasons.extend(scan::contradicted(said, alike, supersedes));
     reasons.dedup();
     Ok(reasons)

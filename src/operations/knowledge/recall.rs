@@ -112,7 +112,7 @@ impl Query for Recall {
             if is_over || !read.may("knowledge.read", &read.knowledge_target(&entry)) {
                 continue;
             }
-            let (said, _) = super::shown::statement(&entry.id, read)?;
+            let (said, _) = super::shown::statement(&entry, read)?;
             let Some(said) = said else { continue };
             let has = wanted.intersection(&words(&said)).count();
             let about = entry.topics.iter().filter(|topic| input.topics.contains(topic)).count();

@@ -29,6 +29,8 @@ pub struct ShownKnowledge {
     pub status: KnowledgeStatus,
     /// Why it was quarantined.
     pub reasons: Vec<String>,
+    /// Labels of what the run had read in which it was learnt: whoever reads the entry has read of that.
+    pub labels: Vec<Label>,
     pub origin: Origin,
     pub source: SourceKind,
     /// Where exactly it comes from, as its proposer said.
@@ -48,28 +50,28 @@ pub struct ShownKnowledge {
     pub updated_at: Time,
 }
 
-/// What an entry says, and where that comes from.
-pub(super) fn statement(id: &str, read: &Reader<'_>) -> Result<(Option<String>, Option<String>), Stop> {
+/// What an entry says, and where that comes from. Accepted in other words, it never says again what it was proposed as: not
+/// even where those words are erased.
+pub(super) fn statement(entry: &Knowledge, read: &Reader<'_>) -> Result<(Option<String>, Option<String>), Stop> {
     let text = |part: &str, field: &str| -> Result<Option<String>, Stop> {
-        let kept = read.kept(id, part)?;
+        let kept = read.kept(&entry.id, part)?;
         Ok(kept.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };
-    let said = match text(EDITED, "statement")? {
-        Some(edited) => Some(edited),
-        None => text(PROPOSED, "statement")?,
-    };
+    let said = text(if entry.edited { EDITED } else { PROPOSED }, "statement")?;
     Ok((said, text(PROPOSED, "reference")?))
 }
 
-/// An entry as its reader gets it: whoever reads what anybody outside could have written has read that.
+/// An entry as its reader gets it: whoever reads what anybody outside could have written has read that, and whoever reads
+/// what was learnt from something confidential has read of that.
 pub(super) fn shown(entry: Knowledge, read: &Reader<'_>) -> Result<ShownKnowledge, Stop> {
+    entry.labels.iter().for_each(|label| read.mark(*label));
     if entry.origin == Origin::Untrusted {
         read.mark(Label::Untrusted);
     }
     if entry.person.is_some() {
         read.mark(Label::Personal);
     }
-    let (statement, reference) = statement(&entry.id, read)?;
+    let (statement, reference) = statement(&entry, read)?;
     Ok(with(entry, statement, reference))
 }
 
@@ -83,6 +85,7 @@ pub(super) fn with(entry: Knowledge, statement: Option<String>, reference: Optio
         scope,
         status: entry.status,
         reasons: entry.reasons,
+        labels: entry.labels,
         origin: entry.origin,
         source: entry.source,
         reference,

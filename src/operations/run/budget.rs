@@ -77,7 +77,7 @@ impl Change for Raise {
         let most = above.min(delegated);
         if !(least..=most).contains(&input.budget_cents) {
             let why = match () {
-                () if delegated < above => "; its delegation has no more left",
+                () if delegated < above => "; its delegation has ended, or has no more left",
                 () if above < MOST_CENTS => "; raise what it is a part of first",
                 () => "",
             };

@@ -12,12 +12,13 @@ pub(super) fn payer(read: &Reader<'_>) -> Result<Option<Delegation>, Stop> {
     Ok(read.acting_under()?.filter(|delegation| delegation.budget_cents.is_some()))
 }
 
-/// The delegation from whose budget a run spends, with what is left of it.
+/// The delegation from whose budget a run spends, with what is left of it: nothing, once it has ended.
 pub(super) fn of_run(run: &str, read: &Reader<'_>) -> Result<Option<(Delegation, i64)>, Stop> {
     let Some((_, id, _)) = read.reserved_for(run)?.into_iter().next() else { return Ok(None) };
     Ok(read.delegation(&id)?.and_then(|delegation| {
         let left = delegation.left_cents()?;
-        Some((delegation, left))
+        let is_live = delegation.terms.is_live(read.now());
+        Some((delegation, if is_live { left } else { 0 }))
     }))
 }
 

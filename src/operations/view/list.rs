@@ -85,7 +85,7 @@ impl Query for List {
 }
 
 /// Of a collection that somebody may not know, there is no view for them.
-fn may_see(view: &View, read: &Reader<'_>) -> bool {
+pub fn may_see(view: &View, read: &Reader<'_>) -> bool {
     let of = read.collection_target(&view.spec.query.collection);
     read.may("view.read", &read.view_target(view)) && read.may("collection.read", &of)
 }

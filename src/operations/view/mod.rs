@@ -8,7 +8,7 @@ mod run;
 
 use crate::gate::Entry;
 
-pub use list::{List, OneView, Show, ShownView};
+pub use list::{List, OneView, Show, ShownView, may_see};
 pub use preview::{Preview, Unsaved};
 pub use resource::VIEW;
 pub use run::{Opened, Rows};

@@ -48,7 +48,9 @@ impl Query for Preview {
         let spec = ViewSpec { query, layout, visibility: None };
         let mut problems = Problems::default();
         spec.problems(&mut problems);
-        spec.misfits(&of, &mut problems);
+        if problems.0.is_empty() {
+            spec.misfits(&of, &mut problems);
+        }
         if !problems.0.is_empty() {
             let told = problems.0.into_iter().map(|problem| problem.trim_start_matches("spec.").to_owned());
             return Err(Refusal::invalid(told.collect()).into());

@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::gate::{Query as _, Reader};
 use crate::operations::brain::{Aggregate, Ask, Figure, Query, ShownRecord, Wanted, Withheld, answer, figures};
@@ -47,15 +48,7 @@ pub struct Answer {
 
 /// What it shows the caller.
 pub fn opened(spec: &ViewSpec, page: PageQuery, read: &Reader<'_>) -> Result<Answer, Stop> {
-    let query = &spec.query;
-    let operation = if query.is_figures() { Aggregate::SPEC.name } else { Query::SPEC.name };
-    let of = read.collection_target(&query.collection);
-    let asked = serde_json::json!({ "collection": query.collection });
-    let ruling = read.ruling_on(read.caller(), operation, &of, &asked);
-    if !ruling.is_allowed() {
-        return Ok(refused(vec![format!("policy denied {operation}: {}", ruling.reason())]));
-    }
-    let found = if query.is_figures() { figured(spec, read) } else { records(spec, page, read) };
+    let found = if spec.query.is_figures() { figured(spec, read) } else { records(spec, page, read) };
     match found {
         // A cursor is the caller's, whatever the view asks.
         Err(Stop::Refused(refusal)) if refusal.code == Code::Invalid => {
@@ -68,6 +61,22 @@ pub fn opened(spec: &ViewSpec, page: PageQuery, read: &Reader<'_>) -> Result<Ans
     }
 }
 
+/// Why the caller could not ask so themselves, by the rules of the operation and with all that it is asked with.
+fn refusal(
+    operation: &str,
+    asked: &impl Serialize,
+    spec: &ViewSpec,
+    read: &Reader<'_>,
+) -> Result<Option<Answer>, Stop> {
+    let of = read.collection_target(&spec.query.collection);
+    let Value::Object(mut asked) = serde_json::to_value(asked)? else { return Ok(None) };
+    // What a view leaves out, its reader would leave out.
+    asked.retain(|_, given| !given.is_null() && !given.as_array().is_some_and(Vec::is_empty));
+    let ruling = read.ruling_on(read.caller(), operation, &of, &Value::Object(asked));
+    let told = || refused(vec![format!("policy denied {operation}: {}", ruling.reason())]);
+    Ok((!ruling.is_allowed()).then(told))
+}
+
 fn refused(problems: Vec<String>) -> Answer {
     Answer { rows: Rows { problems, ..Rows::default() }, next: None }
 }
@@ -76,7 +85,11 @@ fn figured(spec: &ViewSpec, read: &Reader<'_>) -> Result<Answer, Stop> {
     let ViewQuery { collection, filter, measures, metrics, group_by, .. } = spec.query.clone();
     let all = || group_by.iter().chain(&measures).chain(&metrics).cloned().collect();
     let columns = if spec.layout.columns.is_empty() { all() } else { spec.layout.columns.clone() };
-    let figures = figures(&Wanted { collection, measures, metrics, group_by, filter }, read)?;
+    let wanted = Wanted { collection, measures, metrics, group_by, filter };
+    if let Some(refused) = refusal(Aggregate::SPEC.name, &wanted, spec, read)? {
+        return Ok(refused);
+    }
+    let figures = figures(&wanted, read)?;
     Ok(Answer { rows: Rows { columns, figures, ..Rows::default() }, next: None })
 }
 
@@ -89,7 +102,11 @@ fn records(spec: &ViewSpec, page: PageQuery, read: &Reader<'_>) -> Result<Answer
         _ => of.iter().flat_map(|of| of.spec.fields.keys().cloned()).collect(),
     };
     let fields = if fields.is_empty() { columns.clone() } else { fields };
-    let Page { rows: records, next } = answer(Ask { collection, filter, sort, fields, as_of: None, page }, read)?;
+    let ask = Ask { collection, filter, sort, fields, as_of: None, page };
+    if let Some(refused) = refusal(Query::SPEC.name, &ask, spec, read)? {
+        return Ok(refused);
+    }
+    let Page { rows: records, next } = answer(ask, read)?;
     let withheld = of.map(|of| Withheld::of(&of, read).names(&of).map(str::to_owned).collect::<Vec<_>>());
     let columns = columns.into_iter().filter(|name| withheld.iter().flatten().all(|one| one != name)).collect();
     Ok(Answer { rows: Rows { columns, records, ..Rows::default() }, next })

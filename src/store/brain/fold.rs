@@ -24,6 +24,13 @@ pub fn remade(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<()
         conn.execute("DELETE FROM collection WHERE name = ?", [name])?;
         return search::clear(conn, name);
     };
+    let kept = "INSERT OR REPLACE INTO collection (name, definition, version, changed_at) VALUES (?, ?, ?, ?)";
+    let row = params![name, to_json(new)?, event.version, moment.at.0];
+    if old.as_ref().is_some_and(|old| old.spec.fields == new.spec.fields && table::made_by(old) == table::made_by(new))
+    {
+        // Its records stay as they are; only what they mean is otherwise.
+        return conn.execute(kept, row).map(drop);
+    }
     if old.is_some() {
         conn.execute_batch(&format!("ALTER TABLE {} RENAME TO {}", table::name(name), table::name(OLD)))?;
         // Indexes keep their names, which the new table's need.
@@ -39,8 +46,7 @@ pub fn remade(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<()
         conn.execute_batch(&format!("DROP TABLE {}", table::name(OLD)))?;
     }
     indexes.iter().try_for_each(|index| conn.execute_batch(index))?;
-    let sql = "INSERT OR REPLACE INTO collection (name, definition, version, changed_at) VALUES (?, ?, ?, ?)";
-    conn.execute(sql, params![name, to_json(new)?, event.version, moment.at.0])?;
+    conn.execute(kept, row)?;
     if old.is_some() { index_anew(conn, new) } else { Ok(()) }
 }
 

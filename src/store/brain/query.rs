@@ -31,6 +31,9 @@ struct Text {
     given: Vec<Sql>,
 }
 
+const AND: &str = " AND ";
+const OR: &str = " OR ";
+
 impl Text {
     fn push(&mut self, sql: &str) {
         self.sql.push_str(sql);
@@ -45,8 +48,8 @@ impl Text {
         match condition {
             Condition::Always => self.push("TRUE"),
             Condition::Never => self.push("FALSE"),
-            Condition::All(inner) => self.joined(inner, " AND "),
-            Condition::Any(inner) => self.joined(inner, " OR "),
+            Condition::All(inner) => self.joined(inner, AND),
+            Condition::Any(inner) => self.joined(inner, OR),
             Condition::Not(inner) => {
                 self.push("NOT (");
                 self.condition(inner);
@@ -91,13 +94,20 @@ impl Text {
         self.push(&format!("({0} IS NOT NULL AND ", table::column(column)));
     }
 
+    /// In halves of halves: the database reads a thousand in a row as nested a thousand deep, which is too deep for it.
     fn joined(&mut self, inner: &[Condition], word: &str) {
-        self.push("(");
-        for (number, one) in inner.iter().enumerate() {
-            self.push(if number == 0 { "" } else { word });
-            self.condition(one);
+        match inner {
+            [] => self.push(if word == AND { "TRUE" } else { "FALSE" }),
+            [one] => self.condition(one),
+            many => {
+                let (first, second) = many.split_at(many.len() / 2);
+                self.push("(");
+                self.joined(first, word);
+                self.push(word);
+                self.joined(second, word);
+                self.push(")");
+            }
         }
-        self.push(")");
     }
 }
 

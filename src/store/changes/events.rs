@@ -213,12 +213,12 @@ fn promoted(event: &ChangePromoted, moment: &Moment<'_>) -> rusqlite::Result<Tou
     let (target, back): (ChangeTarget, Option<i64>) = conn
         .prepare_cached("SELECT target, rolls_back FROM change WHERE id = ?")?
         .query_row([id], |row| Ok((parsed(row, 0)?, row.get(1)?)))?;
-    // What was based on the version before can no longer come into force.
+    // What was based on the version before can no longer come into force, to whatever it was.
     conn.prepare_cached(
         "UPDATE change SET state = 'superseded', updated_at = ?1 \
-         WHERE target = ?2 AND id != ?3 AND base_version < ?4 AND state IN ('proposed', 'in_review', 'approved', 'canary')",
+         WHERE id != ?2 AND base_version < ?3 AND state IN ('proposed', 'in_review', 'approved', 'canary')",
     )?
-    .execute(params![moment.at.0, target.name(), id, event.version])?;
+    .execute(params![moment.at.0, id, event.version])?;
     if let Some(back) = back {
         conn.prepare_cached(
             "UPDATE change SET state = 'rolled_back', updated_at = ?1 \

@@ -5,6 +5,7 @@ use rusqlite::params;
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::{inbox, to_json};
+use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
@@ -17,7 +18,8 @@ events! {
     /// A knowledge entry was proposed.
     KnowledgeProposed = "knowledge_proposed" {
         id: Id, kind: KnowledgeKind, topics: Vec<String>, team: Option<ActorId>, person: Option<ActorId>, origin: Origin,
-        source: SourceKind, confidence: Option<u8>, proposer: ActorId, run: Option<Id>, supersedes: Option<Id>,
+        source: SourceKind, labels: Vec<Label>, confidence: Option<u8>, proposer: ActorId, run: Option<Id>,
+        supersedes: Option<Id>,
         expires_at: Option<Time>, notified: Vec<ActorId>,
     } about [id, proposer, person, notified] => {
         content: Content::SHOWN, tables: &[KNOWLEDGE, TOPIC], memory: Memory::Nothing,
@@ -67,9 +69,9 @@ events! {
 }
 
 fn proposed(event: &KnowledgeProposed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "INSERT INTO knowledge (id, kind, topics, team, person, status, origin, source, reasons, confidence, proposer, run, \
-               supersedes, expires_at, version, created_at, updated_at) \
-               VALUES (?, ?, ?, ?, ?, 'proposed', ?, ?, '[]', ?, ?, ?, ?, ?, 1, ?, ?)";
+    let sql = "INSERT INTO knowledge (id, kind, topics, team, person, status, origin, source, reasons, labels, edited, confidence, \
+               proposer, run, supersedes, expires_at, version, created_at, updated_at) \
+               VALUES (?, ?, ?, ?, ?, 'proposed', ?, ?, '[]', ?, FALSE, ?, ?, ?, ?, ?, 1, ?, ?)";
     moment.conn.prepare_cached(sql)?.execute(params![
         event.id.as_str(),
         event.kind.name(),
@@ -78,6 +80,7 @@ fn proposed(event: &KnowledgeProposed, moment: &Moment<'_>) -> rusqlite::Result<
         event.person.as_ref().map(ActorId::as_str),
         event.origin.name(),
         event.source.name(),
+        to_json(&event.labels)?,
         event.confidence,
         event.proposer.as_str(),
         event.run.as_ref().map(Id::as_str),
@@ -99,6 +102,8 @@ fn accepted(event: &KnowledgeAccepted, moment: &Moment<'_>) -> rusqlite::Result<
     if let Some(old) = &event.supersedes {
         moment.conn.prepare_cached(sql)?.execute(params![event.id.as_str(), moment.at.0, old.as_str()])?;
     }
+    let sql = "UPDATE knowledge SET edited = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![event.edited, event.id.as_str()])?;
     became(moment, &event.id, KnowledgeStatus::Accepted)
 }
 

@@ -340,6 +340,8 @@ CREATE TABLE knowledge (
   origin        TEXT NOT NULL,
   source        TEXT NOT NULL,
   reasons       TEXT NOT NULL,             -- JSON: why it was quarantined
+  labels        TEXT NOT NULL,             -- JSON: what the run had read in which it was learnt
+  edited        INTEGER NOT NULL,          -- whether it was accepted in other words
   confidence    INTEGER,                   -- percent
   proposer      TEXT NOT NULL,
   run           TEXT,

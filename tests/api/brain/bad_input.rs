@@ -5,6 +5,44 @@ use serde_json::{Value, json};
 use super::{INVOICES, accounted_for, change, company, create, write};
 
 #[tokio::test]
+async fn a_filter_of_as_many_tests_as_there_may_be_is_answered() {
+    let (test, _) = company().await;
+    let tests = ["lt", "lte", "gt", "gte", "ne"].map(|op| (op.to_owned(), json!("2026-01-01")));
+    let one = json!({ "due": tests.into_iter().collect::<serde_json::Map<_, _>>() });
+    let filter = json!({ "and": vec![one; 499] });
+    let found = test.post("/brain/collections/invoices/query", &test.admin, json!({ "filter": filter })).await;
+    assert_eq!(found.status, 200, "{}", found.text());
+}
+
+#[tokio::test]
+async fn names_that_are_longer_than_any_are_told_at_once() {
+    let (test, cast) = company().await;
+    let long = format!("{}é{}", "a".repeat(62), "b".repeat(300_000));
+    let fields: serde_json::Map<_, _> =
+        (0..900).map(|n| (format!("{}{n}", "c".repeat(300)), json!({ "type": "text" }))).collect();
+    let metrics = json!({ "m": { "agg": "count", "filter": { long.as_str(): 1 } } });
+    let spec = json!({ "fields": fields, "semantics": { "metrics": metrics } });
+    let proposal = json!({ "collection": "wide", "ops": [{ "create": { "spec": spec } }], "reason": "x" });
+    let told = test.post("/schema/proposals", &cast.mia, proposal).await;
+    assert!(told.status == 422 && told.text().contains("must be 1 to 300 fields, not 900"), "{}", told.status);
+    let preview = json!({ "query": { "collection": "invoices", "filter": { long.as_str(): 1 } } });
+    let told = test.post("/views/preview", &cast.mia, preview).await;
+    assert!(told.status == 422 && told.text().len() < 1_000, "{} {}", told.status, told.text().len());
+}
+
+#[tokio::test]
+async fn options_must_fit_every_record_however_the_field_becomes_a_choice() {
+    let (test, _) = company().await;
+    super::write(&test, &test.admin, json!({ "number": "1", "status": "paid" })).await;
+    let ops = json!([
+        { "retype_field": { "name": "status", "type": "text" } },
+        { "retype_field": { "name": "status", "type": "choice", "options": ["new"] } },
+    ]);
+    let told = super::change(&test, "invoices", ops).await.error();
+    assert_eq!(told, "422 invalid ops: records have values of `status` that are none of the options");
+}
+
+#[tokio::test]
 async fn what_is_amiss_with_a_record_is_told_with_its_field() {
     let (test, cast) = company().await;
     let path = format!("{INVOICES}/records");

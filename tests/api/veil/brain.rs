@@ -12,16 +12,17 @@ impl Stage {
     /// Notes that they wrote, and a change that they want.
     pub(super) async fn records(&mut self, lead: &str, admin: &str) {
         let test = &self.test;
-        let fields = json!({ "text": { "type": "text" }, "owner": { "type": "actor" } });
+        let fields = json!({ "text": { "type": "text" }, "keeper": { "type": "actor" } });
         let spec =
-            json!({ "fields": fields, "semantics": { "metrics": { "last": { "agg": "max", "field": "owner" } } } });
+            json!({ "fields": fields, "semantics": { "metrics": { "last": { "agg": "max", "field": "keeper" } } } });
         crate::api::brain::create(test, "notes", spec).await;
-        let query = json!({ "collection": "notes", "metrics": ["last"], "group_by": ["owner"] });
+        let query = json!({ "collection": "notes", "metrics": ["last"], "group_by": ["keeper"],
+                            "filter": { "or": [{ "keeper": NAME }, { "created_by": NAME }, { "text": "one" }] } });
         let saved = crate::api::brain::views::saved(test, admin, "theirs", json!({ "query": query })).await;
         assert_eq!(saved.status, 200, "{}", saved.text());
         let path = "/brain/collections/notes/records";
         for text in ["one", "two"] {
-            let written = test.post(path, lead, json!({ "fields": { "text": text, "owner": NAME } })).await;
+            let written = test.post(path, lead, json!({ "fields": { "text": text, "keeper": NAME } })).await;
             self.records.push(id(&written));
             let flag = json!({ "kind": "wrong", "note": "see @eye" });
             assert_eq!(test.post(&format!("{path}/{}/flag", self.records[0]), lead, flag).await.status, 201);
@@ -46,7 +47,7 @@ impl Stage {
                 vec![json!({ "collection": "notes" })]
             }
             "record.aggregate" => {
-                let measures = json!(["count", "max:owner"]);
+                let measures = json!(["count", "max:keeper"]);
                 vec![json!({ "collection": "notes", "measures": measures, "group_by": ["created_by"] })]
             }
             "record.read" | "record.history" | "record.refs" => notes(&self.records),
@@ -66,7 +67,7 @@ impl Stage {
             "knowledge.accept" => vec![json!({ "id": self.others[2] })],
             "knowledge.reject" => vec![json!({ "id": self.others[3] })],
             "view.read" => vec![json!({ "id": "theirs" })],
-            "view.preview" => vec![json!({ "query": { "collection": "notes", "filter": { "owner": NAME } } })],
+            "view.preview" => vec![json!({ "query": { "collection": "notes", "filter": { "keeper": NAME } } })],
             "schema.propose" | "semantics.propose" => vec![],
             "schema.read" => vec![json!({ "id": self.others[0] })],
             "schema.apply" => vec![json!({ "id": self.others[0], "dry_run": true })],

@@ -1824,9 +1824,9 @@ export type Id = string;
  */
 export type Impact = {
     /**
-     * How many records there are.
+     * How many records there are, for whoever may read all of them.
      */
-    rows: number;
+    rows: number | null;
     /**
      * The views of the collection that the caller may see.
      */
@@ -4644,6 +4644,10 @@ export type ShownKnowledge = {
      * Why it was quarantined.
      */
     reasons: Array<string>;
+    /**
+     * Labels of what the run had read in which it was learnt: whoever reads the entry has read of that.
+     */
+    labels: Array<Label>;
     origin: Origin;
     source: SourceKind;
     /**
