@@ -79,7 +79,7 @@ fn route(spec: &Spec) -> String {
 
 fn notes(spec: &Spec) -> String {
     let media = match spec.route.answer {
-        Answer::Json | Answer::Secret(_) => None,
+        Answer::Json | Answer::Partial | Answer::Secret(_) => None,
         Answer::Text => Some("plain text"),
         Answer::Events => Some("server-sent events"),
     };

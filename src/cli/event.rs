@@ -121,10 +121,21 @@ fn told(value: &Value) -> String {
     show::cell(Some(inner.as_ref().unwrap_or(value)))
 }
 
+/// The most characters of one field on its event's line; `--format json` shows it whole.
+const LONGEST: usize = 160;
+
+fn shortened(mut value: String) -> String {
+    if let Some((end, _)) = value.char_indices().nth(LONGEST) {
+        value.truncate(end);
+        value.push('…');
+    }
+    value
+}
+
 /// The event's own fields, as `name=value`; what is absent or empty is left out.
 fn details(event: &Value) -> String {
     let fields = event.as_object().into_iter().flatten().filter(|(name, _)| ![TYPE, TIMES].contains(&name.as_str()));
-    let said = fields.map(|(name, value)| (name, told(value))).filter(|(_, value)| value != show::NOTHING);
+    let said = fields.map(|(name, value)| (name, shortened(told(value)))).filter(|(_, value)| value != show::NOTHING);
     said.map(
         |(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") },
     )

@@ -52,6 +52,8 @@ pub struct Reply {
     pub status: u16,
     pub body: Vec<u8>,
     pub next: Option<String>,
+    /// It was cut short.
+    pub is_partial: bool,
     pub replayed: bool,
     /// `<origin> <size> <root prefix>`: the log that this answer stands in.
     pub audit: Arc<str>,
@@ -295,6 +297,7 @@ pub(in crate::gate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
         status: spec.route.status,
         body: done.body,
         next: done.next,
+        is_partial: done.is_partial,
         replayed: false,
         audit: Arc::clone(&world.stamped),
         policy: world.stamp.seq,

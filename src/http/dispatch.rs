@@ -124,7 +124,7 @@ fn presented(face: &Face, parts: &Parts) -> Presented {
     // The stream's token may stand in the address, because browsers cannot send a header with an EventSource.
     let in_address = || match face.entry.spec.route.answer {
         Answer::Events => gather::query_value(parts, "token").map(|token| format!("Bearer {token}")),
-        Answer::Json | Answer::Secret(_) | Answer::Text => None,
+        Answer::Json | Answer::Partial | Answer::Secret(_) | Answer::Text => None,
     };
     let credential = header.or_else(in_address).map_or(Credential::Nothing, Credential::Header);
     let address = parts.extensions.get::<Client>().map(|client| client.0);

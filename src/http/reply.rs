@@ -18,6 +18,7 @@ use crate::gate::perform::Reply;
 use crate::types::refusal::{Code, Refusal};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const PARTIAL: HeaderName = HeaderName::from_static("x-ok-partial");
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const AUDIT: HeaderName = HeaderName::from_static("ok-audit");
@@ -80,6 +81,9 @@ pub(super) fn done(face: &Face, reply: Reply) -> Response {
     }
     if let Some(next) = &reply.next {
         set(headers, NEXT_CURSOR, next);
+    }
+    if reply.is_partial {
+        headers.insert(PARTIAL, HeaderValue::from_static("true"));
     }
     if reply.replayed {
         headers.insert(REPLAYED, HeaderValue::from_static("true"));

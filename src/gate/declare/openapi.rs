@@ -241,7 +241,7 @@ fn reach(reach: Reach) -> Vec<&'static str> {
 fn responses(entry: &Entry, output: &Value) -> Value {
     let spec = &entry.spec;
     let content = match spec.route.answer {
-        Answer::Json | Answer::Secret(_) => json!({ "application/json": { "schema": output } }),
+        Answer::Json | Answer::Partial | Answer::Secret(_) => json!({ "application/json": { "schema": output } }),
         Answer::Text => json!({ "text/plain": { "schema": { "type": "string" } } }),
         Answer::Events => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
     };
@@ -258,13 +258,12 @@ fn responses(entry: &Entry, output: &Value) -> Value {
         put(&mut done, "headers", json!({ "ETag": { "description": text, "schema": { "type": "string" } } }));
     }
     if output.get("type").is_some_and(|kind| kind == "array") {
-        put(
-            &mut done,
-            "headers",
-            json!({ "x-next-cursor": {
-            "description": "The cursor of the next page; absent on the last.", "schema": { "type": "string" },
-        } }),
-        );
+        let header = |what: &str| json!({ "description": what, "schema": { "type": "string" } });
+        let mut headers = json!({ "x-next-cursor": header("The cursor of the next page; absent on the last.") });
+        if spec.route.answer == Answer::Partial {
+            put(&mut headers, "x-ok-partial", header("`true` where the answer leaves out some of what is archived."));
+        }
+        put(&mut done, "headers", headers);
     }
     let error = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } });
     let mut responses = json!({ spec.route.status.to_string(): done });

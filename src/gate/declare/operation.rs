@@ -42,7 +42,7 @@ impl Spec {
     pub fn is_tool(&self) -> bool {
         let Route { surface, auth, body, answer, .. } = self.route;
         let is_served = matches!(surface, Surface::Api | Surface::Root);
-        let is_usual = is_served && (body, answer) == (Body::Usual, Answer::Json);
+        let is_usual = is_served && body == Body::Usual && matches!(answer, Answer::Json | Answer::Partial);
         auth == Auth::Run || (is_usual && auth != Auth::Visitor)
     }
 }
@@ -58,6 +58,10 @@ pub trait Query: Sized + 'static {
     /// The cursor of the page after this answer, for lists.
     fn next(_output: &Self::Output) -> Option<String> {
         None
+    }
+    /// Whether this answer was cut short, of an operation whose answers may be.
+    fn is_partial(_output: &Self::Output) -> bool {
+        false
     }
     /// Whether this very question may take long, where the route says that some do and it is a small one.
     fn is_long(_input: &Self::Input) -> bool {
@@ -139,6 +143,8 @@ pub struct Prepared {
 pub struct Done {
     pub body: Vec<u8>,
     pub next: Option<String>,
+    /// It was cut short.
+    pub is_partial: bool,
     /// What has to be recorded before it is told.
     pub(in crate::gate) events: Vec<Event>,
 }
@@ -190,7 +196,8 @@ impl<O: Query> Ask for Asking<O> {
     }
     fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop> {
         let output = O::run(Permit::mint(grant), self.0, read)?;
-        Ok(Done { body: body(&O::SPEC, &output, read)?, next: O::next(&output), events: Vec::new() })
+        let (next, is_partial) = (O::next(&output), O::is_partial(&output));
+        Ok(Done { body: body(&O::SPEC, &output, read)?, next, is_partial, events: Vec::new() })
     }
 }
 
@@ -207,7 +214,7 @@ impl<O: Decide> Ask for Deciding<O> {
             let message = format!("{} does not declare the event {}", O::SPEC.name, event.kind().name);
             return Err(Fault::Broken(message).into());
         }
-        Ok(Done { body: body(&O::SPEC, &output, read)?, next: None, events })
+        Ok(Done { body: body(&O::SPEC, &output, read)?, next: None, is_partial: false, events })
     }
 }
 
@@ -220,7 +227,7 @@ impl<O: Change> Act for Acting<O> {
     }
     fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop> {
         let output = O::run(Permit::mint(grant), self.0, draft)?;
-        Ok(Done { body: body(&O::SPEC, &output, draft.read())?, next: None, events: Vec::new() })
+        Ok(Done { body: body(&O::SPEC, &output, draft.read())?, next: None, is_partial: false, events: Vec::new() })
     }
 }
 

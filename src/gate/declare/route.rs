@@ -54,6 +54,8 @@ pub enum Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Json,
+    /// JSON that may be cut short where what is archived, or kept elsewhere, would go on: `x-ok-partial` says so.
+    Partial,
     /// JSON with a field that is shown once and stored nowhere.
     Secret(&'static str),
     /// The output is a string, sent as it is.
@@ -181,7 +183,7 @@ impl Route {
     pub const fn once(&self) -> Option<&'static str> {
         match self.answer {
             Answer::Secret(field) => Some(field),
-            Answer::Json | Answer::Text | Answer::Events => None,
+            Answer::Json | Answer::Partial | Answer::Text | Answer::Events => None,
         }
     }
     pub const fn open(self) -> Route {
@@ -223,6 +225,9 @@ impl Route {
     }
     pub const fn text(self) -> Route {
         Route { answer: Answer::Text, ..self }
+    }
+    pub const fn partial(self) -> Route {
+        Route { answer: Answer::Partial, ..self }
     }
     pub const fn stream(self) -> Route {
         Route { answer: Answer::Events, ..self }

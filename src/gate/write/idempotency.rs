@@ -62,6 +62,7 @@ pub(in crate::gate) fn answer(
         status: kept.status,
         body: kept.body,
         next: None,
+        is_partial: false,
         replayed: true,
         audit: world.stamped.clone(),
         policy: world.stamp.seq,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::shown::{ShownStep, whole};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
+use crate::operations::task::kept_since;
 use crate::store::runs::{self, Run};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
@@ -46,26 +47,38 @@ pub struct Trace {
     pub created_at: Time,
 }
 
+/// A page of traces.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(transparent)]
+pub struct Traces {
+    page: Page<Trace>,
+    /// Archived runs come after it.
+    #[serde(skip)]
+    is_partial: bool,
+}
+
 /// List traces.
 pub enum List {}
 
 impl Query for List {
     const SPEC: Spec = Spec {
         name: "trace.read",
-        doc: "List the runs that the caller may see, with their steps, newest first.",
+        doc: "List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` \
+              tells that the page leaves out archived ones.",
         scope: Reach::READ,
-        route: get("/traces").listed(),
+        route: get("/traces").listed().partial(),
         about: &[&COMPANY],
         events: &[],
     };
     type Input = Which;
-    type Output = Page<Trace>;
+    type Output = Traces;
 
     fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<Trace>, Stop> {
+    fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Traces, Stop> {
         let unread =
             || Refusal::field("since", "must be a time such as 2026-01-31T09:00:00Z, or a day such as 2026-01-31");
         let since = input.since.as_deref().map(|text| time_or_day(text).ok_or_else(unread)).transpose()?;
@@ -77,13 +90,29 @@ impl Query for List {
         let sought = runs::Sought { since, ..runs::Sought::default() };
         let query = PageQuery { limit: Some(limit), cursor: input.cursor };
         let seen = |run: &Run| read.may("run.read", &read.run_target(run));
-        let page = read.list(&runs::LIST, &query, what, |run| sought.fits(run) && seen(run))?;
+        let page = read.list(&runs::LIST, &query, what.clone(), |run| sought.fits(run) && seen(run))?;
+        let is_archived =
+            kept_since(read)?.map(|since| move |run: &Run| run.ended_at.is_some_and(|ended| ended < since));
+        let is_partial = match (is_archived, &page.next) {
+            (Some(is_archived), Some(next)) => {
+                let query = PageQuery { limit: Some(1), cursor: Some(next.clone()) };
+                let more =
+                    read.list(&runs::LIST, &query, what, |run| is_archived(run) && sought.fits(run) && seen(run))?;
+                // A scan that has ended before it found any may find one yet.
+                !more.rows.is_empty() || more.next.is_some()
+            }
+            _ => false,
+        };
         let rows = page.rows.into_iter().map(|run| trace(run, read)).collect::<Result<_, _>>()?;
-        Ok(Page { rows, next: page.next })
+        Ok(Traces { page: Page { rows, next: page.next }, is_partial })
     }
 
-    fn next(output: &Page<Trace>) -> Option<String> {
-        output.next.clone()
+    fn next(output: &Traces) -> Option<String> {
+        output.page.next.clone()
+    }
+
+    fn is_partial(output: &Traces) -> bool {
+        output.is_partial
     }
 }
 

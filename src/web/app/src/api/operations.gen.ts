@@ -130,7 +130,7 @@ export const OPERATIONS: Record<string, string> = {
   "token.revoke": "Revoke one token. Revoking it again changes nothing.",
   "token.revoke_all": "Revoke all tokens of an actor.",
   "tool.list": "List the tools that the policies may let the caller use: name, input, kind of effect.",
-  "trace.read": "List the runs that the caller may see, with their steps, newest first.",
+  "trace.read": "List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` tells that the page leaves out archived ones.",
   "view.list": "List the views that the caller may see, by name.",
   "view.preview": "Run a view that is not saved: what it would show the caller, or what is wrong with it.",
   "view.read": "Show a view with what it finds: of each record and field what the caller may read (`record.read`, `field.read`), and nothing where they could not ask for it themselves.",

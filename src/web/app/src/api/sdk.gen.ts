@@ -1421,7 +1421,7 @@ export const toolList = <ThrowOnError extends boolean = false>(options?: Options
 });
 
 /**
- * List the runs that the caller may see, with their steps, newest first.
+ * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` tells that the page leaves out archived ones.
  */
 export const traceRead = <ThrowOnError extends boolean = false>(options?: Options<TraceReadData, ThrowOnError>) => (options?.client ?? client).get<TraceReadResponses, TraceReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

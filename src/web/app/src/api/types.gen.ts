@@ -5377,6 +5377,11 @@ export type Trace = {
 };
 
 /**
+ * A page of traces.
+ */
+export type Traces = Array<Trace>;
+
+/**
  * How far an agent is trusted, from 0 to 4. A policy sees the number.
  */
 export type Trust = 'observe' | 'assist' | 'standard' | 'trusted' | 'autonomous';
@@ -17645,7 +17650,7 @@ export type TraceReadResponses = {
     /**
      * Done
      */
-    200: Array<Trace>;
+    200: Traces;
 };
 
 export type TraceReadResponse = TraceReadResponses[keyof TraceReadResponses];

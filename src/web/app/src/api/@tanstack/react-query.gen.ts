@@ -2881,7 +2881,7 @@ export const toolListOptions = (options?: Options<ToolListData>) => queryOptions
 export const traceReadQueryKey = (options?: Options<TraceReadData>) => createQueryKey('traceRead', options);
 
 /**
- * List the runs that the caller may see, with their steps, newest first.
+ * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` tells that the page leaves out archived ones.
  */
 export const traceReadOptions = (options?: Options<TraceReadData>) => queryOptions<TraceReadResponse, TraceReadError, TraceReadResponse, ReturnType<typeof traceReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2899,7 +2899,7 @@ export const traceReadOptions = (options?: Options<TraceReadData>) => queryOptio
 export const traceReadInfiniteQueryKey = (options?: Options<TraceReadData>): QueryKey<Options<TraceReadData>> => createQueryKey('traceRead', options, true);
 
 /**
- * List the runs that the caller may see, with their steps, newest first.
+ * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` tells that the page leaves out archived ones.
  */
 export const traceReadInfiniteOptions = (options?: Options<TraceReadData>) => infiniteQueryOptions<TraceReadResponse, TraceReadError, InfiniteData<TraceReadResponse>, QueryKey<Options<TraceReadData>>, string | null | Pick<QueryKey<Options<TraceReadData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
