@@ -9,8 +9,9 @@ use super::column::{Columns, columns};
 use super::command::{Commands, Run, group, own};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
+use super::knowledge::{self, Uploading};
 use super::operation::{change, query};
-use super::{Context, knowledge, show};
+use super::{Context, show};
 use crate::operations::brain::{
     self, Aggregate, Ask, Backlink, Catalog, CollectionSemantics, Delete, Figure, Flag, Flags, History, Hit, Import,
     Imported, Meaning, NamedDimension, NamedEntity, NamedMetric, NewRecord, NewRecords, Query, Refs, Rollback, Search,
@@ -82,6 +83,8 @@ pub const COMMANDS: Commands = &[
                 .help("Propose a knowledge entry")
                 .example("ok brain propose-knowledge \"Acme pays within 30 days\" --topic acme --topic invoices")
                 .fields(knowledge::ENTRY),
+            &own::<Uploading>("upload"),
+            &query::<knowledge_of::Read>().command("text").help("Print the text of a document").told(knowledge::text),
             &query::<knowledge_of::Quarantine>()
                 .command("quarantine")
                 .help("List quarantined knowledge entries, with the reasons")
@@ -102,7 +105,7 @@ pub const COMMANDS: Commands = &[
     ),
     &query::<Search>()
         .command("search")
-        .help("Search the words of records and tasks that you may read")
+        .help("Search the words of records, knowledge, documents and tasks that you may read")
         .example("ok search \"late invoice\" --collections invoices")
         .table("nothing found", columns!(SearchHit; kind, collection, id, title, snippet, score)),
 ];

@@ -28,13 +28,18 @@ impl Run for Schemas {
 
 /// A file's text, if it holds at most so many bytes.
 pub fn text_of(path: &Path, most: usize) -> Result<String, Failure> {
-    let failed = |what: String| Failure::new(format!("`{}` {what}", path.display()));
+    let failed = |_| Failure::new(format!("`{}` is not UTF-8", path.display()));
+    String::from_utf8(bytes_of(path, most)?).map_err(failed)
+}
+
+/// What a file holds, if it is at most so many bytes.
+pub fn bytes_of(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let file = File::open(path).map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))?;
     let mut bytes = Vec::new();
     let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))?;
     if bytes.len() > most {
-        return Err(failed(format!("holds more than {most} bytes")));
+        return Err(Failure::new(format!("`{}` holds more than {most} bytes", path.display())));
     }
-    String::from_utf8(bytes).map_err(|_| failed("is not UTF-8".to_owned()))
+    Ok(bytes)
 }

@@ -1,5 +1,6 @@
 //! Knowledge: what people and agents have learnt. Its statements are content that can be erased (`store::content`).
 
+pub mod documents;
 pub mod events;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};

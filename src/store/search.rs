@@ -110,6 +110,21 @@ impl Words {
         (counts, length)
     }
 
+    /// How well a text fits, by how often each word stands in it and how many words it has, beside texts of a usual length:
+    /// BM25 (Robertson and Zaragoza, 2009) without the weight of rare words, which would tell of all the texts that there are.
+    pub fn rank(&self, counts: &[u32], length: u32, usual: f64) -> f64 {
+        const SATURATION: f64 = 1.2;
+        const BY_LENGTH: f64 = 0.75;
+        let length = SATURATION * (1.0 - BY_LENGTH + BY_LENGTH * f64::from(length) / usual.max(1.0));
+        let weight = |count: &u32| f64::from(*count) * (SATURATION + 1.0) / (f64::from(*count) + length);
+        counts.iter().map(weight).sum()
+    }
+
+    /// Whether each of the words stands in a text.
+    pub fn are_all_in(&self, text: &str) -> bool {
+        self.counted(text).0.iter().all(|count| *count > 0)
+    }
+
     /// Where the first of the words begins in a text, in characters.
     pub fn first_in(&self, text: &str) -> Option<usize> {
         let plain: Vec<char> = text.chars().map(plain).collect();
@@ -131,6 +146,14 @@ impl Words {
             columns.iter().filter(|(_, is_searched)| *is_searched).map(|(name, _)| *name).collect();
         let words: Vec<String> = self.words.iter().map(|word| format!("\"{word}\"")).collect();
         format!("{{{}}} : ({}*)", columns.join(" "), words.join(" "))
+    }
+}
+
+impl Words {
+    /// Any of the words, as FTS5 reads it: in an index of one text a row.
+    pub(super) fn any(&self) -> String {
+        let words: Vec<String> = self.words.iter().map(|word| format!("\"{word}\"")).collect();
+        format!("{}*", words.join(" OR "))
     }
 }
 

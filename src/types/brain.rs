@@ -18,6 +18,8 @@ named! {
         Record = "record",
         /// A task, by its title.
         Task = "task",
+        /// An accepted entry of knowledge, or a document.
+        Knowledge = "knowledge",
     }
 }
 

@@ -19,6 +19,8 @@ named! {
         Procedure = "procedure",
         /// What to beware of.
         Warning = "warning",
+        /// A document, which is recalled by its passages.
+        Document = "document",
     }
 }
 
@@ -42,6 +44,18 @@ impl KnowledgeStatus {
     /// Whether somebody has yet to decide about it.
     pub const fn is_open(self) -> bool {
         matches!(self, KnowledgeStatus::Proposed | KnowledgeStatus::Quarantined)
+    }
+}
+
+named! {
+    /// What a document is made of.
+    DocumentType, "content type", {
+        Text = "text/plain",
+        Markdown = "text/markdown",
+        Html = "text/html",
+        Csv = "text/csv",
+        /// A document of Word (`.docx`).
+        Docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     }
 }
 

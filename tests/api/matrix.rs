@@ -269,6 +269,8 @@ impl Stage {
                 self.of_the_brain(name, of, who).await
             }
             "knowledge.propose" => json!({ "statement": self.fresh("known"), "topics": ["matrix"] }),
+            "knowledge.upload" => self.new_document(),
+            "knowledge.text" => json!({ "id": self.document(of, who).await }),
             "knowledge.read" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => {
                 json!({ "id": self.knowledge(of, who, name == "knowledge.retract").await })
             }

@@ -15,6 +15,7 @@ mod company;
 mod deciding;
 mod delegated;
 mod delegations;
+mod documents;
 mod endings;
 mod events;
 mod explain;

@@ -134,6 +134,8 @@ const LINES: &[&str] = &[
     "--as ana brain history notes {rec}",
     "--as ana brain rollback notes {rec} --to 1 --reason 'again{x}'",
     "--as ana brain delete notes {rec}",
+    "--as bob brain upload document.txt --name 'doc{x}' --topic steer --reference 'ref{x}'",
+    "--as ana brain text {kno}",
     "--as bob brain propose-knowledge 'known{x}' --topic steer --reference 'ref{x}'",
     "--as ana brain quarantine",
     "--as ana brain show-knowledge {kno}",
@@ -212,6 +214,7 @@ fn no_command_passes_on_what_steers_a_terminal() {
     put(&place, "policies2/a.cedar", &hostile);
     put(&place, "policies2/tests/a.yaml", "cases:\n  - {actor: server, op: tick, expect: allow}\n");
     put(&place, &format!("policies2/{STEERS}.yml"), "");
+    put(&place, "document.txt", &format!("a document that steers{STEERS}"));
     put(
         &place,
         "hired.yaml",

@@ -35,6 +35,7 @@ pub fn refolded(conn: &Connection) -> Connection {
             let name = match table.as_str() {
                 // The words are kept by SQLite in tables of its own.
                 name if name.starts_with("search") => "search_row",
+                name if name.starts_with("knowledge_words") => "knowledge_chunk",
                 name if name.starts_with("brain_") || name == "sqlite_master" => "record_version",
                 name => name,
             };

@@ -2,7 +2,9 @@
 
 use super::Reader;
 use crate::gate::declare::target::{Target, Thing};
+use crate::store::knowledge::documents::{self, Document, Passage};
 use crate::store::knowledge::{self, Knowledge};
+use crate::store::search::Words;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 use crate::types::time::Time;
@@ -15,6 +17,16 @@ impl Reader<'_> {
     /// What is accepted, newest first: with any of these topics, or all.
     pub fn accepted_knowledge(&self, topics: &[String], limit: usize) -> Result<Vec<Knowledge>, Fault> {
         Ok(knowledge::accepted(self.conn()?, topics, limit)?)
+    }
+
+    /// What is kept of a document, besides its entry.
+    pub fn document(&self, id: &str) -> Result<Option<Document>, Fault> {
+        Ok(documents::get(self.conn()?, id)?)
+    }
+
+    /// The passages of these documents that hold any of the words.
+    pub fn passages(&self, of: &[String], words: &Words, limit: usize) -> Result<Vec<Passage>, Fault> {
+        Ok(documents::passages(self.conn()?, of, words, limit)?)
     }
 
     /// How many entries of a proposer nobody has decided about, counted up to `most`.

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judged::{Withheld, may_read};
-use super::{OneRecord, RECORD, found, known};
+use super::{OneRecord, RECORD, found, known as known_collection};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
+use crate::operations::knowledge::{Known, known};
 use crate::store::brain::Record;
 use crate::store::search::{First, Words};
 use crate::store::tasks::Task;
@@ -85,15 +86,6 @@ impl Candidate {
         let snippet = texts.iter().find_map(|text| around(text, words)).unwrap_or_default();
         SearchHit { kind, collection, id, title, snippet, score }
     }
-
-    /// How well it fits: BM25 (Robertson and Zaragoza, 2009) without the weight of rare words, which all hits have alike.
-    fn rank(&self, usual_length: f64) -> f64 {
-        const SATURATION: f64 = 1.2;
-        const BY_LENGTH: f64 = 0.75;
-        let length = SATURATION * (1.0 - BY_LENGTH + BY_LENGTH * f64::from(self.length) / usual_length.max(1.0));
-        let weight = |count: &u32| f64::from(*count) * (SATURATION + 1.0) / (f64::from(*count) + length);
-        self.counts.iter().map(weight).sum()
-    }
 }
 
 /// Search what one may read.
@@ -102,7 +94,7 @@ pub enum Search {}
 impl Query for Search {
     const SPEC: Spec = Spec {
         name: "search",
-        doc: "Search the words of records and the titles of tasks: of those alone that the caller may read, and of records in the \
+        doc: "Search the words of records, accepted knowledge and documents, and the titles of tasks: of those alone that the caller may read, and of records in the \
               fields that they may read. The best hits first.",
         scope: Reach::READ,
         route: get("/search").listed(),
@@ -135,6 +127,9 @@ impl Query for Search {
         if is_wanted(FoundKind::Task) && input.collections.is_empty() {
             hits.extend(tasks(&words, read)?);
         }
+        if is_wanted(FoundKind::Knowledge) && input.collections.is_empty() {
+            hits.extend(knowledge(&words, read)?);
+        }
         Ok(ranked(hits, &words, limit as usize))
     }
 }
@@ -143,7 +138,8 @@ impl Query for Search {
 fn ranked(hits: Vec<Candidate>, words: &Words, limit: usize) -> Vec<SearchHit> {
     let hits: Vec<Candidate> = hits.into_iter().map(|one| one.counted(words)).collect();
     let usual = hits.iter().map(|one| f64::from(one.length)).sum::<f64>() / hits.len().max(1) as f64;
-    let mut ranked: Vec<(f64, Candidate)> = hits.into_iter().map(|one| (one.rank(usual), one)).collect();
+    let mut ranked: Vec<(f64, Candidate)> =
+        hits.into_iter().map(|one| (words.rank(&one.counts, one.length, usual), one)).collect();
     ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.id.cmp(&other.1.id)));
     ranked.truncate(limit);
     let best = ranked.first().map_or(0.0, |best| best.0);
@@ -210,6 +206,19 @@ fn tasks(words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
         }
     }
     Ok(hits)
+}
+
+fn knowledge(words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
+    let candidate = |Known { id, title, texts }: Known| Candidate {
+        kind: FoundKind::Knowledge,
+        collection: None,
+        id,
+        title: title.chars().take(AROUND).collect(),
+        texts,
+        counts: Vec::new(),
+        length: 0,
+    };
+    Ok(known(words, read)?.into_iter().take(CANDIDATES).map(candidate).collect())
 }
 
 /// A run that is told of texts, or of records by their titles, has read the fields that these are made of.
@@ -280,7 +289,7 @@ impl Query for Refs {
     type Output = Vec<Backlink>;
 
     fn target(input: &OneRecord, read: &Reader<'_>) -> Result<Target, Stop> {
-        let of = known(&input.collection, read)?;
+        let of = known_collection(&input.collection, read)?;
         Ok(read.record_target(&of, &found(&of, &input.id, read)?))
     }
 

@@ -2,11 +2,13 @@
 //! that stands in it gives anybody a right.
 
 mod decide;
+mod document;
 mod list;
 mod propose;
 mod recall;
 mod resource;
 mod scan;
+mod search;
 mod shown;
 
 use schemars::JsonSchema;
@@ -19,18 +21,22 @@ use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 
 pub use decide::{Accept, Reject, Retract, Verdict};
+pub use document::{DocumentText, NewDocument, Passage, Read, Upload};
 pub use list::{List, Quarantine, Show, Which};
 pub use propose::{NewKnowledge, Propose};
 pub use recall::{Recall, Recalled, Recollection, Sought};
 pub use resource::KNOWLEDGE;
-pub use shown::ShownKnowledge;
+pub use search::{Known, known};
+pub use shown::{ShownDocument, ShownKnowledge};
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),
     Entry::query::<list::Quarantine>(),
     Entry::query::<recall::Recall>(),
     Entry::query::<list::Show>(),
+    Entry::query::<document::Read>(),
     Entry::change::<propose::Propose>(),
+    Entry::change::<document::Upload>(),
     Entry::change::<decide::Accept>(),
     Entry::change::<decide::Reject>(),
     Entry::change::<decide::Retract>(),

@@ -103,61 +103,34 @@ impl Change for Propose {
     type Output = ShownKnowledge;
 
     fn target(input: &NewKnowledge, read: &Reader<'_>) -> Result<Target, Stop> {
-        let known = input.scope.as_ref().filter(|scope| read.knows(scope));
-        Ok(known.map_or(Target::Company, |scope| Target::Actor(scope.clone())))
+        Ok(whom(input.scope.as_ref(), read))
     }
 
     fn prepare(input: &NewKnowledge, read: &Reader<'_>) -> Result<(), Stop> {
+        is_entry(input)?;
         check(input, read.now(), read)?;
         read.build_cache().put(&key(input, read)?, looked_at(input, read)?);
         Ok(())
     }
 
     fn run(permit: Permit<Self>, input: NewKnowledge, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
+        is_entry(&input)?;
+        let by = (permit.actor(), permit.now());
+        is_admitted(&by, &input, draft.read())?;
         let reading = draft.read();
-        check(&input, permit.now(), reading)?;
-        is_not_too_many(&permit.actor(), reading)?;
-        let LookedAt { origin, reasons } = match reading.build_cache().get::<LookedAt>(&key(&input, reading)?) {
+        let looked = match reading.build_cache().get::<LookedAt>(&key(&input, reading)?) {
             Some(prepared) => LookedAt::clone(&prepared),
             None => looked_at(&input, reading)?,
         };
-        let topics = input.topics();
-        let (team, person) = input.whom();
-        let NewKnowledge { statement: said, kind, source, reference, confidence, supersedes, expires_at, .. } = input;
-        let confidence = confidence.and_then(|percent| u8::try_from(percent).ok());
-        let (id, proposer, now) = (draft.new_id(Kind::Knowledge), permit.actor(), permit.now());
-        let run = draft.read().caller().run.as_ref();
-        let labels = run.map(|run| run.labels.iter().copied().collect()).unwrap_or_default();
-        let run = run.map(|run| run.run.clone());
-        let notified = stewards(&proposer, draft.read());
-        let is_held = !reasons.is_empty();
-        let event = KnowledgeProposed {
-            id: id.clone(),
-            kind,
-            topics,
-            team,
-            person,
-            origin,
-            source,
-            labels,
-            confidence,
-            proposer: proposer.clone(),
-            run,
-            supersedes: supersedes.as_deref().map(Id::stored),
-            expires_at,
-            notified: if is_held { Vec::new() } else { notified.clone() },
-        };
-        let entry = entry(&event, reasons.clone(), now);
-        draft.record(event)?;
-        if is_held {
-            draft.record(KnowledgeQuarantined { id: id.clone(), proposer, reasons, notified })?;
-        }
-        let reference = (!reference.is_empty()).then_some(reference);
-        let mut kept = Map::from_iter([("statement".to_owned(), Value::from(said.clone()))]);
-        kept.extend(reference.clone().map(|text| ("reference".to_owned(), Value::from(text))));
-        draft.record(ContentKept { id, part: PROPOSED.into(), kept })?;
-        Ok(with(entry, Some(said), reference))
+        recorded(by, input, looked, draft)
     }
+}
+
+fn is_entry(input: &NewKnowledge) -> Result<(), Stop> {
+    if input.kind == KnowledgeKind::Document {
+        return Err(Refusal::field("kind", "documents are uploaded: `POST /api/knowledge/documents`").into());
+    }
+    Ok(())
 }
 
 impl NewKnowledge {
@@ -166,7 +139,7 @@ impl NewKnowledge {
     }
 
     /// The team or the person whom it concerns.
-    fn whom(&self) -> (Option<ActorId>, Option<ActorId>) {
+    pub(super) fn whom(&self) -> (Option<ActorId>, Option<ActorId>) {
         match self.scope.clone() {
             Some(id) if id.is_team() => (Some(id), None),
             other => (None, other),
@@ -176,15 +149,26 @@ impl NewKnowledge {
 
 /// What a proposal looks like, beside all that is accepted: this takes a while.
 #[derive(Clone)]
-struct LookedAt {
+pub(super) struct LookedAt {
     origin: Origin,
     /// Why it is quarantined.
     reasons: Vec<String>,
 }
 
-fn looked_at(input: &NewKnowledge, read: &Reader<'_>) -> Result<LookedAt, Stop> {
+impl LookedAt {
+    /// Besides, this was found in the text of a document.
+    pub(super) fn and(mut self, found: Vec<String>) -> LookedAt {
+        let new = found.into_iter().filter(|reason| !self.reasons.contains(reason)).collect::<Vec<_>>();
+        self.reasons.extend(new);
+        self
+    }
+}
+
+pub(super) fn looked_at(input: &NewKnowledge, read: &Reader<'_>) -> Result<LookedAt, Stop> {
     let (origin, (team, person)) = (origin(input.source, read), input.whom());
-    let alike = alike(&input.topics(), (&team, &person), read)?;
+    // A document's name says nothing that another could contradict.
+    let is_document = input.kind == KnowledgeKind::Document;
+    let alike = if is_document { Vec::new() } else { alike(&input.topics(), (&team, &person), read)? };
     let reasons = reasons((&input.statement, &input.reference), origin, input.supersedes.as_deref(), &alike, read)?;
     Ok(LookedAt { origin, reasons })
 }
@@ -194,6 +178,63 @@ fn key(input: &NewKnowledge, read: &Reader<'_>) -> Result<String, Stop> {
     let caller = read.caller();
     let run = caller.run.as_ref().map(|run| (run.run.to_string(), &run.labels));
     Ok(format!("knowledge {} {:?} {run:?} {}", caller.actor(), caller.under, serde_json::to_string(input)?))
+}
+
+/// Whom an entry is about: somebody, a team, or else the company.
+pub(super) fn whom(scope: Option<&ActorId>, read: &Reader<'_>) -> Target {
+    let known = scope.filter(|scope| read.knows(scope));
+    known.map_or(Target::Company, |scope| Target::Actor(scope.clone()))
+}
+
+/// That a proposal can be made, and its proposer may have one more.
+pub(super) fn is_admitted((by, now): &(ActorId, Time), input: &NewKnowledge, read: &Reader<'_>) -> Result<(), Stop> {
+    check(input, *now, read)?;
+    is_not_too_many(by, read)
+}
+
+/// Records a proposal.
+pub(super) fn recorded(
+    (proposer, now): (ActorId, Time),
+    input: NewKnowledge,
+    LookedAt { origin, reasons }: LookedAt,
+    draft: &mut Draft<'_>,
+) -> Result<ShownKnowledge, Stop> {
+    let topics = input.topics();
+    let (team, person) = input.whom();
+    let NewKnowledge { statement: said, kind, source, reference, confidence, supersedes, expires_at, .. } = input;
+    let confidence = confidence.and_then(|percent| u8::try_from(percent).ok());
+    let id = draft.new_id(Kind::Knowledge);
+    let run = draft.read().caller().run.as_ref();
+    let labels = run.map(|run| run.labels.iter().copied().collect()).unwrap_or_default();
+    let run = run.map(|run| run.run.clone());
+    let notified = stewards(&proposer, draft.read());
+    let is_held = !reasons.is_empty();
+    let event = KnowledgeProposed {
+        id: id.clone(),
+        kind,
+        topics,
+        team,
+        person,
+        origin,
+        source,
+        labels,
+        confidence,
+        proposer: proposer.clone(),
+        run,
+        supersedes: supersedes.as_deref().map(Id::stored),
+        expires_at,
+        notified: if is_held { Vec::new() } else { notified.clone() },
+    };
+    let entry = entry(&event, reasons.clone(), now);
+    draft.record(event)?;
+    if is_held {
+        draft.record(KnowledgeQuarantined { id: id.clone(), proposer, reasons, notified })?;
+    }
+    let reference = (!reference.is_empty()).then_some(reference);
+    let mut kept = Map::from_iter([("statement".to_owned(), Value::from(said.clone()))]);
+    kept.extend(reference.clone().map(|text| ("reference".to_owned(), Value::from(text))));
+    draft.record(ContentKept { id, part: PROPOSED.into(), kept })?;
+    Ok(with(entry, Some(said), reference))
 }
 
 /// The entry that a proposal makes.
@@ -288,7 +329,7 @@ fn origin(source: SourceKind, read: &Reader<'_>) -> Origin {
 /// What is accepted for the same and about the same, with its words.
 fn alike(topics: &[String], scope: (&Option<ActorId>, &Option<ActorId>), read: &Reader<'_>) -> Result<Vec<Said>, Stop> {
     let mut all = read.accepted_knowledge(topics, COMPARED)?;
-    all.retain(|entry| (&entry.team, &entry.person) == scope);
+    all.retain(|entry| (&entry.team, &entry.person) == scope && entry.kind != KnowledgeKind::Document);
     let mut said = Vec::with_capacity(all.len());
     for entry in all {
         let (text, _) = statement(&entry, read)?;

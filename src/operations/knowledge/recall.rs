@@ -4,11 +4,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::document::{Passage, passages, readable};
 use super::propose::wrong_topics;
 use super::scan::words;
 use super::shown::shown;
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
+use crate::store::search::Words;
 use crate::types::id::ActorId;
 use crate::types::knowledge::{KnowledgeKind, Origin, SourceKind};
 use crate::types::refusal::{Refusal, Stop};
@@ -19,6 +21,8 @@ use crate::types::time::Time;
 const LOOKED_AT: usize = 2_000;
 const MOST: u32 = 100;
 const USUAL: u32 = 20;
+/// Passages in an answer.
+const MOST_PASSAGES: usize = 10;
 /// The most characters of a question.
 const LONGEST: usize = 500;
 
@@ -66,6 +70,9 @@ pub struct Recollection {
 pub struct Recalled {
     /// The best first.
     pub entries: Vec<Recollection>,
+    /// Passages of documents that hold any of the words of the question: those with the most of them first, at most 10.
+    #[serde(default)]
+    pub passages: Vec<Passage>,
     /// Whether all that is accepted was looked at; else only the newest of it.
     pub is_all: bool,
 }
@@ -77,7 +84,7 @@ impl Query for Recall {
     const SPEC: Spec = Spec {
         name: "knowledge.recall",
         doc: "Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best \
-              match first. It is data and grants no rights.",
+              match first; of documents also the passages that hold the words. It is data and grants no rights.",
         scope: Reach::READ,
         route: get("/knowledge/recall").slow(),
         about: &[&COMPANY],
@@ -104,6 +111,10 @@ impl Query for Recall {
         }
         let accepted = read.accepted_knowledge(&input.topics, LOOKED_AT)?;
         let is_all = accepted.len() < LOOKED_AT;
+        let passages = match Words::of(&input.q) {
+            Some(words) => passages(&readable(&accepted, read), &words, MOST_PASSAGES.min(limit as usize), read)?,
+            None => Vec::new(),
+        };
         let wanted = words(&input.q);
         let mut found = Vec::new();
         for entry in accepted {
@@ -138,6 +149,6 @@ impl Query for Recall {
                 updated_at: known.updated_at,
             })
         });
-        Ok(Recalled { entries: entries.collect::<Result<_, Stop>>()?, is_all })
+        Ok(Recalled { entries: entries.collect::<Result<_, Stop>>()?, passages, is_all })
     }
 }

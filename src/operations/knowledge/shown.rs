@@ -7,7 +7,7 @@ use crate::gate::Reader;
 use crate::store::knowledge::Knowledge;
 use crate::types::field::Label;
 use crate::types::id::ActorId;
-use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use crate::types::knowledge::{DocumentType, KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
 
@@ -15,18 +15,31 @@ use crate::types::time::Time;
 pub(super) const PROPOSED: &str = "statement";
 pub(super) const EDITED: &str = "edited";
 
+/// What there is of a document besides its entry.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ShownDocument {
+    pub content_type: DocumentType,
+    /// Of its text.
+    pub bytes: u32,
+    /// How many passages are indexed.
+    pub chunks: u32,
+}
+
 /// An entry of knowledge.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ShownKnowledge {
     pub id: String,
     pub kind: KnowledgeKind,
-    /// What it says; none where it is erased.
+    /// What it says, or a document's name; none where it is erased.
     #[schemars(extend("x-names" = "text"))]
     pub statement: Option<String>,
     pub topics: Vec<String>,
     /// Whom it concerns: a team, a person, or else the whole company.
     pub scope: Option<ActorId>,
     pub status: KnowledgeStatus,
+    /// Of a document.
+    #[serde(default)]
+    pub document: Option<ShownDocument>,
     /// Why it was quarantined.
     pub reasons: Vec<String>,
     /// Labels of what the run had read in which it was learnt: whoever reads the entry has read of that.
@@ -64,6 +77,21 @@ pub(super) fn statement(entry: &Knowledge, read: &Reader<'_>) -> Result<(Option<
 /// An entry as its reader gets it: whoever reads what anybody outside could have written has read that, and whoever reads
 /// what was learnt from something confidential has read of that.
 pub(super) fn shown(entry: Knowledge, read: &Reader<'_>) -> Result<ShownKnowledge, Stop> {
+    marked(&entry, read);
+    let (statement, reference) = statement(&entry, read)?;
+    let document = match entry.kind {
+        KnowledgeKind::Document => read.document(&entry.id)?.map(|of| ShownDocument {
+            content_type: of.content_type,
+            bytes: of.bytes,
+            chunks: of.chunks,
+        }),
+        _ => None,
+    };
+    Ok(ShownKnowledge { document, ..with(entry, statement, reference) })
+}
+
+/// A run that is shown this has read it.
+pub(super) fn marked(entry: &Knowledge, read: &Reader<'_>) {
     entry.labels.iter().for_each(|label| read.mark(*label));
     if entry.origin == Origin::Untrusted {
         read.mark(Label::Untrusted);
@@ -71,8 +99,6 @@ pub(super) fn shown(entry: Knowledge, read: &Reader<'_>) -> Result<ShownKnowledg
     if entry.person.is_some() {
         read.mark(Label::Personal);
     }
-    let (statement, reference) = statement(&entry, read)?;
-    Ok(with(entry, statement, reference))
 }
 
 pub(super) fn with(entry: Knowledge, statement: Option<String>, reference: Option<String>) -> ShownKnowledge {
@@ -84,6 +110,7 @@ pub(super) fn with(entry: Knowledge, statement: Option<String>, reference: Optio
         topics: entry.topics,
         scope,
         status: entry.status,
+        document: None,
         reasons: entry.reasons,
         labels: entry.labels,
         origin: entry.origin,

@@ -4,6 +4,7 @@ use crate::store::approvals::events::{self as approvals, APPROVAL};
 use crate::store::content::events::{self as content, CONTENT};
 use crate::store::entities::events::{self as entities, ENTITY};
 use crate::store::event::{Content, Moment, Notify, events};
+use crate::store::knowledge::documents::{self, CHUNK};
 use crate::store::memory::{Memory, Touched};
 use crate::types::id::Id;
 
@@ -20,7 +21,7 @@ events! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         entities: Vec<(Id, i64)>,
     } about [events] => {
-        content: Content::SHOWN, tables: &[APPROVAL, CONTENT, ENTITY], memory: Memory::Entities,
+        content: Content::SHOWN, tables: &[APPROVAL, CONTENT, CHUNK, ENTITY], memory: Memory::Entities,
         fold: Some(erased), notify: Notify::Nobody, news: None,
     }
 }
@@ -28,6 +29,7 @@ events! {
 fn erased(event: &ContextForgotten, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     event.approvals.iter().try_for_each(|id| approvals::forgotten(moment, id))?;
     event.contents.iter().try_for_each(|(id, part)| content::forgotten(moment, id.as_str(), part))?;
+    event.contents.iter().try_for_each(|(id, part)| documents::forgotten(moment, id, part))?;
     event.entities.iter().try_for_each(|(id, seq)| entities::forgotten(moment, id, *seq))?;
     Ok(if event.entities.is_empty() { Touched::Nothing } else { Touched::Entities })
 }

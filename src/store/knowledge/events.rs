@@ -1,15 +1,20 @@
 //! What happens to knowledge. Statements are entries of their own (`content_kept`), which can be erased.
 
 use rusqlite::params;
+use serde_json::json;
 
-use crate::store::event::{Content, Moment, Notify, Table, events};
+use super::documents::{self, CHUNK, DOCUMENT};
+use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
 use crate::store::memory::{Memory, Touched};
+use crate::store::outbox::News;
 use crate::store::{inbox, to_json};
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
-use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use crate::types::knowledge::{DocumentType, KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use crate::types::target::Thing;
 use crate::types::time::Time;
+use crate::types::webhook::Topic;
 
 const KNOWLEDGE: Table = Table { name: "knowledge", key: "id" };
 const TOPIC: Table = Table { name: "knowledge_topic", key: "topic || ' ' || knowledge" };
@@ -24,6 +29,14 @@ events! {
     } about [id, proposer, person, notified] => {
         content: Content::SHOWN, tables: &[KNOWLEDGE, TOPIC], memory: Memory::Nothing,
         fold: Some(proposed), notify: Notify::AndShow(notify_of_proposal), news: None,
+    }
+    /// A document was read and indexed: its passages are found by their words.
+    DocumentIndexed = "document_indexed" {
+        id: Id, proposer: ActorId, team: Option<ActorId>, person: Option<ActorId>, origin: Origin, status: KnowledgeStatus,
+        content_type: DocumentType, bytes: u32, chunks: u32, bounds: Vec<(u32, u32)>,
+    } about [id, proposer, person] => {
+        content: Content::SHOWN.hiding("bounds"), tables: &[DOCUMENT, CHUNK], memory: Memory::Nothing,
+        fold: Some(documents::indexed), notify: Notify::Nobody, news: Some(news_of_indexing),
     }
     /// A proposed knowledge entry was quarantined, for these reasons.
     KnowledgeQuarantined = "knowledge_quarantined" {
@@ -66,6 +79,21 @@ events! {
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Expired)),
         notify: Notify::Nobody, news: None,
     }
+}
+
+/// Told to those who may read the document.
+fn news_of_indexing(event: &DocumentIndexed, _: &Teller<'_>) -> Option<News> {
+    let DocumentIndexed { id, proposer, team, person, origin, status, chunks, .. } = event;
+    let thing = Thing::new("Knowledge", id.as_str()).actor("proposer", proposer);
+    let thing = thing.maybe("person", person.as_ref()).maybe("team", team.as_ref());
+    let thing = thing.text("kind", KnowledgeKind::Document.name()).text("origin", origin.name());
+    Some(News {
+        topic: Topic::KnowledgeIndexed.name(),
+        only: None,
+        of: None,
+        about: Some(("knowledge.read", thing.text("status", status.name()).into())),
+        data: json!({ "knowledge_id": id, "document_id": id, "chunks": chunks }),
+    })
 }
 
 fn proposed(event: &KnowledgeProposed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {

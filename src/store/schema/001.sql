@@ -364,6 +364,24 @@ CREATE TABLE knowledge_topic (
   knowledge TEXT NOT NULL,
   PRIMARY KEY (topic, knowledge)
 ) STRICT, WITHOUT ROWID;
+-- What is kept of documents, besides the entry of knowledge that each is.
+CREATE TABLE document (
+  knowledge    TEXT PRIMARY KEY,
+  content_type TEXT NOT NULL,
+  bytes        INTEGER NOT NULL,   -- of its text
+  chunks       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- The passages of documents: where each stands in its text, in bytes. They go when the text is erased.
+CREATE TABLE knowledge_chunk (
+  number    INTEGER PRIMARY KEY,
+  knowledge TEXT NOT NULL,
+  chunk     INTEGER NOT NULL,
+  first     INTEGER NOT NULL,
+  after     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX chunk_of_document ON knowledge_chunk (knowledge, chunk);
+CREATE VIRTUAL TABLE knowledge_words USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
+INSERT INTO knowledge_words (knowledge_words, rank) VALUES ('secure-delete', 1); -- what is erased is gone from the index
 -- The words of records and tasks; their texts stand in their own tables.
 CREATE TABLE search_row (
   number INTEGER PRIMARY KEY,

@@ -135,7 +135,7 @@ async fn what_is_looked_for_is_words_and_nothing_else() {
         (&format!("q={}", "x".repeat(201)), "422 invalid q: must have 1 to 200 characters"),
         ("q=x&limit=0", "422 invalid limit: must be 1 to 100"),
         ("q=x&collections=nothing", "422 invalid collections: there is no collection `nothing`"),
-        ("q=x&kinds=letter", "400 bad_request kinds[0]: `letter` is not a kind: use record, task"),
+        ("q=x&kinds=letter", "400 bad_request kinds[0]: `letter` is not a kind: use record, task, knowledge"),
     ] {
         assert_eq!(test.get(&format!("/search?{query}"), &cast.mia).await.error(), told);
     }

@@ -43,6 +43,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         | "kill.list"
         | "knowledge.list"
         | "knowledge.propose"
+        | "knowledge.upload"
         | "knowledge.quarantine"
         | "knowledge.recall"
         | "me.read"
@@ -82,7 +83,9 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
             &[Own, Another, Absent]
         }
         "view.read" => &[Own, Another, Absent],
-        "knowledge.read" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => &[Own, Another, Absent],
+        "knowledge.read" | "knowledge.text" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => {
+            &[Own, Another, Absent]
+        }
         "break_glass.list" => &[Company],
         "break_glass.open" => &[Own],
         "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],

@@ -58,6 +58,21 @@ impl Stage {
         id
     }
 
+    pub(super) fn new_document(&mut self) -> Value {
+        json!({ "name": self.fresh("document"), "content_type": "text/plain", "text": "a matrix" })
+    }
+
+    /// A document that the caller uploaded, or somebody else.
+    pub(super) async fn document(&mut self, of: Of, who: &Who) -> String {
+        if of == Absent {
+            return "kno_00000000000000000000000000".into();
+        }
+        let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
+        let token = self.test.token(by, json!({})).await;
+        let new = self.new_document();
+        self.test.post("/knowledge/documents", &token, new).await.json()["id"].as_str().unwrap().to_owned()
+    }
+
     /// A note, and the id of one that the caller wrote, or somebody else.
     pub(super) async fn record(&mut self, of: Of, who: &Who) -> Value {
         let notes = "/brain/collections/notes";

@@ -34,6 +34,8 @@ impl Stage {
             let new = json!({ "statement": statement, "topics": ["veil"], "scope": "team:veil" });
             self.others.push(id(&test.post("/knowledge", lead, new).await));
         }
+        let new = json!({ "name": "tea handbook", "content_type": "text/markdown", "text": "tea is for all" });
+        self.others.push(id(&test.post("/knowledge/documents", lead, new).await));
         let accept = format!("/knowledge/{}/accept", self.others[1]);
         assert_eq!(test.post(&accept, admin, json!({ "note": "fine, @eye" })).await.status, 200);
     }
@@ -62,6 +64,9 @@ impl Stage {
             }
             "record.delete" => notes(&self.records[1..]),
             "knowledge.propose" => vec![],
+            "knowledge.upload" => vec![],
+            "knowledge.recall" => vec![json!({}), json!({ "q": "handbook" })],
+            "knowledge.text" => vec![json!({ "id": self.others[5] })],
             "knowledge.read" => self.others[1..].iter().map(|id| json!({ "id": id })).collect(),
             "knowledge.retract" => vec![json!({ "id": self.others[1] })],
             "knowledge.accept" => vec![json!({ "id": self.others[2] })],

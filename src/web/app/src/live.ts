@@ -19,7 +19,8 @@ const TOUCHES: [RegExp, string[]][] = [
   [/^(task_|run_|step_)/, ['task', 'run', 'trace', 'inbox', 'eventList']],
   [/^glass_/, ['breakGlass', 'inbox']],
   [/^inbox_/, ['inbox']],
-  [/^knowledge_/, ['knowledge', 'inbox']],
+  [/^knowledge_/, ['knowledge', 'inbox', 'search']],
+  [/^document_/, ['knowledge', 'search']],
   [/^(record_|schema_|content_)/, ['collection', 'record', 'schema', 'search', 'flag', 'view']],
 ];
 

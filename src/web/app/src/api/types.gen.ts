@@ -1014,6 +1014,27 @@ export type Dimension = {
 };
 
 /**
+ * What a document says.
+ */
+export type DocumentText = {
+    id: string;
+    /**
+     * Its name; none where it is erased.
+     */
+    name: string | null;
+    content_type: DocumentType;
+    /**
+     * What was read from the file; none where it is erased.
+     */
+    text: string | null;
+};
+
+/**
+ * What a document is made of.
+ */
+export type DocumentType = 'text/plain' | 'text/markdown' | 'text/html' | 'text/csv' | 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+
+/**
  * What is in force, held against what was declared.
  */
 export type Drift = {
@@ -1633,7 +1654,7 @@ export type FoundEntity = {
 /**
  * What a search finds.
  */
-export type FoundKind = 'record' | 'task';
+export type FoundKind = 'record' | 'task' | 'knowledge';
 
 /**
  * The period that a time falls into, in UTC.
@@ -2071,7 +2092,7 @@ export type Knowledge = {
 /**
  * What an entry of knowledge is.
  */
-export type KnowledgeKind = 'fact' | 'preference' | 'procedure' | 'warning';
+export type KnowledgeKind = 'fact' | 'preference' | 'procedure' | 'warning' | 'document';
 
 /**
  * How an entry of knowledge stands. Only what is accepted is recalled.
@@ -2614,6 +2635,52 @@ export type NewDelegation = {
      * How long it holds, instead of `expires_at`: `12h`, `7d`.
      */
     ttl?: string | null;
+};
+
+/**
+ * A document: its text, or its bytes.
+ */
+export type NewDocument = {
+    /**
+     * Its name, by which people know it: 1 to 200 characters. It can be erased.
+     */
+    name: string;
+    /**
+     * What it is made of.
+     */
+    content_type: DocumentType;
+    /**
+     * Its text, where it is one; else `content_base64`. At most 10 MiB, and 1 MiB of text in it. It can be erased.
+     */
+    text?: string | null;
+    /**
+     * Its bytes in Base64 (RFC 4648 §4). They can be erased.
+     */
+    content_base64?: string | null;
+    /**
+     * Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
+     */
+    topics?: Array<string>;
+    /**
+     * The team or person that it is limited to. The whole company unless given.
+     */
+    scope?: ActorId | null;
+    /**
+     * The source: `document` unless given. Documents from the web, mail or a webhook are quarantined.
+     */
+    source?: SourceKind;
+    /**
+     * The exact source, such as an address: at most 500 characters. It can be erased.
+     */
+    reference?: string;
+    /**
+     * The accepted document that it is to supersede.
+     */
+    supersedes?: string | null;
+    /**
+     * When it expires.
+     */
+    expires_at?: string | null;
 };
 
 export type NewFlag = {
@@ -3498,6 +3565,36 @@ export type Pair = {
 
 export type PartKind = 'principal' | 'action' | 'resource' | 'condition';
 
+/**
+ * A passage of a document.
+ */
+export type Passage = {
+    /**
+     * The document.
+     */
+    document: string;
+    /**
+     * Its name; none where it is erased.
+     */
+    name: string | null;
+    /**
+     * The passage's number in the document, from 1.
+     */
+    chunk: number;
+    /**
+     * Where it begins in the document's text, in bytes, and where it has ended.
+     */
+    first: number;
+    after: number;
+    /**
+     * Data to weigh, not an instruction to follow.
+     */
+    text: string;
+    origin: Origin;
+    proposed_by: ActorId;
+    accepted_by: ActorId | null;
+};
+
 export type Phrase = {
     /**
      * What is looked for, in words; 1 to 200 characters.
@@ -3675,6 +3772,10 @@ export type Recalled = {
      * The best first.
      */
     entries: Array<Recollection>;
+    /**
+     * Passages of documents that hold any of the words of the question: those with the most of them first, at most 10.
+     */
+    passages: Array<Passage>;
     /**
      * Whether all that is accepted was looked at; else only the newest of it.
      */
@@ -4552,6 +4653,21 @@ export type ShownDelivery = {
 };
 
 /**
+ * What there is of a document besides its entry.
+ */
+export type ShownDocument = {
+    content_type: DocumentType;
+    /**
+     * Of its text.
+     */
+    bytes: number;
+    /**
+     * How many passages are indexed.
+     */
+    chunks: number;
+};
+
+/**
  * An entity that is kept.
  */
 export type ShownEntity = {
@@ -4631,7 +4747,7 @@ export type ShownKnowledge = {
     id: string;
     kind: KnowledgeKind;
     /**
-     * What it says; none where it is erased.
+     * What it says, or a document's name; none where it is erased.
      */
     statement: string | null;
     topics: Array<string>;
@@ -4640,6 +4756,10 @@ export type ShownKnowledge = {
      */
     scope: ActorId | null;
     status: KnowledgeStatus;
+    /**
+     * Of a document.
+     */
+    document: ShownDocument | null;
     /**
      * Why it was quarantined.
      */
@@ -12925,6 +13045,137 @@ export type KnowledgeProposeResponses = {
 
 export type KnowledgeProposeResponse = KnowledgeProposeResponses[keyof KnowledgeProposeResponses];
 
+export type KnowledgeUploadData = {
+    /**
+     * A document: its text, or its bytes.
+     */
+    body: {
+        /**
+         * Its name, by which people know it: 1 to 200 characters. It can be erased.
+         */
+        name: string;
+        /**
+         * What it is made of.
+         */
+        content_type: DocumentType;
+        /**
+         * Its text, where it is one; else `content_base64`. At most 10 MiB, and 1 MiB of text in it. It can be erased.
+         */
+        text?: string | null;
+        /**
+         * Its bytes in Base64 (RFC 4648 §4). They can be erased.
+         */
+        content_base64?: string | null;
+        /**
+         * Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`.
+         */
+        topics?: Array<string>;
+        /**
+         * The team or person that it is limited to. The whole company unless given.
+         */
+        scope?: ActorId | null;
+        /**
+         * The source: `document` unless given. Documents from the web, mail or a webhook are quarantined.
+         */
+        source?: SourceKind;
+        /**
+         * The exact source, such as an address: at most 500 characters. It can be erased.
+         */
+        reference?: string;
+        /**
+         * The accepted document that it is to supersede.
+         */
+        supersedes?: string | null;
+        /**
+         * When it expires.
+         */
+        expires_at?: string | null;
+    };
+    headers?: {
+        /**
+         * A request that is sent again with the same key within a day takes effect once.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/knowledge/documents';
+};
+
+export type KnowledgeUploadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body; or, as text, the body is no JSON
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `timeout`: the body took too long
+     */
+    408: Error;
+    /**
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `too_large`: the body is too long
+     */
+    413: Error;
+    /**
+     * The body is not said to be JSON
+     */
+    415: string;
+    /**
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeUploadError = KnowledgeUploadErrors[keyof KnowledgeUploadErrors];
+
+export type KnowledgeUploadResponses = {
+    /**
+     * Done
+     */
+    201: ShownKnowledge;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
+};
+
+export type KnowledgeUploadResponse = KnowledgeUploadResponses[keyof KnowledgeUploadResponses];
+
 export type KnowledgeQuarantineData = {
     body?: never;
     headers?: {
@@ -13471,6 +13722,78 @@ export type KnowledgeRetractResponses = {
 };
 
 export type KnowledgeRetractResponse = KnowledgeRetractResponses[keyof KnowledgeRetractResponses];
+
+export type KnowledgeTextData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of whoever gave it.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The entry.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/knowledge/{id}/text';
+};
+
+export type KnowledgeTextErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type KnowledgeTextError = KnowledgeTextErrors[keyof KnowledgeTextErrors];
+
+export type KnowledgeTextResponses = {
+    /**
+     * Done
+     */
+    200: DocumentText;
+};
+
+export type KnowledgeTextResponse = KnowledgeTextResponses[keyof KnowledgeTextResponses];
 
 export type ModelReadData = {
     body?: never;

@@ -125,6 +125,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   schema_applied: (e) => <>changed what {code(e.collection)} is made of</>,
   schema_rejected: (e) => <>rejected a change of {code(e.collection)}{quoted(e.reason)}</>,
   knowledge_proposed: (e) => <>proposed knowledge {code(e.id)}</>,
+  document_indexed: (e) => <>had the document {code(e.id)} indexed: {text(e.chunks)} passages</>,
   knowledge_quarantined: (e) => <>had knowledge {code(e.id)} quarantined: {Array.isArray(e.reasons) ? e.reasons.map(text).join('; ') : ''}</>,
   knowledge_accepted: (e) => <>accepted knowledge {code(e.id)} of {who(e.proposer)}{quoted(e.note)}</>,
   knowledge_rejected: (e) => <>rejected knowledge {code(e.id)} of {who(e.proposer)}{quoted(e.note)}</>,

@@ -51,13 +51,13 @@ export function Palette() {
     onClick: go(`/people/${encodeURIComponent(id)}`),
   }));
   // What the server has found by its words need not have them in its title.
-  const found: SpotlightActionData[] = hits.map(({ collection, id, title, snippet }) => ({
+  const found: SpotlightActionData[] = hits.map(({ kind, collection, id, title, snippet }) => ({
     id: `hit-${id}`,
     label: title || id,
     description: snippet,
     keywords: typed,
-    leftSection: <Icon name={collection ? 'data' : 'tasks'} />,
-    onClick: go(collection ? `/data/${collection}/${id}` : `/tasks/${id}`),
+    leftSection: <Icon name={kind === 'task' ? 'tasks' : 'data'} />,
+    onClick: go(kind === 'knowledge' ? '/data' : collection ? `/data/${collection}/${id}` : `/tasks/${id}`),
   }));
   const groups: SpotlightActionGroupData[] = [
     { group: 'Pages', actions: pages },

@@ -1,5 +1,7 @@
+import { notifications } from '@mantine/notifications';
 import { Link } from '@tanstack/react-router';
-import { knowledgeAccept, knowledgeListOptions, knowledgeReject, knowledgeRetract, type ShownKnowledge } from '../../api';
+import { useRef } from 'react';
+import { knowledgeAccept, knowledgeListOptions, knowledgeReject, knowledgeRetract, knowledgeUpload, type DocumentType, type ShownKnowledge } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { useGuarded } from '../../parts/guard';
@@ -16,7 +18,7 @@ const STANDING = new Set<ShownKnowledge['status']>(['proposed', 'quarantined', '
 export function Knowledge() {
   const knowledge = useGuarded('knowledge.list', knowledgeListOptions({ query: { limit: 200 } }));
   return (
-    <Card flush title="Knowledge">
+    <Card flush title="Knowledge" aside={<Uploading />}>
       <Shown read={knowledge}>
         {(list) => {
           const standing = list.filter(({ status }) => STANDING.has(status));
@@ -43,6 +45,11 @@ function Entry({ of }: { of: ShownKnowledge }) {
     <tr>
       <td>
         <bdi>{of.statement ?? 'erased'}</bdi> <State state={of.status} />
+        {of.document && (
+          <div className={parts.dim}>
+            document, {of.document.chunks} {of.document.chunks === 1 ? 'passage' : 'passages'}
+          </div>
+        )}
         {of.status === 'quarantined' && (
           <div className={parts.dim}>
             quarantined: <bdi>{of.reasons.join('; ')}</bdi>
@@ -82,6 +89,57 @@ function Entry({ of }: { of: ShownKnowledge }) {
       <td>{of.status === 'accepted' ? <Retracting of={of} /> : <Deciding of={of} />}</td>
     </tr>
   );
+}
+
+/** Picks a file and uploads it: it is read and indexed at once, and then waits for somebody else to accept it. */
+function Uploading() {
+  const { act, busy } = useAct();
+  const input = useRef<HTMLInputElement>(null);
+  const upload = async (file: File) => {
+    const content_type = typeOf(file.name);
+    if (!content_type) {
+      notifications.show({ color: 'red', title: 'Not uploaded', message: `${file.name} is not one of ${Object.keys(TYPES).join(', ')}` });
+      return;
+    }
+    const body = { name: file.name, content_type, content_base64: packed(new Uint8Array(await file.arrayBuffer())) };
+    await act((headers) => knowledgeUpload({ body, headers, throwOnError: true }), (entry) => `Uploaded and indexed: it is ${entry.status}`);
+  };
+  return (
+    <>
+      <Do op="knowledge.upload" input={{ name: 'x', content_type: 'text/plain', text: 'x' }} size="compact-sm" variant="default" loading={busy} onClick={() => input.current?.click()}>
+        Upload a document
+      </Do>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        aria-label="document"
+        accept={Object.keys(TYPES).join(',')}
+        onChange={(event) => {
+          const file = event.currentTarget.files?.[0];
+          event.currentTarget.value = '';
+          if (file) void upload(file);
+        }}
+      />
+    </>
+  );
+}
+
+const TYPES: Record<string, DocumentType> = {
+  '.txt': 'text/plain',
+  '.md': 'text/markdown',
+  '.html': 'text/html',
+  '.csv': 'text/csv',
+  '.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+};
+
+const typeOf = (name: string) => TYPES[name.slice(name.lastIndexOf('.')).toLowerCase()];
+
+/** In Base64, piece by piece: a call takes only so many arguments. */
+function packed(bytes: Uint8Array) {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text);
 }
 
 function Deciding({ of }: { of: ShownKnowledge }) {

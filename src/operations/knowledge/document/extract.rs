@@ -1,0 +1,190 @@
+//! The text of a file. Files come from anywhere: what is no text, or is too much of it, is told and nothing is kept.
+
+use std::io;
+
+use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
+
+use super::docx;
+use crate::types::knowledge::DocumentType;
+
+/// The most bytes of a text.
+pub(super) const MOST_TEXT: usize = 1 << 20;
+
+/// The text of a file, or what is wrong with it.
+pub(super) fn text(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
+    let raw = match kind {
+        DocumentType::Docx => docx::text(bytes)?,
+        DocumentType::Text | DocumentType::Markdown => utf8(bytes)?.to_owned(),
+        DocumentType::Html => html(utf8(bytes)?)?,
+        DocumentType::Csv => csv(utf8(bytes)?)?,
+    };
+    is_bounded(&raw)?;
+    match raw.chars().any(char::is_alphanumeric) {
+        true => Ok(raw),
+        false => Err("holds no text".into()),
+    }
+}
+
+/// A text without what only fills it: one blank line between paragraphs, no character that does nothing but control.
+pub(super) fn clean(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut blank = 0;
+    for line in raw.lines() {
+        let line = line.trim_end();
+        if line.is_empty() {
+            blank += 1;
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(if blank > 0 { "\n\n" } else { "\n" });
+        }
+        blank = 0;
+        text.extend(line.chars().filter(|c| !c.is_control() || *c == '\t'));
+    }
+    text
+}
+
+pub(super) fn is_bounded(text: &str) -> Result<(), String> {
+    if text.len() <= MOST_TEXT { Ok(()) } else { Err(format!("holds more than {MOST_TEXT} bytes of text: split it")) }
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, String> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| format!("is not UTF-8 from byte {} on", error.valid_up_to()))?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// What a page says. What runs, styles or only stands by for readers without scripts is no part of it.
+fn html(page: &str) -> Result<String, String> {
+    const DROPPED: [&[u8]; 7] = [b"script", b"style", b"template", b"noscript", b"iframe", b"object", b"svg"];
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true);
+    let (mut text, mut within) = (String::new(), None::<Vec<u8>>);
+    for token in Tokenizer::new_with_emitter(page, emitter) {
+        let Ok(token) = token;
+        match token {
+            Token::StartTag(tag) if within.is_none() && !is_empty(&tag) && DROPPED.contains(&tag.name.as_slice()) => {
+                within = Some(tag.name.0);
+            }
+            Token::EndTag(tag) if within.as_ref().is_some_and(|name| *name == tag.name.0) => within = None,
+            _ if within.is_some() => {}
+            Token::StartTag(tag) => text.push_str(before(&tag.name)),
+            Token::EndTag(tag) => text.push_str(after(&tag.name)),
+            Token::String(said) => words(&String::from_utf8_lossy(&said), &mut text),
+            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+        }
+        is_bounded(&text)?;
+    }
+    Ok(text)
+}
+
+/// Only drawings can close themselves; a script that seems to is open.
+fn is_empty(tag: &StartTag<()>) -> bool {
+    tag.self_closing && tag.name.as_slice() == b"svg"
+}
+
+/// Words with single spaces between them: lines of a page's source are none of its text.
+fn words(said: &str, text: &mut String) {
+    let space = |c: Option<char>| c.is_some_and(char::is_whitespace);
+    if space(said.chars().next()) && !space(text.chars().next_back()) {
+        text.push(' ');
+    }
+    for (number, word) in said.split_whitespace().enumerate() {
+        if number > 0 {
+            text.push(' ');
+        }
+        text.push_str(word);
+    }
+    if space(said.chars().next_back()) && !space(text.chars().next_back()) {
+        text.push(' ');
+    }
+}
+
+fn before(tag: &[u8]) -> &'static str {
+    match tag {
+        b"h1" => "\n\n# ",
+        b"h2" => "\n\n## ",
+        b"h3" | b"h4" | b"h5" | b"h6" => "\n\n### ",
+        b"li" => "\n- ",
+        b"td" | b"th" => "",
+        b"br" | b"tr" | b"dd" | b"dt" => "\n",
+        _ => after(tag),
+    }
+}
+
+fn after(tag: &[u8]) -> &'static str {
+    match tag {
+        b"p" | b"div" | b"section" | b"article" | b"table" | b"ul" | b"ol" | b"blockquote" | b"pre" | b"title"
+        | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"header" | b"footer" | b"main" | b"aside" => "\n\n",
+        b"td" | b"th" => "\t",
+        _ => "",
+    }
+}
+
+/// Each row with the names of its columns, so that it can be understood alone.
+fn csv(file: &str) -> Result<String, String> {
+    let mut rows = csv::ReaderBuilder::new().flexible(true).from_reader(io::Cursor::new(file));
+    let wrong = |error: csv::Error| format!("is not CSV: {error}");
+    let names = rows.headers().map_err(wrong)?.clone();
+    let mut text = names.iter().collect::<Vec<_>>().join(", ");
+    for row in rows.records() {
+        text.push_str("\n\n");
+        for (number, value) in row.map_err(wrong)?.iter().enumerate().filter(|(_, value)| !value.is_empty()) {
+            if let Some(name) = names.get(number).filter(|name| !name.is_empty()) {
+                text.push_str(name);
+                text.push_str(": ");
+            }
+            text.push_str(value);
+            text.push_str("; ");
+        }
+        is_bounded(&text)?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(kind: DocumentType, file: &str) -> String {
+        clean(&text(kind, file.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_page_is_read_without_what_runs_or_styles() {
+        let page = "<!doctype html><html><head><title>Rules</title><style>p{x:y}</style><script>let a = '<p>no</p>';</script>\
+                    </head><body><h1>Refunds &amp; more</h1><p>Within\n  30 <b>days</b>.</p><!-- hidden --><ul><li>one<li>two</ul>\
+                    <svg><text>drawn</text></svg><table><tr><td>a</td><td>b</td></tr></table></body>";
+        assert_eq!(
+            read(DocumentType::Html, page),
+            "Rules\n\n# Refunds & more\n\nWithin 30 days.\n\n- one\n- two\n\na\tb"
+        );
+        assert_eq!(read(DocumentType::Html, "<p>open <script>never closed"), "open");
+    }
+
+    #[test]
+    fn rows_carry_the_names_of_their_columns() {
+        let file = "name,city\nAcme,\"Ulm,\nold town\"\nBeta,,more\n";
+        assert_eq!(
+            read(DocumentType::Csv, file),
+            "name, city\n\nname: Acme; city: Ulm,\nold town;\n\nname: Beta; more;"
+        );
+    }
+
+    #[test]
+    fn what_is_no_text_or_too_much_is_told() {
+        let wrong = |kind, bytes: &[u8]| text(kind, bytes).unwrap_err();
+        assert_eq!(wrong(DocumentType::Text, b"ab\xff\xfe"), "is not UTF-8 from byte 2 on");
+        assert_eq!(wrong(DocumentType::Markdown, b" \n--- \n"), "holds no text");
+        assert_eq!(wrong(DocumentType::Html, b"<script>alert(1)</script>"), "holds no text");
+        let long = "long ".repeat(300_000);
+        assert_eq!(wrong(DocumentType::Text, long.as_bytes()), "holds more than 1048576 bytes of text: split it");
+        let wide = format!("{}\n{}", "n".repeat(100_000), "x\n".repeat(100));
+        assert!(wrong(DocumentType::Csv, wide.as_bytes()).starts_with("holds more than"));
+    }
+
+    #[test]
+    fn filling_and_control_characters_are_dropped() {
+        assert_eq!(clean("\u{1}a \r\n\r\n\r\n\r\nb\0c\td\n"), "a\n\nbc\td");
+    }
+}

@@ -1,0 +1,13 @@
+//! Documents in what is known: a text with its passages. A document is an entry of knowledge, so it is accepted, held apart,
+//! retracted and read like any; here is only what it has besides.
+
+mod chunks;
+mod docx;
+mod extract;
+mod passages;
+mod read;
+mod upload;
+
+pub use passages::{Passage, passages, readable};
+pub use read::{DocumentText, Read};
+pub use upload::{NewDocument, Upload};

@@ -1,0 +1,100 @@
+//! Documents: entries of knowledge with a text, which is found by its passages (SQLite's FTS5).
+//!
+//! Always true: passages are in the index as long as the text that they are cut from is kept. Whoever erases it erases them.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::events::DocumentIndexed;
+use crate::store::event::{Moment, Table};
+use crate::store::memory::Touched;
+use crate::store::search::Words;
+use crate::store::{content, parsed, to_json};
+use crate::types::id::Id;
+use crate::types::knowledge::DocumentType;
+
+pub(in crate::store) const DOCUMENT: Table = Table { name: "document", key: "knowledge" };
+pub(in crate::store) const CHUNK: Table = Table { name: "knowledge_chunk", key: "printf('%019d', number)" };
+
+/// The part of an entry's content that is the text of a document.
+pub const PART: &str = "document";
+/// No document has more passages.
+pub const MOST_CHUNKS: usize = 4_096;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    pub content_type: DocumentType,
+    /// Of its text.
+    pub bytes: u32,
+    pub chunks: u32,
+}
+
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Document>> {
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Document { content_type: parsed(row, 0)?, bytes: row.get(1)?, chunks: row.get(2)? })
+    };
+    conn.prepare_cached("SELECT content_type, bytes, chunks FROM document WHERE knowledge = ?")?
+        .query_row([id], read)
+        .optional()
+}
+
+/// A passage of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The document, which is an entry of knowledge.
+    pub knowledge: String,
+    /// Its number in the document, from 1.
+    pub chunk: u32,
+    /// Where it stands in the document's text, in bytes.
+    pub first: u32,
+    pub after: u32,
+    pub text: String,
+}
+
+/// The passages of these documents that hold the words, those first that fit best in the eyes of somebody who reads everything.
+pub fn passages(conn: &Connection, of: &[String], words: &Words, limit: usize) -> rusqlite::Result<Vec<Passage>> {
+    let sql = "SELECT chunk.knowledge, chunk.chunk, chunk.first, chunk.after, knowledge_words.text FROM knowledge_words \
+               JOIN knowledge_chunk AS chunk ON chunk.number = knowledge_words.rowid \
+               WHERE knowledge_words MATCH ?1 AND chunk.knowledge IN (SELECT value FROM json_each(?2)) \
+               ORDER BY bm25(knowledge_words), chunk.number LIMIT ?3";
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Passage {
+            knowledge: row.get(0)?,
+            chunk: row.get(1)?,
+            first: row.get(2)?,
+            after: row.get(3)?,
+            text: row.get(4)?,
+        })
+    };
+    conn.prepare_cached(sql)?.query_map(params![words.any(), to_json(&of)?, limit as i64], read)?.collect()
+}
+
+pub(super) fn indexed(event: &DocumentIndexed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let id = event.id.as_str();
+    moment
+        .conn
+        .prepare_cached("INSERT INTO document (knowledge, content_type, bytes, chunks) VALUES (?, ?, ?, ?)")?
+        .execute(params![id, event.content_type.name(), event.bytes, event.chunks])?;
+    // A text that is erased has no passages.
+    let kept = content::get(moment.conn, id, PART)?;
+    let Some(text) = kept.as_ref().and_then(|kept| kept.get("text")?.as_str()) else { return Ok(Touched::Nothing) };
+    let mut row = moment.conn.prepare_cached(
+        "INSERT INTO knowledge_chunk (number, knowledge, chunk, first, after) VALUES (?, ?, ?, ?, ?)",
+    )?;
+    let mut words = moment.conn.prepare_cached("INSERT INTO knowledge_words (rowid, text) VALUES (?, ?)")?;
+    for (place, (first, after)) in event.bounds.iter().take(MOST_CHUNKS).enumerate() {
+        let number = moment.seq * MOST_CHUNKS as i64 + place as i64;
+        row.execute(params![number, id, place as i64 + 1, first, after])?;
+        words.execute(params![number, text.get(*first as usize..*after as usize).unwrap_or_default()])?;
+    }
+    Ok(Touched::Nothing)
+}
+
+pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &Id, part: &str) -> rusqlite::Result<()> {
+    if part != PART {
+        return Ok(());
+    }
+    let words = "DELETE FROM knowledge_words WHERE rowid IN (SELECT number FROM knowledge_chunk WHERE knowledge = ?)";
+    moment.conn.prepare_cached(words)?.execute([id.as_str()])?;
+    moment.conn.prepare_cached("DELETE FROM knowledge_chunk WHERE knowledge = ?")?.execute([id.as_str()])?;
+    Ok(())
+}
