@@ -70,6 +70,14 @@ pub async fn open(context: &Context) -> Result<Opened, Failure> {
     }
 }
 
+/// Whether a server has the company now.
+pub async fn is_served(context: &Context) -> Result<bool, Failure> {
+    let opened = open(context).await?;
+    let is_served = matches!(opened, Opened::Theirs(..));
+    Session::Here(opened).close().await;
+    Ok(is_served)
+}
+
 pub fn options(context: &Context) -> Options {
     Options {
         path: context.state.clone(),

@@ -1,5 +1,6 @@
 //! `ok kill`: stops an actor, a team, a tool or everything, until it is released.
 
+use super::client::is_served;
 use super::column::columns;
 use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
@@ -41,6 +42,11 @@ impl Run for Kill {
         };
         let state = format!("{scope} {}", if off { "released" } else { "engaged" });
         let answer = change::<kill::Kill>().ask(context, &Switch { scope, off, reason }).await?;
-        context.show(&answer.value, || show::text(&state))
+        let exit = context.show(&answer.value, || show::text(&state))?;
+        // A release is quick; what goes on by it may not be.
+        if off && answer.read()?.runs > 0 && !is_served(context).await? {
+            show::note("No server has the company: runs go on with the next one, or `ok tick` lets them go on now.");
+        }
+        Ok(exit)
     }
 }

@@ -38,7 +38,7 @@ pub struct Switch {
     pub reason: String,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Switched {
     pub scope: KillScope,
     pub engaged: bool,

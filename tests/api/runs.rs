@@ -182,7 +182,14 @@ async fn a_question_waits_for_whoever_is_asked_and_for_nobody_else() {
     assert_eq!(stale.error(), format!("409 conflict {id} asks at step 1 now"));
     assert_eq!(test.post(&path, &cast.mia, answer.clone()).await.status, 200);
     let again = test.post(&path, &cast.mia, answer).await;
-    assert_eq!(again.error(), "403 denied policy denied run.answer: only who is asked answers");
+    assert_eq!(again.error(), format!("409 conflict the question of {id} at step 1 is answered already"));
+    let unnamed = test.post(&path, &cast.mia, json!({ "text": "the third" })).await;
+    assert_eq!(unnamed.error(), format!("409 conflict the question of {id} at step 1 is answered already"));
+    assert_eq!(
+        test.post(&path, &cast.lea, json!({ "text": "x" })).await.error(),
+        "403 denied policy denied run.answer: only who is asked answers",
+        "she never was"
+    );
     go_on(&test).await;
     let done = run(&test, &id).await;
     assert_eq!((&done["status"], &done["trace"][0]["output"]), (&json!("completed"), &json!("the second")));

@@ -85,6 +85,20 @@ async fn what_has_ended_leaves_the_lists_after_as_long_as_the_company_says() {
 }
 
 #[tokio::test]
+async fn an_sla_says_something_or_is_left_out() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let asked = async |sla: Value| test.post("/tasks", &cast.mia, json!({ "title": "call", "sla": sla })).await;
+    assert_eq!(
+        asked(json!({})).await.error(),
+        "422 invalid sla: must have respond_h, resolve_h or both; leave it out for none"
+    );
+    assert_eq!(asked(json!({ "respond_h": 0 })).await.error(), "422 invalid sla.respond_h: must be 1 to 10000");
+    let none = asked(Value::Null).await;
+    assert_eq!((none.status.as_u16(), &none.json()["sla"]), (201, &Value::Null), "{}", none.text());
+}
+
+#[tokio::test]
 async fn a_task_that_is_not_seen_to_within_the_companys_hours_is_stalled_and_told_once() {
     let test = Test::new().await;
     let cast = test.cast().await;

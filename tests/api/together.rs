@@ -103,6 +103,29 @@ async fn calls_that_are_made_together_count_one_after_the_other() {
 }
 
 #[tokio::test]
+async fn things_that_are_read_together_are_counted_one_after_the_other() {
+    let rule = r#"@id("few-reads") @reason("three reads an hour are enough")
+        forbid (principal is Ok::Actor, action == Ok::Action::"actor.read", resource)
+        when { principal.kind == "agent" && context.hist["actor.read"].hour >= 3 };"#;
+    let five: &[(&str, &str)] = &[("actor_read", r#"{"id":"mia"}"#); 5];
+    let fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Call(five), Reply::Say("three")]);
+    let (test, cast) = company_with(&fake.config(), &[rule]).await;
+    let done = run(&test, &asked(&test, &cast, json!({})).await).await;
+    // Who may not be read is not there.
+    let refused = "tool actor.read failed not_found: not found";
+    let read = "tool actor.read completed";
+    assert_eq!(steps(&done), ["model m completed", read, read, read, refused, refused, "model m completed"]);
+    let shown: Vec<bool> = done["trace"].as_array().unwrap().iter().map(|step| step["output"].is_null()).collect();
+    assert_eq!(shown[1..6], [false, false, false, true, true], "what was refused is not told: {done}");
+    let counted: i64 = test
+        .file()
+        .query_row("SELECT hour_times FROM done WHERE actor = 'bot' AND operation = 'actor.read'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(counted, 3);
+    accounted_for(&test);
+}
+
+#[tokio::test]
 async fn parts_that_work_side_by_side_spend_no_more_than_their_whole_has() {
     let two: &[(&str, &str)] =
         &[("agent_ask", r#"{"agent":"aide","text":"look"}"#), ("agent_ask", r#"{"agent":"aid","text":"look"}"#)];

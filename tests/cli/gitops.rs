@@ -194,8 +194,11 @@ fn whoever_applied_by_hand_goes_on_after_their_change_was_approved() {
     // Somebody else's change in between is a conflict all the same.
     assert_eq!(place.ana("policy export --dir other").code, 0);
     put(&place, "other/other.cedar", "// Other.\n");
-    let waits = place.ok("--as abe policy apply other");
-    assert_eq!(place.ana(&format!("approve {}", word(&waits, "apr_"))).code, 0);
+    let waits = place.ok("--as abe --format json policy apply other");
+    let told: serde_json::Value = serde_json::from_str(&waits.stdout).unwrap_or_else(|_| panic!("{waits}"));
+    assert_eq!((waits.code, &told["error"]), (4, &"needs_approval".into()));
+    let approval = told["approval"].as_str().unwrap();
+    assert_eq!(place.ana(&format!("approve {approval}")).code, 0);
     put(&place, "policies/more.cedar", "// Round 2.\n");
     let conflict = place.ana("policy apply");
     assert!(conflict.code == 1 && conflict.stderr.contains("was made from version 1"), "{conflict}");

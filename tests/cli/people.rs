@@ -119,6 +119,37 @@ fn an_empty_list_says_so_and_what_was_read_is_no_longer_listed() {
 }
 
 #[test]
+fn a_task_is_created_with_an_sla_and_what_a_switch_held_is_told_of_when_no_server_lets_it_go_on() {
+    let place = Place::with_company();
+    let json = |line: &str| -> serde_json::Value {
+        let ran = place.ana(&format!("--format json {line}"));
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"))
+    };
+    let task = json("task create 'call back' --respond-h 8");
+    assert_eq!(task["sla"]["respond_h"], 8, "{task}");
+    assert!(task["sla"]["resolve_h"].is_null() && task["sla"]["respond_by"].is_string(), "{task}");
+    let none = json("task create 'call back'");
+    assert!(none["sla"].is_null(), "{none}");
+
+    assert_eq!(place.ana("actor add-agent bot --owner ana").code, 0);
+    assert_eq!(place.ana("kill actor:bot").code, 0);
+    std::fs::write(place.path().join("plan.yaml"), "steps: [{say: hello}]\n").unwrap();
+    place.ana("ask --agent bot hello --plan plan.yaml");
+    let freed = place.ana("kill actor:bot --off");
+    assert_eq!(freed.stdout, "actor:bot released\n");
+    assert_eq!(
+        freed.stderr,
+        "No server has the company: runs go on with the next one, or `ok tick` lets them go on now.\n"
+    );
+    let status = || json("runs")[0]["status"].clone();
+    assert_eq!(status(), "queued");
+    assert_eq!(place.ana("tick").code, 0);
+    assert_eq!(status(), "completed");
+    assert_eq!(place.ana("kill actor:bot").code, 0);
+    assert_eq!(place.ana("kill actor:bot --off").stderr, "", "it held nothing");
+}
+
+#[test]
 fn an_error_is_json_where_json_is_asked_for_and_says_what_comes_next() {
     let (place, ids) = waiting();
     let error = |line: &str| -> (i32, serde_json::Value) {

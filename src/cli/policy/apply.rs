@@ -326,8 +326,11 @@ fn told(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
             show::note(&format!("version {} is exactly this already", applied.last.version));
             told(applied)
         }
-        Outcome::Waits { change, why } => {
-            let answer = json!({ "error": Code::NeedsApproval.name(), "message": why, "change": change });
+        Outcome::Waits { change, why, approval } => {
+            let mut answer = json!({ "error": Code::NeedsApproval.name(), "message": why, "change": change });
+            if let (Some(fields), Some(approval)) = (answer.as_object_mut(), approval) {
+                fields.insert("approval".into(), approval.as_str().into());
+            }
             context.show(&answer, || show::text(&format!("{change}: {why}")))?;
             show::note(&format!("Next: `ok changes show {change}` tells what it changes, and who reviewed it."));
             Ok(Exit::Waits)

@@ -33,7 +33,7 @@ pub enum Outcome {
     /// Exactly this was in force before.
     Same(LastApplied),
     /// People come first.
-    Waits { change: String, why: String },
+    Waits { change: String, why: String, approval: Option<String> },
 }
 
 impl Rollout {
@@ -54,7 +54,7 @@ impl Rollout {
         show::note(&format!("proposed as {id}"));
         let why = match self.promote(session, context, OneChange { id: id.clone() }).await? {
             Ok(()) => return Ok(Outcome::Applied(last_applied(session, context).await?)),
-            Err(refused) => why(&refused)?,
+            Err(refused) => (why(&refused)?, refused.approval),
         };
         self.wait(session, context, id, why).await
     }
@@ -77,7 +77,7 @@ impl Rollout {
         session: &mut Session,
         context: &Context,
         change: String,
-        why: String,
+        (why, approval): (String, Option<String>),
     ) -> Result<Outcome, Failure> {
         let until = Instant::now() + self.wait;
         if !self.wait.is_zero() {
@@ -90,7 +90,7 @@ impl Rollout {
                 return Ok(Outcome::Applied(applied));
             }
         }
-        Ok(Outcome::Waits { change, why })
+        Ok(Outcome::Waits { change, why, approval })
     }
 }
 

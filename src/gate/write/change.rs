@@ -86,18 +86,40 @@ impl Writer {
         }
     }
 
-    /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so.
+    /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so. Only
+    /// where they count what an agent does is it decided again.
     fn told(&mut self, told: &Told, now: Time) -> Result<Reply, Halt> {
         let Told { caller, entry, target, input, ruling, events, labels, reply } = told;
         self.room.suffices()?;
         let caller = admission::still(&self.world, caller.clone(), &entry.spec, now)?;
         steps::is_at(&self.conn, &self.world, &caller)?;
+        let counted = self.counted(&caller, entry, (target, input), now)?;
+        let ruling = counted.as_ref().unwrap_or(ruling);
+        if !ruling.is_allowed() {
+            return Err(self.deny(&caller, entry, (target, Some(input)), ruling, None, now)?);
+        }
         let step = Step { caller: &caller, spec: &entry.spec, target };
         let taken = step.completed(events.iter(), &reply.body, labels.clone());
         let gate = note(&self.world, entry, &caller, (target, input), &[], ruling);
         let drafted = events.iter().cloned().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
         let decision = self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
         Ok(Reply { decision, ..reply.clone() })
+    }
+
+    /// An agent reads several things at once, and each read was allowed before the others were counted. Where policies look at
+    /// what was done, it is decided again here, one after the other; nothing is told that would be one too many.
+    fn counted(
+        &self,
+        caller: &Caller,
+        entry: &Entry,
+        (target, input): (&Target, &Value),
+        now: Time,
+    ) -> Result<Option<Ruling>, Refusal> {
+        if caller.run.is_none() || self.world.histories.is_none() {
+            return Ok(None);
+        }
+        let call = question::Call { operation: entry.spec.name, target, input: Some(input) };
+        question::decide_seen(&self.world, caller, call, now).map(Some)
     }
 
     fn change(&mut self, changing: &mut Changing, now: Time) -> Result<Reply, Halt> {

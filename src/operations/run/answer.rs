@@ -13,7 +13,7 @@ use crate::store::runs::{Run, Step, waits_for};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
-use crate::types::work::{Happened, LONGEST_TEXT, Wait};
+use crate::types::work::{Happened, LONGEST_TEXT, StepKind, StepStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Reply {
@@ -45,7 +45,14 @@ impl Change for Answer {
     type Output = ShownRun;
 
     fn target(input: &Reply, read: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(read.run_target(&find(&input.id, read)?))
+        let run = find(&input.id, read)?;
+        let target = read.run_target(&run);
+        match answered(&run, input.question, read)? {
+            Some(step) if read.may("run.read", &target) => {
+                Err(Refusal::conflict(format!("the question of {} at step {step} is answered already", run.id)).into())
+            }
+            _ => Ok(target),
+        }
     }
 
     fn run(permit: Permit<Self>, input: Reply, draft: &mut Draft<'_>) -> Result<ShownRun, Stop> {
@@ -66,6 +73,20 @@ impl Change for Answer {
         let (status, wait) = waits_for(&others);
         Ok(shown(Run { status, wait: wait.cloned(), ..run }, draft.read()))
     }
+}
+
+/// The step at which the caller was asked something that is answered by now, where nothing else is asked of them: of two
+/// answers that come at once, the second is told what happened, and not that it is none of their business.
+fn answered(run: &Run, question: Option<u32>, read: &Reader<'_>) -> Result<Option<u32>, Stop> {
+    let by = read.caller().actor();
+    if run.asked.contains(&by) {
+        return Ok(None);
+    }
+    let was_asked = |step: &Step| {
+        let is_meant = question.is_none_or(|number| number == step.number);
+        is_meant && step.kind == StepKind::Question && step.status == StepStatus::Completed && step.name == by.as_str()
+    };
+    Ok(read.steps(&run.id)?.iter().rev().find(|step| was_asked(step)).map(|step| step.number))
 }
 
 /// What is said of an effect, where that is asked.

@@ -50,7 +50,7 @@ pub struct NewTask {
     #[arg(long, value_name = "TASK")]
     pub parent: Option<String>,
     /// Within how many of the company's hours of work it is to be seen to.
-    #[arg(skip)]
+    #[command(flatten)]
     pub sla: Option<Sla>,
 }
 
@@ -94,6 +94,9 @@ impl Change for Create {
         let hours = sla.iter().flat_map(|sla| [("respond_h", sla.respond_h), ("resolve_h", sla.resolve_h)]);
         for (field, _) in hours.filter(|(_, hours)| hours.is_some_and(|hours| !(1..=MOST_HOURS).contains(&hours))) {
             problems.push(format!("sla.{field}: must be 1 to {MOST_HOURS}"));
+        }
+        if sla.is_some_and(|sla| sla.respond_h.is_none() && sla.resolve_h.is_none()) {
+            problems.push("sla: must have respond_h, resolve_h or both; leave it out for none".into());
         }
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
