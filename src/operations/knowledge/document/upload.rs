@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
 use super::super::propose::{NewKnowledge, is_admitted, looked_at, recorded, whom};
 use super::super::scan;
@@ -84,14 +85,18 @@ impl Change for Upload {
         Ok(whom(input.scope.as_ref(), read))
     }
 
+    fn prepare(input: &NewDocument, read: &Reader<'_>) -> Result<(), Stop> {
+        is_named(input)?;
+        read.build_cache().put(&key(input), unfolded(input)?);
+        Ok(())
+    }
+
     fn run(permit: Permit<Self>, input: NewDocument, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
-        if input.name.trim().is_empty() || input.name.chars().count() > LONGEST_NAME {
-            return Err(Refusal::field("name", format!("must have 1 to {LONGEST_NAME} characters")).into());
-        }
-        let raw = raw(&input)?;
-        let found = scan::of_text(&raw);
-        let text = extract::clean(&raw);
-        let bounds = chunks::bounds(&text);
+        is_named(&input)?;
+        let Unfolded { found, text, bounds } = match draft.read().build_cache().get::<Unfolded>(&key(&input)) {
+            Some(prepared) => Unfolded::clone(&prepared),
+            None => unfolded(&input)?,
+        };
         let NewDocument { name, content_type, topics, scope, source, reference, supersedes, expires_at, .. } = input;
         let new = NewKnowledge {
             statement: name,
@@ -127,6 +132,36 @@ impl Change for Upload {
         })?;
         Ok(ShownKnowledge { document: Some(ShownDocument { content_type, bytes, chunks }), ..shown })
     }
+}
+
+fn is_named(input: &NewDocument) -> Result<(), Stop> {
+    if input.name.trim().is_empty() || input.name.chars().count() > LONGEST_NAME {
+        return Err(Refusal::field("name", format!("must have 1 to {LONGEST_NAME} characters")).into());
+    }
+    Ok(())
+}
+
+/// What a file comes to: this takes a while.
+#[derive(Clone)]
+struct Unfolded {
+    /// What in it is suspicious.
+    found: Vec<String>,
+    text: String,
+    bounds: Vec<(u32, u32)>,
+}
+
+fn unfolded(input: &NewDocument) -> Result<Unfolded, Stop> {
+    let raw = raw(input)?;
+    let (found, text) = (scan::of_text(&raw), extract::clean(&raw));
+    let bounds = chunks::bounds(&text);
+    Ok(Unfolded { found, text, bounds })
+}
+
+/// Of exactly this file, whoever sends it.
+fn key(input: &NewDocument) -> String {
+    let [text, packed] = [&input.text, &input.content_base64].map(|part| part.as_deref().unwrap_or_default());
+    let hash = Sha256::new().chain_update(text.len().to_le_bytes()).chain_update(text).chain_update(packed).finalize();
+    format!("document {} {}", input.content_type.name(), hex::encode(hash))
 }
 
 /// What a file says, before anything is dropped of it.
