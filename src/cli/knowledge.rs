@@ -32,11 +32,10 @@ pub const HELD: Columns<ShownKnowledge> =
 pub fn told(recalled: &Recalled) -> Result<(), Failure> {
     let entries = serde_json::to_value(&recalled.entries)?;
     let rows = entries.as_array().map(Vec::as_slice).unwrap_or_default();
-    show::list(
-        "nothing is known",
-        &["id", "kind", "statement", "topics", "origin", "proposed_by", "accepted_by"],
-        rows,
-    )?;
+    if !rows.is_empty() || recalled.passages.is_empty() {
+        let columns = ["id", "kind", "statement", "topics", "origin", "proposed_by", "accepted_by"];
+        show::list("nothing is known", &columns, rows)?;
+    }
     if !recalled.passages.is_empty() {
         let passages = serde_json::to_value(&recalled.passages)?;
         let rows = passages.as_array().map(Vec::as_slice).unwrap_or_default();
