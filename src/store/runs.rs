@@ -174,7 +174,6 @@ pub const LIST: List<Run> = List {
 pub struct Sought {
     pub agent: Option<ActorId>,
     pub task: Option<String>,
-    pub status: Option<RunStatus>,
     /// Those that were asked for since this time.
     pub since: Option<Time>,
     /// Those that ended before this time are left out.
@@ -186,7 +185,6 @@ impl Sought {
         let kept = |since: Time| run.ended_at.is_none_or(|ended| ended >= since);
         self.agent.as_ref().is_none_or(|agent| run.agent == *agent)
             && self.task.as_ref().is_none_or(|task| run.task == *task)
-            && self.status.is_none_or(|status| run.status == status)
             && self.since.is_none_or(|since| run.created_at >= since)
             && self.ended_since.is_none_or(kept)
     }

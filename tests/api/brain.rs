@@ -345,11 +345,11 @@ async fn a_collection_changes_with_its_records_and_only_as_they_fit() {
     for (ops, why) in [
         (
             json!([{ "add_field": { "name": "x", "field": { "type": "flag", "required": true } } }]),
-            "1 records have no such field yet",
+            "there are records, which have no such field yet",
         ),
         (json!([{ "retype_field": { "name": "number", "type": "integer" } }]), "a text cannot become a integer"),
         (json!([{ "retire_field": { "name": "number" } }]), "`number` is a part of the key"),
-        (json!([{ "retire": {} }]), "it has 1 records; delete them first"),
+        (json!([{ "retire": {} }]), "it has records: delete them first"),
         (json!([{ "rename_field": { "name": "none", "to": "x" } }]), "there is no field `none`"),
         (
             json!([{ "create": { "spec": { "fields": { "a": { "type": "text" } } } } }]),

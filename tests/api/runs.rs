@@ -267,6 +267,10 @@ async fn a_kill_switch_holds_runs_where_they_are_and_a_release_lets_them_go_on()
     test.clock.advance(61 * SECOND);
     go_on(&test).await;
     assert_eq!(run(&test, &id).await["status"], "held");
+    for (status, listed) in [("held", 1), ("running", 0), ("waiting_input", 0)] {
+        let runs = test.get(&format!("/runs?status={status}"), &test.admin).await.json();
+        assert_eq!(runs.as_array().unwrap().len(), listed, "{status}: {runs}");
+    }
     let refused = ask(&test, &cast.mia, json!([{ "say": "more" }])).await;
     assert_eq!(refused.status, 202, "it is asked, and held too");
     assert_eq!(wary_kill(&test, "actor:bot", true).await, 2);

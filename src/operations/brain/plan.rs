@@ -168,9 +168,7 @@ impl Altered<'_> {
                 Ok(())
             }
             (_, None) => Err(no_collection(self.name)),
-            (Operation::Retire {}, Some(_)) if self.rows > 0 => {
-                Err(format!("it has {} records; delete them first", self.rows))
-            }
+            (Operation::Retire {}, Some(_)) if self.rows > 0 => Err("it has records: delete them first".into()),
             (Operation::Retire {}, definition) => {
                 *definition = None;
                 Ok(())
@@ -197,7 +195,9 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             return Err(format!("there is a field `{name}` already"));
         }
         Operation::AddField { field, .. } if field.required && field.default.is_none() && rows > 0 => {
-            return Err(format!("{rows} records have no such field yet: give it a default, or do not require it"));
+            return Err(
+                "there are records, which have no such field yet: give it a default, or do not require it".into()
+            );
         }
         Operation::AddField { field, .. } if field.unique && field.default.is_some() && rows > 1 => {
             return Err("no two records may have the same value, so there is no default".into());

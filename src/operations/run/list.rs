@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shown::{ShownRun, WholeRun, shown, whole};
+use super::shown::{ShownRun, WholeRun, shown, stands, whole};
 use super::{RUN, find};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
@@ -62,8 +62,9 @@ impl Query for List {
         let (on, at) = (task.as_deref().unwrap_or_default(), status.map(RunStatus::name).unwrap_or_default());
         let what = format!("run.list {of} {} {on} {at} {archived}", on.len());
         let ended_since = if archived { None } else { kept_since(read)? };
-        let sought = runs::Sought { agent, task, status, since: None, ended_since };
-        let seen = |run: &Run| sought.fits(run) && read.may("run.read", &read.run_target(run));
+        let sought = runs::Sought { agent, task, since: None, ended_since };
+        let stands_so = |run: &Run| status.is_none_or(|status| stands(run, read) == status);
+        let seen = |run: &Run| sought.fits(run) && stands_so(run) && read.may("run.read", &read.run_target(run));
         let page = match (&sought.task, &sought.agent) {
             (Some(task), _) => {
                 let of_task = |from: &Position, limit| read.runs_of_task_after(task, from, limit);

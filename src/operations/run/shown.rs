@@ -106,12 +106,17 @@ pub struct ShownStep {
     pub duration_ms: Option<i64>,
 }
 
-/// A run as it stands: one whose agent a kill switch stops is held.
+/// How a run stands: one whose agent a kill switch stops is held.
+pub(super) fn stands(run: &Run, read: &Reader<'_>) -> RunStatus {
+    if !run.status.is_over() && read.is_held(run) { RunStatus::Held } else { run.status }
+}
+
+/// A run as it stands.
 pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
-    let held = !run.status.is_over() && read.is_held(&run);
+    let status = stands(&run, read);
     let error = run.failure.map(|code| RunError { code, message: run.error.clone().unwrap_or_default() });
     ShownRun {
-        status: if held { RunStatus::Held } else { run.status },
+        status,
         id: run.id,
         task: run.task,
         agent: run.agent,
