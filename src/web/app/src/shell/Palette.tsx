@@ -6,6 +6,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { searchOptions } from '../api';
 import { isWord } from '../pages/data/filter';
+import { whereIs } from '../pages/data/hit';
 import { useActors } from '../parts/Actor';
 import { Icon } from '../parts/icons';
 import { useMine } from '../pages/work/useWork';
@@ -57,7 +58,7 @@ export function Palette() {
     description: snippet,
     keywords: typed,
     leftSection: <Icon name={kind === 'task' ? 'tasks' : 'data'} />,
-    onClick: go(kind === 'knowledge' ? '/data' : collection ? `/data/${collection}/${id}` : `/tasks/${id}`),
+    onClick: () => void navigate(whereIs({ kind, collection, id })),
   }));
   const groups: SpotlightActionGroupData[] = [
     { group: 'Pages', actions: pages },

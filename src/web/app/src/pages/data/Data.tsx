@@ -14,6 +14,7 @@ import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { isWord, nameOf } from './filter';
+import { whereIs } from './hit';
 import { Knowledge } from './Knowledge';
 import { Views } from './View';
 
@@ -24,7 +25,7 @@ export function Data() {
   return (
     <Page title="Data" lead="The company’s own records and what it knows, as far as the policies let you read them.">
       <div className={parts.bar}>
-        <TextInput placeholder="Words in records and tasks" aria-label="search the data" value={q} onChange={(event) => set(event.currentTarget.value)} leftSection={<Icon name="search" size={14} />} />
+        <TextInput placeholder="Words in records, knowledge and tasks" aria-label="search the data" value={q} onChange={(event) => set(event.currentTarget.value)} leftSection={<Icon name="search" size={14} />} />
       </div>
       <div className={parts.stack}>
         {q.trim() !== '' && <Hits q={q} />}
@@ -54,7 +55,7 @@ function Hits({ q }: { q: string }) {
                   <td>
                     <HitLink hit={hit} />
                   </td>
-                  <td className={parts.dim}>{hit.collection ?? 'task'}</td>
+                  <td className={parts.dim}>{hit.collection ?? hit.kind}</td>
                   <td>
                     <bdi>{hit.snippet}</bdi>
                   </td>
@@ -68,18 +69,10 @@ function Hits({ q }: { q: string }) {
   );
 }
 
-function HitLink({ hit: { kind, collection, id, title } }: { hit: SearchHit }) {
-  const name = <bdi>{title || id}</bdi>;
-  if (kind === 'task' || !collection) {
-    return (
-      <Link to="/tasks/$id" params={{ id }}>
-        {name}
-      </Link>
-    );
-  }
+function HitLink({ hit }: { hit: SearchHit }) {
   return (
-    <Link to="/data/$collection/$id" params={{ collection, id }}>
-      {name}
+    <Link {...whereIs(hit)}>
+      <bdi>{hit.title || hit.id}</bdi>
     </Link>
   );
 }

@@ -42,7 +42,7 @@ export function Knowledge() {
 
 function Entry({ of }: { of: ShownKnowledge }) {
   return (
-    <tr>
+    <tr id={of.id}>
       <td>
         <bdi>{of.statement ?? 'erased'}</bdi> <State state={of.status} />
         {of.document && (
