@@ -11,6 +11,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use tokio_util::sync::CancellationToken;
 
+use super::connections::Connection;
 use super::gather::{self, ParamKind, Rejected};
 use super::limits::Limits;
 use super::{reply, stream};
@@ -18,12 +19,16 @@ use crate::gate::admit::shares::Shares;
 use crate::gate::declare::operation::{Answer, Body, Effect};
 use crate::gate::perform::Idem;
 use crate::gate::{Entry, Gate, Request as Asked};
-use crate::types::caller::{Channel, Credential, Presented};
+use crate::types::caller::{Channel, Credential, Presented, Who};
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 
-/// What is counted of the address that a request comes from, put into it by the connection that it came over.
-#[derive(Clone, Copy, Debug)]
-pub struct Client(pub IpAddr);
+/// Where a request comes from, put into it by the connection that it came over.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    /// What is counted of the address.
+    pub address: IpAddr,
+    pub connection: Arc<Connection>,
+}
 
 /// One route, with what is known about it before any request.
 pub(super) struct Face {
@@ -103,6 +108,9 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     let presented = presented(&face, &parts);
     // Who is calling comes first: a stranger learns nothing about what a right request would look like.
     let caller = face.gate.admit(&presented, &face.entry.spec)?;
+    if let Some(client) = parts.extensions.get::<Client>().filter(|_| matches!(caller.who, Who::Token { .. })) {
+        client.connection.is_somebodys();
+    }
     not_older(&face, &parts)?;
     let idem = idempotency(&face, &parts)?;
     let params = params.map_err(|_| Refusal::not_found())?;
@@ -127,7 +135,7 @@ fn presented(face: &Face, parts: &Parts) -> Presented {
         Answer::Json | Answer::Partial | Answer::Secret(_) | Answer::Text => None,
     };
     let credential = header.or_else(in_address).map_or(Credential::Nothing, Credential::Header);
-    let address = parts.extensions.get::<Client>().map(|client| client.0);
+    let address = parts.extensions.get::<Client>().map(|client| client.address);
     // What cannot be an id names no delegation.
     let under = parts.headers.get("ok-delegation").map(|id| String::from_utf8_lossy(id.as_bytes()).trim().to_owned());
     Presented { credential, channel: Channel::Http, address, under }

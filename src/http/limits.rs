@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Bounds on connections and requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Open connections in all.
+    /// Open connections in all. Where there are as many as may be, `connections` says which is closed for a new one.
     pub connections: usize,
     /// Open connections from one address.
     pub per_address: usize,

@@ -2,6 +2,7 @@
 //! one client from hurting another. It decides nothing; the gate does.
 
 mod body;
+mod connections;
 mod dispatch;
 mod framing;
 mod gather;

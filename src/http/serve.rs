@@ -1,11 +1,10 @@
 //! The loop that accepts connections. hyper is driven here directly, because its limits need a timer and
 //! `axum::serve` sets none.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,10 +18,10 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use super::connections::{Connections, Place};
 use super::dispatch::Client;
 use super::framing::{Crooked, Framing};
 use super::hosts::{Hosts, Refused};
@@ -50,15 +49,9 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> std::io::Result<()> {
     let app = router(gate, limits, stop.clone());
-    let slots = Arc::new(Semaphore::new(limits.connections));
-    let addresses =
-        Arc::new(Addresses { most: limits.per_address, most_loopback: limits.per_loopback, open: Mutex::default() });
+    let connections = Connections::new(&limits);
     let graceful = GracefulShutdown::new();
     loop {
-        let slot = tokio::select! {
-            () = stop.cancelled() => break,
-            slot = Arc::clone(&slots).acquire_owned() => slot.map_err(std::io::Error::other)?,
-        };
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
@@ -66,8 +59,8 @@ pub async fn serve(
         match accepted {
             Ok((stream, peer)) => {
                 let speaks_for_many = peer.ip().is_loopback() || front.proxies.trusts(peer.ip());
-                if let Some(place) = Addresses::enter(&addresses, counted(peer.ip()), speaks_for_many) {
-                    connection((&app, &front), &limits, stream, peer, &graceful, (slot, place));
+                if let Some(place) = connections.enter(counted(peer.ip()), speaks_for_many) {
+                    connection((&app, &front), &limits, stream, peer, &graceful, place);
                 }
             }
             Err(error) => {
@@ -90,17 +83,17 @@ fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     graceful: &GracefulShutdown,
-    held: (OwnedSemaphorePermit, Place),
+    place: Place,
 ) {
     let _ = stream.set_nodelay(true);
     let (app, front, served) = (app.clone(), front.clone(), *limits);
     let (answering, crooked) = (Answering::default(), Crooked::default());
     let framing = Framing::new(limits.head_bytes, crooked.clone());
     let paced = Paced::new(stream, limits.head, answering.clone(), framing);
-    let count = AtomicU64::new(0);
+    let (count, of) = (AtomicU64::new(0), Arc::clone(&place.connection));
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         let client = counted(front.proxies.client(peer.ip(), request.headers()));
-        request.extensions_mut().insert(Client(client));
+        request.extensions_mut().insert(Client { address: client, connection: Arc::clone(&of) });
         let by_proxy = front.proxies.trusts(peer.ip());
         if let Err(refusal) = front.hosts.admit(request.uri(), request.headers(), by_proxy) {
             request.extensions_mut().insert(Refused(refusal));
@@ -108,6 +101,7 @@ fn connection(
         let (app, answering) = (app.clone(), answering.clone());
         let is_crooked = crooked.is(count.fetch_add(1, Ordering::Relaxed));
         answering.begin();
+        let busy = of.busy();
         async move {
             let response = if is_crooked {
                 last(reply::crooked(), &answering)
@@ -115,7 +109,7 @@ fn connection(
                 one(app, request, &served, &answering).await
             };
             answering.end();
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(response.map(|body| busy.until_sent(body)))
         }
     });
     let connection = http1::Builder::new()
@@ -128,9 +122,11 @@ fn connection(
         .serve_connection(TokioIo::new(paced), service);
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
-        let _held = held;
-        if let Err(error) = watched.await {
-            tracing::debug!(%peer, "a connection broke off: {error}");
+        tokio::select! {
+            ended = watched => if let Err(error) = ended {
+                tracing::debug!(%peer, "a connection broke off: {error}");
+            },
+            () = place.connection.closed() => {}
         }
     });
 }
@@ -154,39 +150,4 @@ fn last(mut response: Response, answering: &Answering) -> Response {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     answering.leave_unread();
     response
-}
-
-/// Open connections by address.
-struct Addresses {
-    most: usize,
-    most_loopback: usize,
-    open: Mutex<BTreeMap<IpAddr, usize>>,
-}
-
-/// One connection's place among those of its address.
-struct Place(Arc<Addresses>, IpAddr);
-
-impl Addresses {
-    fn enter(all: &Arc<Addresses>, from: IpAddr, speaks_for_many: bool) -> Option<Place> {
-        let mut open = all.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let count = open.entry(from).or_default();
-        let most = if speaks_for_many { all.most_loopback } else { all.most };
-        if *count >= most {
-            return None;
-        }
-        *count += 1;
-        Some(Place(Arc::clone(all), from))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut open = self.0.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(count) = open.get_mut(&self.1) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.1);
-            }
-        }
-    }
 }

@@ -134,6 +134,11 @@ impl Id {
         Id(format!("{}{ulid}", kind.prefix()))
     }
 
+    /// Whether a text has the form of a generated id.
+    pub fn is_generated(text: &str) -> bool {
+        text.split_once('_').is_some_and(|(_, ulid)| ulid::Ulid::from_string(ulid).is_ok())
+    }
+
     /// An id that comes from our own tables.
     pub fn stored(text: &str) -> Id {
         Id(text.to_owned())

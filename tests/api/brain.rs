@@ -278,6 +278,34 @@ async fn fields_go_by_their_label_and_what_is_personal_can_be_erased() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_repeated_shows_what_its_reader_may_read_by_now() {
+    let (test, cast) = company().await;
+    let as_lea = [
+        ("authorization", &*format!("Bearer {}", cast.lea)),
+        ("content-type", "application/json"),
+        ("idempotency-key", "1"),
+    ];
+    let fields = json!({ "fields": { "number": "1", "total": "9", "iban": "DE00" } }).to_string();
+    let records = format!("{INVOICES}/records");
+    let write = || test.raw("POST", &records, &as_lea, fields.clone());
+    let first = write().await;
+    assert_eq!(first.json()["fields"]["total"], "9.00");
+    assert_eq!(write().await.text(), first.text());
+    let member = test.call("PATCH", "/actors/lea", &test.admin, Some(json!({ "role": "member" }))).await;
+    assert_eq!(member.status, 200, "{}", member.text());
+    let again = write().await;
+    assert_eq!((again.status.as_u16(), again.header("idempotent-replayed")), (200, "true"));
+    assert_eq!(again.json()["fields"], json!({ "number": "1", "status": "new" }));
+    assert_eq!(again.json()["withheld"], json!(["iban", "total"]));
+    // Nothing of it where the record itself is out of sight.
+    let hidden = "@id(\"hidden\") @reason(\"no\") forbid (principal == Ok::Actor::\"lea\", action == Ok::Action::\"record.read\", resource is Brain::invoices);";
+    let refused = apply(&test, hidden).await;
+    assert_eq!(refused.status, 200, "{}", refused.text());
+    let message = "403 denied this request was carried out before, and its answer is no longer for you to read";
+    assert_eq!(write().await.error(), message);
+}
+
+#[tokio::test]
 async fn many_records_are_written_at_once_or_none() {
     let (test, cast) = company().await;
     let path = format!("{INVOICES}/import");

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{FOREVER, Wire, status};
+use ok::http::Limits;
+
+use super::{FOREVER, Line, Wire, status};
 
 const SHORT: Duration = Duration::from_millis(300);
 const HEALTH: &str = "GET /api/health HTTP/1.1\r\nhost: ok\r\n\r\n";
@@ -136,30 +138,60 @@ async fn a_request_that_can_be_read_in_two_ways_is_refused_and_smuggles_no_other
     }
 }
 
+/// Events as they come: a request that is answered for as long as its reader stays.
+async fn following(wire: &Wire, line: &mut Line) {
+    line.say(&format!("{}\r\n", wire.head("GET /api/events/stream"))).await;
+    let mut some = [0; 4096];
+    let read = tokio::time::timeout(FOREVER, tokio::io::AsyncReadExt::read(&mut line.0, &mut some)).await;
+    assert!(String::from_utf8_lossy(&some[..read.unwrap().unwrap()]).starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn connections_that_are_only_held_open_keep_nobody_out() {
+    for change in [|limits: &mut Limits| limits.per_loopback = 2, |limits: &mut Limits| limits.connections = 2] {
+        let wire = Wire::new(change).await;
+        let (mut silent, mut quiet) = (wire.connect().await, wire.connect().await);
+        assert_eq!(status(&quiet.ask(HEALTH).await), "200");
+        let mut third = wire.connect().await;
+        assert_eq!(status(&third.ask(HEALTH).await), "200", "the oldest that nothing was asked on made room");
+        assert_eq!(silent.rest().await, "");
+        assert_eq!(status(&quiet.ask(HEALTH).await), "200", "the others stay");
+    }
+}
+
+#[tokio::test]
+async fn strangers_make_room_for_those_who_have_shown_a_token_and_nobody_for_who_is_busy() {
+    let wire = Wire::new(|limits| limits.per_loopback = 2).await;
+    let (mut known, mut stranger) = (wire.connect().await, wire.connect().await);
+    let me = format!("{}\r\n", wire.head("GET /api/me"));
+    assert_eq!(status(&known.ask(&me).await), "200");
+    assert_eq!(status(&stranger.ask(HEALTH).await), "200");
+    following(&wire, &mut wire.connect().await).await;
+    assert_eq!(stranger.rest().await, "", "the stranger's was the idler, although the younger");
+    assert_eq!(status(&known.ask(&me).await), "200");
+}
 #[tokio::test]
 async fn one_address_has_so_many_connections_and_loopback_more_but_not_all() {
     let wire = Wire::new(|limits| limits.per_loopback = 2).await;
     let mut held = [wire.connect().await, wire.connect().await];
     for line in &mut held {
-        assert_eq!(status(&line.ask(HEALTH).await), "200");
+        following(&wire, line).await;
     }
     let mut third = wire.connect().await;
-    third.say(HEALTH).await;
-    assert_eq!(third.rest().await, "", "the third was served beside two others");
+    let _ = tokio::io::AsyncWriteExt::write_all(&mut third.0, HEALTH.as_bytes()).await;
+    assert_eq!(third.rest().await, "", "the third was served beside two that are busy");
     let mut other = wire.connect_from([127, 0, 0, 2]).await;
     assert_eq!(status(&other.ask(HEALTH).await), "200", "another address is not affected");
-}
-
-#[tokio::test]
-async fn one_connection_too_many_waits_for_a_place() {
-    let wire = Wire::new(|limits| limits.connections = 2).await;
-    let (mut first, mut second) = (wire.connect().await, wire.connect().await);
-    assert_eq!(status(&first.ask(HEALTH).await), "200");
-    assert_eq!(status(&second.ask(HEALTH).await), "200");
-    let mut third = wire.connect().await;
-    third.say(HEALTH).await;
-    let early = tokio::time::timeout(SHORT, third.0.readable()).await;
-    assert!(early.is_err(), "the third was served beside two others");
-    drop(first);
-    assert_eq!(status(&tokio::time::timeout(FOREVER, third.answer()).await.unwrap()), "200");
+    drop(held);
+    let again = async {
+        loop {
+            let mut line = wire.connect().await;
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut line.0, HEALTH.as_bytes()).await;
+            match line.heard().await {
+                Some(answer) => return assert_eq!(status(&answer), "200"),
+                None => tokio::time::sleep(SHORT / 10).await,
+            }
+        }
+    };
+    tokio::time::timeout(FOREVER, again).await.expect("a place that was given back is free");
 }

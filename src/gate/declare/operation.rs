@@ -16,7 +16,7 @@ use crate::gate::reader::veil;
 use crate::gate::write::draft::Draft;
 use crate::gate::write::permit::{Grant, Permit};
 use crate::store::event::{Event, EventKind};
-use crate::types::refusal::{Fault, Stop};
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::work::ToolEffect;
 
@@ -83,6 +83,11 @@ pub trait Change: Sized + 'static {
     /// whom the policy does not refuse; only where the route is `slow`.
     fn prepare(_input: &Self::Input, _read: &Reader<'_>) -> Result<(), Stop> {
         Ok(())
+    }
+    /// What the caller may still read of an answer that was kept for a repetition, where policies withhold parts of it. That
+    /// the caller sees what it is about, and whom it names, is asked for every operation.
+    fn shown_again(answer: Value, _read: &Reader<'_>) -> Result<Value, Stop> {
+        Ok(answer)
     }
 }
 
@@ -164,6 +169,8 @@ pub(in crate::gate) trait Ask: Send {
 pub(in crate::gate) trait Act: Send {
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop>;
     fn prepare(&self, read: &Reader<'_>) -> Result<(), Stop>;
+    /// An answer that was kept, as the caller may read it now.
+    fn shown_again(&self, kept: Vec<u8>, read: &Reader<'_>) -> Result<Vec<u8>, Stop>;
     fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop>;
 }
 
@@ -224,6 +231,25 @@ impl<O: Change> Act for Acting<O> {
     }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
         O::target(&self.0, read)
+    }
+    fn shown_again(&self, kept: Vec<u8>, read: &Reader<'_>) -> Result<Vec<u8>, Stop> {
+        if O::SPEC.route.answer == Answer::Text {
+            return Ok(kept);
+        }
+        let answer: Value = serde_json::from_slice(&kept)?;
+        if answer.get("error").is_some_and(|error| error == Code::NeedsApproval.name()) {
+            return Ok(kept);
+        }
+        let about = answer.get("id").and_then(Value::as_str).map(|id| read.named(id)).transpose()?;
+        // What is no longer there hides nothing: the answer tells of its end.
+        let about = about.into_iter().flatten().chain(self.target(read).ok());
+        if about.into_iter().any(|target| !read.sees(&target)) {
+            let message = "this request was carried out before, and its answer is no longer for you to read";
+            return Err(Refusal::new(Code::Denied, message).into());
+        }
+        let mut answer = O::shown_again(answer, read)?;
+        veil::of_answer(O::SPEC.name, |generator| generator.subschema_for::<O::Output>()).apply(&mut answer, read);
+        Ok(serde_json::to_vec(&answer)?)
     }
     fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop> {
         let output = O::run(Permit::mint(grant), self.0, draft)?;

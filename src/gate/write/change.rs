@@ -134,7 +134,9 @@ impl Writer {
         if let Some(key) = &key
             && let Some(kept) = idem::get(&self.conn, key, now)?
         {
-            return Ok(idempotency::answer(&self.world, &caller, kept, &asked, now)?);
+            let act = changing.act()?;
+            let read = Reader::held(&self.conn, &self.world, &caller, now);
+            return Ok(idempotency::answer(&read, act.as_ref(), kept, &asked)?);
         }
         if key.is_some() && !spec.route.stops && !self.again {
             rate::keyed(&self.world, &caller, now)?;

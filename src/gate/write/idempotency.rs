@@ -6,15 +6,14 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::gate::decide::question;
-use crate::gate::decide::world::World;
-use crate::gate::declare::operation::Spec;
+use crate::gate::declare::operation::{Act, Spec};
 use crate::gate::declare::target::Target;
 use crate::gate::perform::{Idem, Reply};
+use crate::gate::reader::Reader;
 use crate::log::idem::Kept;
 use crate::types::caller::Caller;
 use crate::types::canonical;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
-use crate::types::time::Time;
 
 /// A request that came with a key.
 #[derive(Clone, Copy)]
@@ -41,26 +40,22 @@ pub(in crate::gate) fn fingerprint(value: &Value) -> Result<[u8; 32], Fault> {
     Ok(Sha256::digest(canonical::to_vec(value)?).into())
 }
 
-/// The stored answer; for a caller who may still read at all, and only to the same question.
-pub(in crate::gate) fn answer(
-    world: &World,
-    caller: &Caller,
-    kept: Kept,
-    asked: &[u8; 32],
-    now: Time,
-) -> Result<Reply, Stop> {
+/// The stored answer; for a caller who may still read at all and what it says, and only to the same question.
+pub(in crate::gate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 32]) -> Result<Reply, Stop> {
     if kept.request != *asked {
         let message = "this Idempotency-Key was used for another request";
         return Err(Refusal::new(Code::IdempotencyMismatch, message).into());
     }
-    let reading = question::Asker::new(world, caller, &Target::Actor(caller.actor()), now).seeing("me.read");
+    let (world, caller) = (read.world(), read.caller());
+    let reading = question::Asker::new(world, caller, &Target::Actor(caller.actor()), read.now()).seeing("me.read");
     if !reading.is_allowed() {
         let message = format!("policy denied me.read: {}", reading.reason());
         return Err(Refusal::new(Code::Denied, message).into());
     }
+    let is_done = kept.status < 400;
     Ok(Reply {
         status: kept.status,
-        body: kept.body,
+        body: if is_done { act.shown_again(kept.body, read)? } else { kept.body },
         next: None,
         is_partial: false,
         replayed: true,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::judged::may_read;
 use super::query::record_of;
-use super::shown::{Shape, ShownRecord, personal};
+use super::shown::{Shape, ShownRecord, personal, shown_again};
 use super::values::{Parted, WRITE, check_against_others, keep, may, may_change, would_be};
 use super::{RECORD, at_version, known};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
@@ -192,5 +192,9 @@ impl Change for Rollback {
         })?;
         keep(&id, record.version, personal, draft)?;
         Shape::whole(&of, draft.read()).record(record, draft.read())
+    }
+
+    fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
+        shown_again(answer, read)
     }
 }

@@ -11,7 +11,7 @@ use crate::store::brain::Record;
 use crate::types::collection::Collection;
 use crate::types::field::{FieldKind, Label};
 use crate::types::id::ActorId;
-use crate::types::refusal::Stop;
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::time::Time;
 
 /// A record of a collection.
@@ -89,6 +89,16 @@ impl<'a> Shape<'a> {
         };
         self.of.spec.fields.iter().any(personal)
     }
+}
+
+/// A record as it was answered before, with the fields that the caller may read by now.
+pub fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
+    let mut shown: ShownRecord = serde_json::from_value(answer)?;
+    let of = read.collection(&shown.collection).ok_or_else(Refusal::not_found)?;
+    let shape = Shape::whole(&of, read);
+    shown.fields = shape.fields(shown.fields, read);
+    shown.withheld = shape.withheld.names(&of).map(str::to_owned).collect();
+    Ok(serde_json::to_value(shown)?)
 }
 
 /// A value without whom the reader may not see.

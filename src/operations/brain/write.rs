@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::shown::{Shape, ShownRecord};
+use super::shown::{Shape, ShownRecord, shown_again};
 use super::values::{WRITE, may, may_change};
 use super::writing::{Way, Writing, record_one};
 use super::{OneRecord, RECORD, at_version, found, known};
@@ -93,6 +93,10 @@ impl Change for Upsert {
         }
         carry_out(change, &of, (Self::SPEC.name, input.version), draft)
     }
+
+    fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
+        shown_again(answer, read)
+    }
 }
 
 /// Another content of a record.
@@ -168,6 +172,10 @@ impl Change for Put {
     fn run(_: Permit<Self>, input: Fields, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
         change(&input, Way::Whole, Self::SPEC.name, draft)
     }
+
+    fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
+        shown_again(answer, read)
+    }
 }
 
 /// Change some values of a record.
@@ -193,6 +201,10 @@ impl Change for Patch {
 
     fn run(_: Permit<Self>, input: Fields, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
         change(&input, Way::Some, Self::SPEC.name, draft)
+    }
+
+    fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
+        shown_again(answer, read)
     }
 }
 
@@ -237,5 +249,9 @@ impl Change for Delete {
         let (id, version) = (Id::stored(&record.id), record.version + 1);
         draft.record(RecordDeleted { collection: of.name().to_owned(), id, version, run })?;
         Shape::whole(&of, draft.read()).record(record, draft.read())
+    }
+
+    fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
+        shown_again(answer, read)
     }
 }

@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::create::Create;
 use super::shown::{WholeTask, whole};
 use super::{TASK, find, open, owner};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
@@ -11,7 +12,7 @@ use crate::store::content::events::ContentKept;
 use crate::store::tasks::Task;
 use crate::store::tasks::events::TaskAssigned;
 use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::work::{LONGEST_TEXT, TaskStatus};
 
@@ -39,7 +40,8 @@ pub enum Assign {}
 impl Change for Assign {
     const SPEC: Spec = Spec {
         name: "task.assign",
-        doc: "Assign a task to a person or an agent.",
+        doc: "Assign a task to a person or an agent. For whoever has not had it, nor created it, the policies also decide \
+              `task.create`.",
         scope: Reach::Full,
         route: post("/tasks/{id}/assign").made_from("version"),
         about: &[&TASK],
@@ -56,6 +58,7 @@ impl Change for Assign {
     fn run(permit: Permit<Self>, input: Assignment, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
         let task = open(&input.id, input.version, draft.read())?;
         owner("to", &input.to, draft.read())?;
+        may_give(&task, &input.to, draft.read())?;
         if input.note.len() > LONGEST_TEXT {
             return Err(Refusal::field("note", format!("must have at most {LONGEST_TEXT} bytes")).into());
         }
@@ -75,4 +78,18 @@ impl Change for Assign {
         let assigned = whole(Task { owner: Some(input.to), status, version, updated_at, ..task }, draft.read())?;
         Ok(WholeTask { note: note.or(assigned.note), ..assigned })
     }
+}
+
+/// To give somebody a task that is there is to give them one. It may always go back to who created it.
+fn may_give(task: &Task, to: &ActorId, read: &Reader<'_>) -> Result<(), Refusal> {
+    if task.creator == *to || task.owner.as_ref() == Some(to) {
+        return Ok(());
+    }
+    let input = json!({ "title": task.title, "owner": to, "priority": task.priority });
+    let operation = Create::SPEC.name;
+    let ruling = read.ruling_on(read.caller(), operation, &Target::Actor(to.clone()), &input);
+    if ruling.is_allowed() {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::Denied, format!("policy denied {operation}: {}", ruling.reason())))
 }

@@ -1,0 +1,205 @@
+//! The open connections: so many in all, so many from one address. Where no place is left, a newcomer gets that of the
+//! connection that would be missed least, so that nobody keeps others out with connections that they only hold open: first
+//! one that no request is answered on, before those on which somebody has shown a token those on which nobody has, then one
+//! that is busy for a stranger; among equals the one that has been so for longest. One that is busy for somebody known is
+//! never closed for another.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+use tokio_util::sync::CancellationToken;
+
+use super::limits::Limits;
+
+/// Between two lines of the server's log about connections that were closed or refused for want of a place.
+const TOLD_AGAIN: Duration = Duration::from_secs(60);
+
+pub(super) struct Connections {
+    most: usize,
+    per_address: usize,
+    per_loopback: usize,
+    began: Instant,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    all: BTreeMap<u64, Arc<Connection>>,
+    by_address: BTreeMap<IpAddr, usize>,
+    told: Option<Instant>,
+}
+
+/// What is known of one open connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    address: IpAddr,
+    began: Instant,
+    is_known: AtomicBool,
+    under_way: AtomicU32,
+    /// Milliseconds after `began` at which it became quiet or busy.
+    since: AtomicU64,
+    closed: CancellationToken,
+}
+
+/// One connection's place; given back when dropped.
+pub(super) struct Place {
+    of: Arc<Connections>,
+    id: u64,
+    pub connection: Arc<Connection>,
+}
+
+impl Connections {
+    pub fn new(limits: &Limits) -> Arc<Connections> {
+        let Limits { connections: most, per_address, per_loopback, .. } = *limits;
+        Arc::new(Connections { most, per_address, per_loopback, began: Instant::now(), open: Mutex::default() })
+    }
+
+    /// A place for a connection from an address; `None` where all that it could have are busy for somebody known.
+    pub fn enter(self: &Arc<Connections>, address: IpAddr, speaks_for_many: bool) -> Option<Place> {
+        let most = if speaks_for_many { self.per_loopback } else { self.per_address };
+        let mut open = self.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let of_address = open.by_address.get(&address).copied().unwrap_or_default();
+        if of_address >= most {
+            open.make_room(Some(address), of_address)?;
+        } else if open.all.len() >= self.most {
+            let all = open.all.len();
+            open.make_room(None, all)?;
+        }
+        let connection = Arc::new(Connection {
+            address,
+            began: self.began,
+            is_known: AtomicBool::new(false),
+            under_way: AtomicU32::new(0),
+            since: AtomicU64::new(elapsed(self.began)),
+            closed: CancellationToken::new(),
+        });
+        let id = open.next;
+        open.next += 1;
+        open.all.insert(id, Arc::clone(&connection));
+        *open.by_address.entry(address).or_default() += 1;
+        Some(Place { of: Arc::clone(self), id, connection })
+    }
+}
+
+impl Open {
+    /// Closes the connection that would be missed least, of an address or of all.
+    fn make_room(&mut self, address: Option<IpAddr>, count: usize) -> Option<()> {
+        let within = |one: &&Connection| address.is_none_or(|address| one.address == address);
+        let rank = |one: &Connection| (one.is_busy(), one.is_known(), one.since.load(Ordering::Relaxed));
+        let open = self.all.iter().filter(|(_, one)| within(&one.as_ref()));
+        let least = open.filter(|(_, one)| !(one.is_busy() && one.is_known())).min_by_key(|(_, one)| rank(one));
+        let least = least.map(|(id, _)| *id);
+        self.tell(address, count, least.is_some());
+        self.leave(least?);
+        Some(())
+    }
+
+    fn tell(&mut self, address: Option<IpAddr>, count: usize, has_room: bool) {
+        if self.told.is_some_and(|told| told.elapsed() < TOLD_AGAIN) {
+            return;
+        }
+        self.told = Some(Instant::now());
+        let from = address.map(|address| format!(" from {address}")).unwrap_or_default();
+        if has_room {
+            tracing::warn!("all {count} connections{from} are taken: for each new one, the idlest is closed");
+        } else {
+            tracing::warn!("all {count} connections{from} are taken and busy: new ones are refused");
+        }
+    }
+
+    fn leave(&mut self, id: u64) {
+        let Some(connection) = self.all.remove(&id) else { return };
+        connection.closed.cancel();
+        if let Some(count) = self.by_address.get_mut(&connection.address) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_address.remove(&connection.address);
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.of.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).leave(self.id);
+    }
+}
+
+impl Connection {
+    /// Somebody has shown a token on it that is good.
+    pub fn is_somebodys(&self) {
+        self.is_known.store(true, Ordering::Relaxed);
+    }
+
+    /// It was closed for another.
+    pub async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    /// A request is answered on it until what this gives is dropped.
+    pub fn busy(self: &Arc<Connection>) -> Busy {
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+        self.changed();
+        Busy(Arc::clone(self))
+    }
+
+    fn changed(&self) {
+        self.since.store(elapsed(self.began), Ordering::Relaxed);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.under_way.load(Ordering::Relaxed) > 0
+    }
+    fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed)
+    }
+}
+
+/// As long as it lives, its connection answers a request.
+pub(super) struct Busy(Arc<Connection>);
+
+impl Busy {
+    /// An answer's body that keeps the connection busy until it is sent.
+    pub fn until_sent(self, body: Body) -> Body {
+        Body::new(Sending { body, _busy: self })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::Relaxed);
+        self.0.changed();
+    }
+}
+
+struct Sending {
+    body: Body,
+    _busy: Busy,
+}
+
+impl HttpBody for Sending {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+fn elapsed(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
