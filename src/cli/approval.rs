@@ -67,7 +67,19 @@ fn decided(approval: &ShownApproval) -> Result<(), Failure> {
     arguments(&approval.args, &approval.withheld)?;
     show::text(&format!("{} {}", approval.id, approval.status))?;
     approval.stale.iter().try_for_each(|why| show::text(&show::said(why)))?;
-    approval.result.iter().try_for_each(|result| show::text(&show::said(result)))
+    let Some(Value::Object(result)) = &approval.result else {
+        return approval.result.iter().try_for_each(|result| show::text(&show::said(result)));
+    };
+    let result = result.iter().filter(|(_, value)| !value.is_null() && value.as_str() != Some(""));
+    let result = result.map(|(name, value)| Resulting { result: name, value: value.clone() });
+    show::rows(columns!(Resulting<'_>; result, value), &result.collect::<Vec<_>>())
+}
+
+/// A field of what the call has answered.
+#[derive(Serialize)]
+struct Resulting<'a> {
+    result: &'a str,
+    value: Value,
 }
 
 fn listed(approvals: &Page<ShownApproval>) -> Result<(), Failure> {

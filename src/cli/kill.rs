@@ -43,8 +43,12 @@ impl Run for Kill {
         let state = format!("{scope} {}", if off { "released" } else { "engaged" });
         let answer = change::<kill::Kill>().ask(context, &Switch { scope, off, reason }).await?;
         let exit = context.show(&answer.value, || show::text(&state))?;
+        let switched = answer.read()?;
+        if switched.engaged && switched.stops_caller {
+            show::note("It stops you, too: another admin has to release it.");
+        }
         // A release is quick; what goes on by it may not be.
-        if off && answer.read()?.runs > 0 && !is_served(context).await? {
+        if off && switched.runs > 0 && !is_served(context).await? {
             show::note("No server has the company: runs go on with the next one, or `ok tick` lets them go on now.");
         }
         Ok(exit)

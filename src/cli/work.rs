@@ -133,6 +133,10 @@ impl Run for Working {
 }
 
 /// Answer what a run has asked, and follow what it does then
+///
+/// Where a run asks whether a call has had its effect, the answer is `yes`, `no` or `retry`.
+///
+/// Example: `ok answer run_01M7… "the 14th"`
 #[derive(clap::Args)]
 struct Answering {
     #[command(flatten)]

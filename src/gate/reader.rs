@@ -52,7 +52,7 @@ use crate::types::caller::{Caller, Who};
 use crate::types::delegation::Terms;
 use crate::types::field::Label;
 use crate::types::history::History;
-use crate::types::id::{ActorId, Id};
+use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery, Sealer};
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -199,15 +199,6 @@ impl<'a> Reader<'a> {
     /// What a target is one of.
     pub fn resource(&self, target: &Target) -> Option<&'static Resource> {
         self.world.resources.kind_of(target)
-    }
-
-    /// What a generated id names, if it is there.
-    pub fn named(&self, id: &str) -> Result<Option<Target>, Stop> {
-        if !Id::is_generated(id) {
-            return Ok(None);
-        }
-        let found = self.world.resources.iter().map(|noun| (noun.find)(id, self));
-        found.filter_map(Result::transpose).next().transpose()
     }
 
     /// How the thing stands that a call is about: what an approval is bound to.

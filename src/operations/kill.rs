@@ -46,6 +46,8 @@ pub struct Switched {
     pub at: Time,
     /// How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
     pub runs: u64,
+    /// Whether the caller is among those whom it stops: then another has to release it.
+    pub stops_caller: bool,
 }
 
 pub static KILL_SWITCH: Resource = Resource {
@@ -105,7 +107,9 @@ impl Change for Kill {
     type Output = Switched;
 
     fn target(input: &Switch, read: &Reader<'_>) -> Result<Target, Stop> {
-        if let KillScope::Actor(id) | KillScope::Team(id) = &input.scope {
+        if let KillScope::Actor(id) | KillScope::Team(id) = &input.scope
+            && !stops_caller(&input.scope, read)
+        {
             read.known(id)?;
         }
         Ok(switch(&input.scope, !input.off, read).into())
@@ -119,8 +123,9 @@ impl Change for Kill {
             keeps_an_admin(&input.scope, draft.read())?;
         }
         draft.record(KillSwitch { scope: input.scope.clone(), engaged: !input.off, reason: input.reason })?;
-        let runs = runs(&input.scope, draft.read())?;
-        Ok(Switched { scope: input.scope, engaged: !input.off, by: permit.actor(), at: permit.now(), runs })
+        let (runs, stops_caller) = (runs(&input.scope, draft.read())?, stops_caller(&input.scope, draft.read()));
+        let (by, at) = (permit.actor(), permit.now());
+        Ok(Switched { scope: input.scope, engaged: !input.off, by, at, runs, stops_caller })
     }
 }
 
@@ -209,6 +214,11 @@ fn stops(scope: &KillScope, card: &Card) -> bool {
         KillScope::Team(team) => *team == card.actor.id || card.teams().contains(team),
         KillScope::Tool(_) => false,
     }
+}
+
+/// Nobody need be told that they are there themselves, nor that their team is.
+fn stops_caller(scope: &KillScope, read: &Reader<'_>) -> bool {
+    *scope != KillScope::Global && read.card(&read.caller().actor()).is_some_and(|card| stops(scope, card))
 }
 
 /// Somebody must be left who can release the switch.

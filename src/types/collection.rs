@@ -152,11 +152,14 @@ impl Collection {
         problems.check(self.spec.key.len() <= 4, "spec.key: must be at most 4 fields");
         let mut seen = BTreeSet::new();
         for name in &self.spec.key {
-            let keys = |field: &Field| field.required && field.kind.is_comparable() && field.label.is_none();
-            let fits = self.field(name).is_some_and(keys) && seen.insert(name);
             let short: String = name.chars().take(63).collect();
-            let what = "must name required fields without a label, each once, and neither long texts nor lists";
-            problems.check(fits, format!("spec.key: `{}`: {what}", short.escape_debug()));
+            let wrong = match self.field(name) {
+                None => Some("is no field".to_owned()),
+                Some(_) if !seen.insert(name) => Some("stands twice".to_owned()),
+                Some(field) => field.no_key(),
+            };
+            problems
+                .check(wrong.is_none(), format!("spec.key: `{}` {}", short.escape_debug(), wrong.unwrap_or_default()));
         }
         let lost = self.spec.renamed.iter().find(|(was, now)| self.field(was).is_some() || self.field(now).is_none());
         problems.check(lost.is_none(), "spec.renamed: leads from names that are no fields to names that are");

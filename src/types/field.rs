@@ -117,6 +117,16 @@ named! {
 }
 
 impl Field {
+    /// Why it cannot be part of a key, if it cannot.
+    pub fn no_key(&self) -> Option<String> {
+        match self {
+            Field { required: false, .. } => Some("must be required: a key is never empty".into()),
+            Field { label: Some(label), .. } => Some(format!("is {label}: a key is for everybody to see")),
+            Field { kind, .. } if !kind.is_comparable() => Some(format!("is of the type `{kind}`, which no key has")),
+            _ => None,
+        }
+    }
+
     /// A field of this type, of which nothing else is said.
     pub const fn of(kind: FieldKind) -> Field {
         Field {
@@ -279,6 +289,12 @@ impl FieldKind {
     /// Whether its values are ordered, and found by an index.
     pub const fn is_comparable(self) -> bool {
         !matches!(self, FieldKind::LongText | FieldKind::Json | FieldKind::Choices)
+    }
+
+    /// Whether records can be sorted by a field of this name and type.
+    pub fn sorts(self, name: &str) -> Result<(), String> {
+        let why = || format!("records cannot be sorted by `{name}`: it is of the type `{self}`");
+        if self.is_comparable() { Ok(()) } else { Err(why()) }
     }
 
     /// Whether its values are words that a search finds.

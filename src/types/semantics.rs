@@ -307,8 +307,12 @@ fn figured(of: &Collection, agg: Agg, field: Option<&str>) -> Result<(), String>
 /// Whether a figure can be made of a field of this type.
 pub fn by_figure(name: &str, kind: FieldKind, agg: Agg) -> Result<(), String> {
     match agg {
-        Agg::Sum | Agg::Avg if !kind.is_number() => Err(format!("`{name}` is a {kind}, and only numbers are added up")),
-        Agg::Min | Agg::Max | Agg::Distinct if !kind.is_comparable() => Err(format!("a {kind} has no order")),
+        Agg::Sum | Agg::Avg if !kind.is_number() => {
+            Err(format!("`{name}` is of the type `{kind}`, and only numbers are added up"))
+        }
+        Agg::Min | Agg::Max | Agg::Distinct if !kind.is_comparable() => {
+            Err(format!("`{name}` is of the type `{kind}`, whose values are not compared"))
+        }
         _ => Ok(()),
     }
 }

@@ -224,8 +224,7 @@ impl ViewQuery {
 
 fn sorted(of: &Collection, text: &str) -> Result<(), String> {
     let name = text.strip_prefix('-').unwrap_or(text);
-    let field = of.findable(name)?;
-    if field.kind.is_comparable() { Ok(()) } else { Err(format!("`{name}` has no order")) }
+    of.findable(name)?.kind.sorts(name)
 }
 
 fn short(name: &str) -> String {

@@ -8,6 +8,8 @@ pub fn steers(c: char) -> bool {
     (c.is_control() && !lays_out)
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || matches!(c, '\u{2028}' | '\u{2029}')
+        // What has no width, and tags, which spell words that nobody sees.
+        || matches!(c, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Whether a text can be a name for people to read. What steers is written out wherever it is shown.
@@ -25,10 +27,11 @@ pub fn visible(text: &str) -> String {
 
 /// The same inside JSON, which stays the same document: there they stand in strings only.
 pub fn visible_json(text: &str) -> String {
-    replaced(text, |c| format!("\\u{:04x}", u32::from(c)))
+    let mut units = [0; 2];
+    replaced(text, move |c| c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect())
 }
 
-fn replaced(text: &str, by: impl Fn(char) -> String) -> String {
+fn replaced(text: &str, mut by: impl FnMut(char) -> String) -> String {
     let mut told = String::with_capacity(text.len());
     for c in text.chars() {
         if steers(c) { told.push_str(&by(c)) } else { told.push(c) }

@@ -314,6 +314,9 @@ async fn one_author_has_no_more_than_20_open_proposals() {
         refused,
         "409 conflict ana has 20 open proposals, the most there may be: take one back, or have it decided"
     );
+    let broken = json!({ "target": "policy", "content": { "files": { "a.cedar": "permit (" } }, "reason": "why" });
+    let early = test.post("/changes", &test.admin, broken).await.error();
+    assert!(early.starts_with("409 conflict ana has 20"), "it is not even compiled: {early}");
     let again = propose(&test.admin, 3).await;
     assert_eq!(again.status, 201, "it is the same proposal: {}", again.text());
     assert_eq!(propose(&eva, 20).await.status, 201, "others have their own");

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::brain;
 use crate::harness::Test;
 use ok::types::time::DAY;
 
@@ -131,4 +132,32 @@ async fn what_changes_nothing_keeps_no_answer() {
     test.once("/kill", "key-1", kill()).await;
     test.once("/kill", "key-2", kill()).await;
     assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_repeated_shows_what_its_reader_may_read_by_now() {
+    let (test, cast) = brain::company().await;
+    let as_lea = [
+        ("authorization", &*format!("Bearer {}", cast.lea)),
+        ("content-type", "application/json"),
+        ("idempotency-key", "1"),
+    ];
+    let fields = json!({ "fields": { "number": "1", "total": "9", "iban": "DE00" } }).to_string();
+    let records = format!("{}/records", brain::INVOICES);
+    let write = || test.raw("POST", &records, &as_lea, fields.clone());
+    let first = write().await;
+    assert_eq!(first.json()["fields"]["total"], "9.00");
+    assert_eq!(write().await.text(), first.text());
+    let member = test.call("PATCH", "/actors/lea", &test.admin, Some(json!({ "role": "member" }))).await;
+    assert_eq!(member.status, 200, "{}", member.text());
+    let again = write().await;
+    assert_eq!((again.status.as_u16(), again.header("idempotent-replayed")), (200, "true"));
+    assert_eq!(again.json()["fields"], json!({ "number": "1", "status": "new" }));
+    assert_eq!(again.json()["withheld"], json!(["iban", "total"]));
+    // Nothing of it where the record itself is out of sight.
+    let hidden = "@id(\"hidden\") @reason(\"no\") forbid (principal == Ok::Actor::\"lea\", action == Ok::Action::\"record.read\", resource is Brain::invoices);";
+    let refused = brain::apply(&test, hidden).await;
+    assert_eq!(refused.status, 200, "{}", refused.text());
+    let message = "403 denied this request was carried out before, and its answer is no longer for you to read";
+    assert_eq!(write().await.error(), message);
 }

@@ -22,7 +22,7 @@ async fn a_switch_is_recorded_with_who_and_why() {
     test.cast().await;
     assert_eq!(
         engage(&test, &test.admin, "actor:bot").await.json(),
-        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0 })
+        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0, "stops_caller": false })
     );
     let event = test.event().await;
     assert_eq!(
@@ -44,6 +44,17 @@ async fn the_global_switch_stops_every_change_but_its_own_release_and_survives_a
     assert_eq!(test.get("/company", &test.admin).await.status, 200, "reading goes on");
     assert_eq!(release(&test, &test.admin, "global").await.status, 200);
     assert_eq!(test.post("/actors", &test.admin, new_actor()).await.status, 201);
+}
+
+#[tokio::test]
+async fn who_stops_themselves_is_told_and_that_others_release_it() {
+    let test = Test::new().await;
+    let len = test.add("len", "person", json!({ "role": "lead" })).await;
+    test.add("team:own", "team", json!({ "lead": "len" })).await;
+    assert_eq!(test.call("PATCH", "/actors/len", &test.admin, Some(json!({ "team": "team:own" }))).await.status, 200);
+    assert_eq!(engage(&test, &len, "team:own").await.json()["stops_caller"], true);
+    let refused = release(&test, &len, "team:own").await.error();
+    assert_eq!(refused, "403 denied policy denied kill: a kill switch stops this actor's team");
 }
 
 #[tokio::test]

@@ -61,15 +61,45 @@ async fn a_change_of_who_approves_is_told_in_people_and_counts_in_budgets() {
         (&json!(1), &json!("newly_allowed"))
     );
     let tighter = diff(approvals("{eligible: [{role: admin}], threshold: 2}"), json!({ "newly_approval": 0 })).await;
-    assert_eq!(term(&tighter, "approvals of `admin`"), "tighter: threshold 1 → 2, reminds after 4 h → none");
+    assert_eq!(term(&tighter, "approvals of `admin`"), "tighter: threshold 1 → 2, reminds after 4 h → never");
     assert_eq!(
         (&tighter["impact"]["newly_allowed"], &tighter["over_budget"][0]["budget"]),
         (&json!(0), &json!("newly_approval"))
     );
     // Only how it is written, or when it reminds, is no difference that counts.
     let same = diff(approvals("{eligible: [{role: admin}], remind_hours: 5}"), json!({ "newly_allowed": 0 })).await;
-    assert_eq!(term(&same, "approvals of `admin`"), "same: reminds after 4 h → 5 h");
+    assert_eq!(term(&same, "approvals of `admin`"), "same: reminds after 4 h → after 5 h");
     assert_eq!((&same["over_budget"], &same["impact"]["easier_approvals"]), (&json!([]), &json!(0)));
+}
+
+#[tokio::test]
+async fn budgets_of_teams_and_whom_a_view_is_for_are_told_by_meaning() {
+    let test = Test::new().await;
+    test.add("lea", "person", json!({ "role": "lead" })).await;
+    for team in ["team:ops", "team:dev"] {
+        test.add(team, "team", json!({ "lead": "lea" })).await;
+    }
+    super::brain::create(&test, "notes", json!({ "fields": { "text": { "type": "text" } } })).await;
+    let in_force = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+    let view = |more: &str| {
+        let head = "apiVersion: ok/v1\nkind: View\nmetadata: {name: late}\nspec:\n  query: {collection: notes}\n";
+        format!("{head}{more}")
+    };
+    let with = |limits: &str, more: &str| {
+        let mut files = in_force.clone();
+        files["limits.yaml"] = format!("{}{limits}", in_force["limits.yaml"].as_str().unwrap()).into();
+        files["views/late.yaml"] = view(more).into();
+        files
+    };
+    let (before, after) = (
+        with("teams:\n  team:ops: {month_cents: 500}\n", "  visibility: team:ops\n"),
+        with("teams:\n  team:ops: {month_cents: 700}\n  team:dev: {month_cents: 1}\n", ""),
+    );
+    assert_eq!(super::brain::put_into_force(&test, before).await.status, 200);
+    let answer = test.post("/policy/diff", &test.admin, json!({ "files": after })).await.json();
+    assert_eq!(term(&answer, "budget of team:ops"), "looser: a month 500 cents → 700 cents");
+    assert_eq!(term(&answer, "budget of team:dev"), "tighter: a month without limit → 1 cents");
+    assert_eq!(term(&answer, "view `late`"), "looser: for team:ops → everybody");
 }
 
 #[tokio::test]

@@ -81,9 +81,11 @@ fn texts(answer: &Value, into: &mut String) {
 }
 
 fn answers(answer: &Value, into: &mut String) {
+    let asked = number(answer, "/semantic/questions") > 0;
     let identical = number(answer, "/semantic/identical");
-    let _ =
-        writeln!(into, "\nanswers: {}; {identical} operations have the same policies", word(answer, "/semantic/told"));
+    let rest =
+        if asked { format!("; the policies of {identical} other operations are the same") } else { String::new() };
+    let _ = writeln!(into, "\nanswers: {}{rest}", word(answer, "/semantic/told"));
     let cut: Vec<&str> = rows(answer, "/semantic/cut").iter().filter_map(Value::as_str).collect();
     if !cut.is_empty() {
         let _ = writeln!(into, "not all questions were asked about {}", cut.join(", "));

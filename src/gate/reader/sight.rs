@@ -10,8 +10,8 @@ use crate::gate::declare::resource::{self, Resource};
 use crate::gate::declare::target::Target;
 use crate::gate::reader::veil;
 use crate::types::caller::Who;
-use crate::types::id::ActorId;
-use crate::types::refusal::Refusal;
+use crate::types::id::{ActorId, Id};
+use crate::types::refusal::{Refusal, Stop};
 
 impl<'a> Reader<'a> {
     /// Whether the target exists as far as the caller can tell.
@@ -20,6 +20,15 @@ impl<'a> Reader<'a> {
             .resources
             .sight(target)
             .is_none_or(|operation| question::Asker::new(self.world, self.caller, target, self.now).sees(operation))
+    }
+
+    /// What a generated id names, if it is there.
+    pub fn named(&self, id: &str) -> Result<Option<Target>, Stop> {
+        if !Id::is_generated(id) {
+            return Ok(None);
+        }
+        let found = self.world.resources.iter().map(|noun| (noun.find)(id, self));
+        found.filter_map(Result::transpose).next().transpose()
     }
 
     /// Whether an actor or a team is there, as far as the caller can tell: what is absent is asked about as what is hidden.

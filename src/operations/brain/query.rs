@@ -176,9 +176,7 @@ fn sorted(input: &Ask, filters: &Filters<'_>) -> Result<Vec<Sorted>, Refusal> {
     let by = input.sort.iter().map(|text| {
         let (descending, name) = text.strip_prefix('-').map_or((false, text.as_str()), |name| (true, name));
         let field = filters.field(name).map_err(|what| Refusal::field("sort", what))?;
-        if !field.kind.is_comparable() {
-            return Err(Refusal::field("sort", format!("`{name}` has no order")));
-        }
+        field.kind.sorts(name).map_err(|what| Refusal::field("sort", what))?;
         Ok(Sorted { column: name.to_owned(), descending })
     });
     let sorted = by.collect::<Result<Vec<_>, _>>()?;

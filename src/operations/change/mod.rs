@@ -23,7 +23,7 @@ pub use canary::{is_tried, measured};
 pub use counted::uncounted;
 pub use evals::{prepare as prepare_evals, put_to_tests};
 pub use promote::{is_tested, promote};
-pub use propose::{Content, NewChange, Proposal, Propose as ProposeChange, adopt, compiled, propose, whole};
+pub use propose::{Content, NewChange, Proposal, Propose as ProposeChange, adopt, compiled, has_room, propose, whole};
 pub use shown::ShownChange;
 
 pub use resource::CHANGE;

@@ -91,7 +91,9 @@ impl Change for Propose {
     }
 
     fn prepare(input: &NewChange, read: &Reader<'_>) -> Result<(), Stop> {
-        compiled(&wanted(input, read)?, read).map(drop)
+        let bundle = wanted(input, read)?;
+        has_room(&bundle, read)?;
+        compiled(&bundle, read).map(drop)
     }
 
     fn run(permit: Permit<Self>, input: NewChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
@@ -192,12 +194,24 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         // Proposed again, it is the same proposal: a pipeline may run twice.
         return Ok(same);
     }
-    if draft.read().open_changes_of(&author)? >= OPEN {
-        let message =
-            format!("{author} has {OPEN} open proposals, the most there may be: take one back, or have it decided");
-        return Err(Refusal::conflict(message).into());
-    }
+    has_room(&proposal.bundle, draft.read())?;
     recorded(proposal, hash, author, draft)
+}
+
+/// Whether the caller may have one more open proposal, unless it is one that they have: asked before it is looked at any
+/// closer.
+pub fn has_room(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
+    let author = read.caller().actor();
+    if read.open_changes_of(&author)? < OPEN {
+        return Ok(());
+    }
+    let (applied, hash) = (read.applied()?, bundle.hash().to_string());
+    if hash == applied.hash || read.open_change(&author, &hash, applied.version)?.is_some() {
+        return Ok(());
+    }
+    let message =
+        format!("{author} has {OPEN} open proposals, the most there may be: take one back, or have it decided");
+    Err(Refusal::conflict(message).into())
 }
 
 /// What a commit declares is in force already: nothing changes, and the company is known to be managed from there.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::from_approvals;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::change::{
-    Proposal, ShownChange, adopt, compiled, is_tested, prepare_evals, promote, propose, put_to_tests, whole,
+    Proposal, ShownChange, adopt, compiled, has_room, is_tested, prepare_evals, promote, propose, put_to_tests, whole,
 };
 use crate::operations::company::COMPANY;
 use crate::policy::Bundle;
@@ -64,6 +64,7 @@ impl Change for Propose {
 
     fn prepare(input: &NewPolicies, read: &Reader<'_>) -> Result<(), Stop> {
         let (bundle, _) = bundle(input, read)?;
+        has_room(&bundle, read)?;
         compiled(&bundle, read)?;
         if by_itself(input, read)? { prepare_evals(&bundle, read) } else { Ok(()) }
     }

@@ -95,7 +95,7 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
     }
     let changed = found.changed().count();
     found.told = match (changed, found.questions) {
-        (0, 0) if differing == 0 => "every operation has the same policies".to_owned(),
+        (0, 0) if differing == 0 => "the policies of every operation are the same".to_owned(),
         (0, asked) => format!("no difference found in {} questions", grouped(asked as u64)),
         (_, asked) => format!("differences found in {} questions", grouped(asked as u64)),
     };

@@ -1,7 +1,7 @@
-//! Who gives approvals and how often something may be asked, compared by what it means: `approvals.yaml` and `limits.yaml`
-//! are half of the policies.
+//! Who gives approvals, how often something may be asked and who is shown a view, compared by what it means:
+//! `approvals.yaml`, `limits.yaml` and `views/*.yaml` are half of the policies.
 //!
-//! Always true: a term is told for whatever differs in the two files as they are read, and for nothing else.
+//! Always true: a term is told for whatever differs in these files as they are read, and for nothing else.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,19 @@ use crate::policy::Snapshot;
 use crate::policy::approvals::{self, ApprovalRule, Escalation, Pool};
 use crate::policy::check::Directory;
 use crate::policy::limits::{self, Limits, Rate};
+use crate::policy::views::{self, Views};
+use crate::types::id::ActorId;
+use crate::types::view::ViewSpec;
 
-/// What differs about one kind of approval, or one limit.
+/// What differs about one kind of approval, one limit or one view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Term {
-    /// `approvals.yaml` or `limits.yaml`.
-    #[schemars(extend("enum" = ["approvals.yaml", "limits.yaml"]))]
-    pub file: &'static str,
+    /// `approvals.yaml`, `limits.yaml` or a view's, such as `views/late.yaml`.
+    pub file: String,
     /// Such as «approvals of `admin`».
     pub about: String,
-    /// `looser`: easier to get, or more may be asked. `same`: only when it expires or reminds.
+    /// `looser`: easier to get, more may be asked or spent, or more are shown it. `same`: only when it expires or reminds, or
+    /// what a view asks for.
     pub change: Shift,
     /// Such as «4 people → 9» and «threshold 1 → 2».
     pub told: Vec<String>,
@@ -42,10 +45,12 @@ pub fn terms(sides: &Sides<'_>, directory: Option<&Directory>) -> Vec<Term> {
     let (before, after) = (sides.before.snapshot, sides.after.snapshot);
     let approvals = kinds(before, after).into_iter().map(|kind| {
         let parts = rule(&before.approvals().rule(&kind), &after.approvals().rule(&kind), directory);
-        (approvals::FILE, format!("approvals of `{kind}`"), parts)
+        (approvals::FILE.to_owned(), format!("approvals of `{kind}`"), parts)
     });
     let limits = limits_of(before.limits(), after.limits()).into_iter();
-    let all = approvals.chain(limits.map(|(about, parts)| (limits::FILE, about, parts)));
+    let limits = limits.map(|(about, parts)| (limits::FILE.to_owned(), about, parts));
+    let views = views_of(before.views(), after.views());
+    let all = approvals.chain(limits).chain(views);
     let told = all.filter(|(.., parts)| !parts.is_empty()).map(|(file, about, parts)| {
         let change = parts.iter().fold(Shift::Same, |shift, (part, _)| shift.and(*part));
         Term { file, about, change, told: parts.into_iter().map(|(_, told)| told).collect() }
@@ -91,11 +96,11 @@ fn rule(before: &ApprovalRule, after: &ApprovalRule, directory: Option<&Director
         let told = format!("by the requester {} → {}", yes_no(before.self_approval), yes_no(after.self_approval));
         parts.push((shift, told));
     }
-    let hours = |hours: Option<u32>| hours.map_or_else(|| "none".to_owned(), |hours| format!("{hours} h"));
-    for (what, before, after) in [
-        ("expires after", before.ttl_hours, after.ttl_hours),
-        ("reminds after", before.remind_hours, after.remind_hours),
+    for (what, unless, before, after) in [
+        ("expires", "as the company says", before.ttl_hours, after.ttl_hours),
+        ("reminds", "never", before.remind_hours, after.remind_hours),
     ] {
+        let hours = |hours: Option<u32>| hours.map_or_else(|| unless.to_owned(), |hours| format!("after {hours} h"));
         if before != after {
             parts.push((Shift::Same, format!("{what} {} → {}", hours(before), hours(after))));
         }
@@ -178,7 +183,53 @@ fn limits_of(before: &Limits, after: &Limits) -> Vec<(String, Vec<Part>)> {
         let part = (old != new).then(|| (shift, format!("at most {} → {}", told(old), told(new))));
         (format!("budget `{name}`"), part.into_iter().collect())
     });
-    rates.chain(budget).collect()
+    rates.chain(budget).chain(teams_of(before, after)).collect()
+}
+
+/// What teams may spend.
+fn teams_of(before: &Limits, after: &Limits) -> Vec<(String, Vec<Part>)> {
+    let teams: BTreeSet<&ActorId> = before.teams.keys().chain(after.teams.keys()).collect();
+    let of = |limits: &Limits, team: &ActorId| limits.teams.get(team).map(|limits| limits.month_cents);
+    let told = |cents: Option<i64>| cents.map_or_else(|| "without limit".to_owned(), |cents| format!("{cents} cents"));
+    let differing = teams.into_iter().map(|team| (team, of(before, team), of(after, team)));
+    let differing = differing.filter(|(_, old, new)| old != new).map(|(team, old, new)| {
+        let most = |cents: Option<i64>| cents.map_or(u64::MAX, i64::unsigned_abs);
+        let part = (more(most(old), most(new)), format!("a month {} → {}", told(old), told(new)));
+        (format!("budget of {team}"), vec![part])
+    });
+    differing.collect()
+}
+
+fn views_of(before: &Views, after: &Views) -> Vec<(String, String, Vec<Part>)> {
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let told = |name: &String| (views::path_of(name), format!("view `{name}`"));
+    let compared = names.into_iter().map(|name| {
+        let ((file, about), (old, new)) = (told(name), (before.get(name), after.get(name)));
+        (file, about, view(old.map(|view| &view.spec), new.map(|view| &view.spec)))
+    });
+    compared.collect()
+}
+
+/// A view gives nobody a right to what it shows; who is shown that it is there may change.
+fn view(before: Option<&ViewSpec>, after: Option<&ViewSpec>) -> Vec<Part> {
+    let seen = |view: &ViewSpec| view.visibility.as_ref().map_or_else(|| "everybody".to_owned(), ToString::to_string);
+    let (old, new) = match (before, after) {
+        (None, None) => return Vec::new(),
+        (None, Some(new)) => {
+            return vec![(Shift::Looser, format!("new: for {}, of `{}`", seen(new), new.query.collection))];
+        }
+        (Some(old), None) => return vec![(Shift::Tighter, format!("removed: was for {}", seen(old)))],
+        (Some(old), Some(new)) => (old, new),
+    };
+    let shift = match (&old.visibility, &new.visibility) {
+        (None, Some(_)) => Shift::Tighter,
+        (Some(_), None) => Shift::Looser,
+        _ => Shift::Mixed,
+    };
+    let shown = (old.visibility != new.visibility).then(|| (shift, format!("for {} → {}", seen(old), seen(new))));
+    let asked = (old.query != new.query).then(|| (Shift::Same, "another query".to_owned()));
+    let layout = (old.layout != new.layout).then(|| (Shift::Same, "another layout".to_owned()));
+    [shown, asked, layout].into_iter().flatten().collect()
 }
 
 /// Whether one actor may ask more often.

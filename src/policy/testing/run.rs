@@ -169,12 +169,12 @@ impl Coverage {
     /// A finding for each part that was not seen true and false.
     pub fn gaps(&self) -> Vec<Finding> {
         let gap = |part: &Part| {
-            let unseen = match (part.seen_true, part.seen_false) {
-                (false, false) => "looked at",
-                (true, _) => "false",
-                (false, true) => "true",
+            let (policy, text) = (&part.policy.id, &part.text);
+            let message = match (part.seen_true, part.seen_false) {
+                (false, false) => format!("no test of `{policy}` reaches `{text}`"),
+                (true, _) => format!("no test of `{policy}` has seen `{text}` false"),
+                (false, true) => format!("no test of `{policy}` has seen `{text}` true"),
             };
-            let message = format!("no test of `{}` has seen `{}` {unseen}", part.policy.id, part.text);
             Finding::new(code::NOT_COVERED, part.policy.file.as_str(), part.line, part.span, message)
         };
         self.parts.iter().filter(|part| !part.is_covered()).map(gap).collect()

@@ -103,7 +103,10 @@ async fn what_is_amiss_with_a_query_is_told_with_its_place() {
             "422 invalid filter.iban: `iban` is personal: it is kept apart, and records are not found by it",
         ),
         (json!({ "sort": ["none"] }), "422 invalid sort: there is no field `none`"),
-        (json!({ "sort": ["tags"] }), "422 invalid sort: `tags` has no order"),
+        (
+            json!({ "sort": ["tags"] }),
+            "422 invalid sort: records cannot be sorted by `tags`: it is of the type `choices`",
+        ),
         (json!({ "fields": ["none"] }), "422 invalid fields: there is no field `none`"),
         (json!({ "limit": 0 }), "400 bad_request limit: must be 1 to 1000, not 0"),
         (json!({ "cursor": "x" }), "400 bad_request invalid cursor"),
@@ -124,7 +127,7 @@ async fn what_is_amiss_with_a_query_is_told_with_its_place() {
         ),
         (
             json!({ "measures": ["sum:number"] }),
-            "422 invalid measures: `number` is a text, and only numbers are added up",
+            "422 invalid measures: `number` is of the type `text`, and only numbers are added up",
         ),
         (
             json!({ "measures": ["count"], "group_by": ["status:month"] }),
@@ -167,7 +170,7 @@ async fn a_collection_that_cannot_be_is_not_proposed() {
         (json!({ "fields": { "a": { "type": "ref" } } }), "ops: spec.fields.a.to: a reference names its collection"),
         (
             json!({ "key": ["a"], "fields": { "a": { "type": "text" } } }),
-            "ops: spec.key: `a`: must name required fields",
+            "ops: spec.key: `a` must be required: a key is never empty",
         ),
         (
             json!({ "fields": { "a": { "type": "text", "unique": true, "label": "personal" } } }),

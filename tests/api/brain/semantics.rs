@@ -175,7 +175,7 @@ async fn what_records_mean_is_proposed_whole_and_goes_with_the_fields() {
         ),
         (
             json!({ "metrics": { "m": { "agg": "sum", "field": "due" } } }),
-            "`due` is a date, and only numbers are added up",
+            "`due` is of the type `date`, and only numbers are added up",
         ),
         (json!({ "metrics": { "m": { "expr": "n / 2" } } }), "m.expr: there is no metric `n`"),
         (json!({ "metrics": { "m": { "expr": "2 +" } } }), "m.expr: ends too early"),

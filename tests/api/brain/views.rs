@@ -232,7 +232,10 @@ async fn what_a_view_asks_for_must_be_there_and_stays() {
             json!({ "query": { "collection": "invoices", "filter": { "status": "payed" } } }),
             "`status` is one of new, paid, and never `payed`",
         ),
-        (json!({ "query": { "collection": "invoices", "sort": ["tags"] } }), "spec.query.sort: `tags` has no order"),
+        (
+            json!({ "query": { "collection": "invoices", "sort": ["tags"] } }),
+            "spec.query.sort: records cannot be sorted by `tags`: it is of the type `choices`",
+        ),
         (json!({ "query": { "collection": "invoices", "fields": ["x"] } }), "spec.query.fields: there is no field `x`"),
         (
             json!({ "query": { "collection": "invoices", "metrics": ["m"] } }),
@@ -240,7 +243,7 @@ async fn what_a_view_asks_for_must_be_there_and_stays() {
         ),
         (
             json!({ "query": { "collection": "invoices", "measures": ["sum:due"] } }),
-            "`due` is a date, and only numbers are added up",
+            "`due` is of the type `date`, and only numbers are added up",
         ),
         (
             json!({ "query": { "collection": "invoices", "measures": ["count"], "fields": ["due"] } }),

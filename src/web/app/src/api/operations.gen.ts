@@ -118,7 +118,7 @@ export const OPERATIONS: Record<string, string> = {
   "search": "Search the words of records, accepted knowledge and documents, and the titles of tasks: of those alone that the caller may read, and of records in the fields that they may read. The best hits first.",
   "semantics.propose": "Propose what the records of a collection mean, whole: a proposal to change the collection, which a steward applies. Nothing changes by it.",
   "semantics.read": "Show what the records of a collection mean: entities, dimensions, metrics and other words for them.",
-  "task.assign": "Assign a task to a person or an agent.",
+  "task.assign": "Assign a task to a person or an agent. For whoever has not had it, nor created it, the policies also decide `task.create`.",
   "task.complete": "Close a task as done or as cancelled. Runs that still work on it are cancelled.",
   "task.create": "Create a task, with or without an owner. `POST /tasks/{id}/run` lets an agent work on it.",
   "task.list": "List the tasks that the caller may see, newest first.",

@@ -1316,7 +1316,7 @@ export const taskRead = <ThrowOnError extends boolean = false>(options: Options<
 });
 
 /**
- * Assign a task to a person or an agent.
+ * Assign a task to a person or an agent. For whoever has not had it, nor created it, the policies also decide `task.create`.
  */
 export const taskAssign = <ThrowOnError extends boolean = false>(options: Options<TaskAssignData, ThrowOnError>) => (options.client ?? client).post<TaskAssignResponses, TaskAssignErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

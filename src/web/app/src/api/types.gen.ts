@@ -5316,6 +5316,10 @@ export type Switched = {
      * How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
      */
     runs: number;
+    /**
+     * Whether the caller is among those whom it stops: then another has to release it.
+     */
+    stops_caller: boolean;
 };
 
 /**
@@ -5338,19 +5342,20 @@ export type Synonyms = {
 export type TaskStatus = 'open' | 'assigned' | 'running' | 'waiting' | 'completed' | 'cancelled' | 'failed';
 
 /**
- * What differs about one kind of approval, or one limit.
+ * What differs about one kind of approval, one limit or one view.
  */
 export type Term = {
     /**
-     * `approvals.yaml` or `limits.yaml`.
+     * `approvals.yaml`, `limits.yaml` or a view's, such as `views/late.yaml`.
      */
-    file: 'approvals.yaml' | 'limits.yaml';
+    file: string;
     /**
      * Such as «approvals of `admin`».
      */
     about: string;
     /**
-     * `looser`: easier to get, or more may be asked. `same`: only when it expires or reminds.
+     * `looser`: easier to get, more may be asked or spent, or more are shown it. `same`: only when it expires or reminds, or
+     * what a view asks for.
      */
     change: Shift;
     /**

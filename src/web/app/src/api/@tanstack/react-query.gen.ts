@@ -2698,7 +2698,7 @@ export const taskReadOptions = (options: Options<TaskReadData>) => queryOptions<
 });
 
 /**
- * Assign a task to a person or an agent.
+ * Assign a task to a person or an agent. For whoever has not had it, nor created it, the policies also decide `task.create`.
  */
 export const taskAssignMutation = (options?: Partial<Options<TaskAssignData>>): UseMutationOptions<TaskAssignResponse, TaskAssignError, Options<TaskAssignData>> => {
     const mutationOptions: UseMutationOptions<TaskAssignResponse, TaskAssignError, Options<TaskAssignData>> = {

@@ -9,7 +9,7 @@ import { Icon } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
 import { Empty, sentence, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
-import { useKills } from '../../shell/useMe';
+import { useKills, useMe } from '../../shell/useMe';
 import css from './kill.module.css';
 import parts from '../../parts/parts.module.css';
 
@@ -94,8 +94,17 @@ function Release({ scope, isOpen, close }: { scope: string; isOpen: boolean; clo
   );
 }
 
+/** The teams that somebody is in, from the nearest to the widest. */
+function teamsOf(id: string, all: { id: string; team?: string | null }[]): string[] {
+  const teams: string[] = [];
+  const above = (of: string) => all.find((actor) => actor.id === of)?.team;
+  for (let team = above(id); team && !teams.includes(team); team = above(team)) teams.push(team);
+  return teams;
+}
+
 function Engage() {
   const { all } = useActors();
+  const me = useMe();
   const [kind, setKind] = useState<Kind>('actor');
   const [id, setId] = useState('');
   const [reason, setReason] = useState('');
@@ -112,6 +121,7 @@ function Engage() {
     }
   };
   const isDenied = may?.decision === 'deny';
+  const stopsMe = me !== undefined && scope !== 'global' && [me.id, ...teamsOf(me.id, all)].includes(id);
   return (
     <form onSubmit={(event) => void submit(event)} className={parts.form}>
       <SegmentedControl
@@ -132,6 +142,7 @@ function Engage() {
       {(kind === 'actor' || kind === 'team') && <Select label={kind === 'actor' ? 'Who' : 'Which team'} placeholder="Choose" searchable limit={100} data={choices} value={id || null} onChange={(value) => setId(value ?? '')} required />}
       {kind === 'tool' && <TextInput label="Which tool" placeholder="its name" value={id} onChange={(event) => setId(event.currentTarget.value)} required />}
       {kind === 'global' && <p className={parts.dim}>Everybody’s operations are refused until it is released. Those who may release it still can.</p>}
+      {stopsMe && !isDenied && <p role="alert">This stops you, too: another admin has to release it.</p>}
       <Textarea label="Why" description="everybody who is stopped reads it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} autosize minRows={2} required />
       {isDenied && <p role="alert" style={{ color: 'var(--deny)' }}>You may not: {sentence(new Error(may.reason))}</p>}
       <Button type="submit" color="red" loading={busy} disabled={!scope || !reason.trim() || isDenied} leftSection={<Icon name="power" />}>
