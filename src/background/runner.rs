@@ -98,11 +98,13 @@ struct UnderWay {
     runs: BTreeMap<Id, DueRun>,
     /// How long a run that cannot go on is left alone; the others do not wait for it.
     rest: Duration,
+    /// Whether it has not asked yet what another server left undone.
+    begins: bool,
 }
 
 impl UnderWay {
     fn new(gate: Arc<Gate>, means: Means, rest: Duration) -> UnderWay {
-        UnderWay { gate, means, tasks: JoinSet::new(), runs: BTreeMap::new(), rest }
+        UnderWay { gate, means, tasks: JoinSet::new(), runs: BTreeMap::new(), rest, begins: true }
     }
 
     fn is_empty(&self) -> bool {
@@ -116,12 +118,16 @@ impl UnderWay {
     /// Starts what can go on, and says when to ask again. Nothing is asked where no run goes on by itself: policies that do not
     /// know of runs would refuse, and refusals are recorded.
     async fn start(&mut self) -> Result<Duration, Stop> {
-        if !self.gate.works()? {
+        if !self.gate.works(self.begins)? {
             return Ok(PERIOD);
         }
         let busy: Vec<&DueRun> = self.runs.values().collect();
-        let input = json!({ "busy": busy, "most": AT_ONCE.saturating_sub(busy.len()) });
+        let input = json!({ "busy": busy, "most": AT_ONCE.saturating_sub(busy.len()), "begins": self.begins });
         let due: Due = perform(&self.gate, "run.dispatch", input).await?;
+        for wish in due.wants {
+            ask_for(&self.gate, wish).await?;
+        }
+        self.begins = false;
         for run in due.runs {
             let (gate, means, id, rest) = (self.gate.clone(), self.means.clone(), run.run.clone(), self.rest);
             let task = self.tasks.spawn(async move {

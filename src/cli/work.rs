@@ -252,7 +252,7 @@ fn told(run: &WholeRun) -> Result<(), Failure> {
         Some(Wait::Budget { reason, until: Some(until), .. }) => {
             show::note(&format!("{reason}; it goes on at {until}."));
         }
-        Some(Wait::Budget { reason, until: None, payer }) => {
+        Some(Wait::Budget { reason, until: None, payer, .. }) => {
             let payer = payer.as_ref().map_or(id.as_str(), |payer| payer.as_str());
             show::note(&format!("{reason}; `ok run budget {payer} <cents>` raises that budget."));
         }

@@ -125,9 +125,11 @@ impl Gate {
         !self.world.load().webhooks.is_empty()
     }
 
-    /// Whether any run goes on by itself, now or later.
-    pub fn works(&self) -> Result<bool, Fault> {
-        Ok(runs::any_due(&*self.readers.get()?)?)
+    /// Whether any run goes on by itself, now or later; for a server that begins, also whether one is held until somebody raises
+    /// its budget.
+    pub fn works(&self, begins: bool) -> Result<bool, Fault> {
+        let conn = self.readers.get()?;
+        Ok(runs::any_due(&conn)? || begins && runs::any_held_by_budget(&conn)?)
     }
 
     /// Who is calling, and whether the credential reaches the operation at all.

@@ -178,6 +178,17 @@ pub fn decided_like(conn: &Connection, operation: &str, but: &str, limit: usize)
     rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
 }
 
+/// The newest requests for an operation about a thing, however they ended.
+pub fn asked_about(conn: &Connection, operation: &str, target: &str, limit: usize) -> rusqlite::Result<Vec<Approval>> {
+    let rows: Vec<Approval> = conn
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM approval WHERE operation = ? AND target = ? ORDER BY created_at DESC, id LIMIT ?"
+        ))?
+        .query_map(params![operation, target, limit as i64], read)?
+        .collect::<Result<_, _>>()?;
+    rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
+}
+
 /// The ids of an actor's own requests that are still open.
 pub fn open_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<String>> {
     conn.prepare_cached("SELECT id FROM approval WHERE actor = ? AND status IN ('pending', 'approved') ORDER BY id")?

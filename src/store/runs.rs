@@ -217,6 +217,22 @@ pub fn due(conn: &Connection, now: Time, skip: usize, limit: usize) -> rusqlite:
     .collect()
 }
 
+/// Whether any run is held until somebody raises a budget.
+pub fn any_held_by_budget(conn: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM run WHERE ended_at IS NULL AND status = 'held' AND due_at IS NULL)";
+    conn.prepare_cached(sql)?.query_row([], |row| row.get(0))
+}
+
+/// Runs that are held until somebody raises a budget.
+pub fn held_by_budgets(conn: &Connection) -> rusqlite::Result<Vec<Run>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM run WHERE ended_at IS NULL AND status = 'held' AND due_at IS NULL AND wait IS NOT NULL \
+         ORDER BY id LIMIT 10000"
+    ))?
+    .query_map([], read)?
+    .collect()
+}
+
 /// Runs whose waiting ends by itself by a time, those that end first first, after one of them.
 pub fn overdue(conn: &Connection, now: Time, after: Option<&Run>, limit: usize) -> rusqlite::Result<Vec<Run>> {
     let (due, id) = after.map_or((i64::MIN, ""), |run| (run.due_at.map_or(i64::MIN, |due| due.0), run.id.as_str()));

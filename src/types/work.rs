@@ -196,6 +196,9 @@ pub enum Wait {
         /// When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Time>,
+        /// What the step costs, at most, that it does not allow.
+        #[serde(default)]
+        cost_cents: u32,
     },
 }
 

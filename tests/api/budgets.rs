@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use ok::background::models::{Asking, Chat, Hear};
 use ok::background::runner;
+use ok::gate::Request;
+use ok::operations::run::{Next, OneCall};
 use ok::policy::Bundle;
+use ok::types::caller::{Channel, Credential, Presented};
 use ok::types::chat::{self, Prompt, Wanted};
 use ok::types::models::ProviderKind;
 use ok::types::time::{DAY, HOUR};
@@ -56,6 +59,7 @@ async fn an_agent_that_has_spent_what_it_may_in_a_day_goes_on_the_next() {
             &json!({
                 "kind": "budget",
                 "reason": "100 of 100 cents of clerk today are spent, and the next step takes 1",
+                "cost_cents": 1,
                 "until": "2026-11-21T00:00:00Z",
             }),
             &json!(1)
@@ -132,6 +136,46 @@ async fn an_agent_whose_run_is_held_asks_for_more_and_goes_on_once_its_lead_agre
     let done = run(&test, &id).await;
     assert_eq!((&done["status"], &done["cost_cents"]), (&json!("completed"), &json!(12)), "{done}");
     accounted_for(&test);
+}
+
+/// Does what a server does with one run until it holds it, and no more.
+async fn held_by_a_server_that_dies(test: &Test, id: &str) {
+    let gate = &test.company.gate;
+    let ask = async |operation: &str, credential: Credential, input: Value| {
+        let entry = gate.entry(operation).unwrap();
+        let presented = Presented { credential, channel: Channel::Run, address: None, under: None };
+        let (caller, call) = (gate.admit(&presented, &entry.spec).unwrap(), entry.prepare(input).unwrap());
+        serde_json::from_slice::<Value>(&gate.perform(Request { caller, call, idem: None }).await.unwrap().body)
+            .unwrap()
+    };
+    let next = ask("run.next", Credential::Server, json!({ "id": id })).await;
+    let Ok(Next::Calls { calls, agent }) = serde_json::from_value(next) else { panic!("no call") };
+    for OneCall { operation, input, facts, .. } in calls {
+        let spoken = ask(&operation, Credential::Run(agent.clone(), Arc::new(facts)), input.unwrap()).await;
+        assert_eq!(spoken["answered"], false, "{spoken}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_that_died_has_not_asked_for_the_next_one_asks_for_once() {
+    let (test, cast) = company().await;
+    let plan = json!({ "steps": [{ "model": { "text": "so", "cost_cents": 20 } }] });
+    let wish = json!({ "agent": "bot", "text": "think", "plan": plan, "budget_cents": 10 });
+    let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
+    held_by_a_server_that_dies(&test, &id).await;
+    assert_eq!((status(&test, &id).await, requests(&test).await), (json!("held"), vec![]));
+    let test = test.reopened().await;
+    for again in ["begins", "begins again"] {
+        go_on(&test).await;
+        assert_eq!(requests(&test).await.len(), 1, "{again}");
+    }
+    let (told, request) = requests(&test).await.remove(0);
+    assert_eq!(told, format!("bot lets {id} spend 20 cents"));
+    let rejected = json!({ "decision": "reject", "note": "no" });
+    assert_eq!(test.post(&format!("/approvals/{request}"), &cast.lea, rejected).await.status, 200);
+    let test = test.reopened().await;
+    go_on(&test).await;
+    assert_eq!(requests(&test).await, [], "whoever said no is not asked again");
 }
 
 #[tokio::test]

@@ -300,7 +300,7 @@ async fn a_run_that_would_spend_too_much_is_held_until_a_person_raises_its_budge
         (&held["status"], &held["waiting"], &held["cost_cents"]),
         (
             &json!("held"),
-            &json!({ "kind": "budget", "reason": "6 of 10 cents are spent, and the next step takes 6" }),
+            &json!({ "kind": "budget", "reason": "6 of 10 cents are spent, and the next step takes 6", "cost_cents": 6 }),
             &json!(6)
         )
     );

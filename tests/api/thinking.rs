@@ -171,7 +171,7 @@ async fn a_call_that_the_budget_does_not_allow_holds_the_run_before_it_is_made()
         (&held["status"], &held["waiting"], fake.got().len()),
         (
             &json!("held"),
-            &json!({ "kind": "budget", "reason": "0 of 1 cents are spent, and the next step takes 20" }),
+            &json!({ "kind": "budget", "reason": "0 of 1 cents are spent, and the next step takes 20", "cost_cents": 20 }),
             0
         )
     );

@@ -41,6 +41,11 @@ impl Reader<'_> {
         Ok(approvals::decided_like(self.conn()?, &approval.operation, &approval.id, limit)?)
     }
 
+    /// Requests for an operation about a thing, the newest 100, however they ended.
+    pub fn requests_about(&self, operation: &str, target: &str) -> Result<Vec<Approval>, Fault> {
+        Ok(approvals::asked_about(self.conn()?, operation, target, 100)?)
+    }
+
     /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
     pub(in crate::gate) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
         let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };

@@ -97,6 +97,13 @@ impl Reader<'_> {
         Ok(runs::due(self.conn()?, self.now, skip, limit)?)
     }
 
+    /// Runs that wait for somebody to raise a budget; at most 10,000.
+    pub fn runs_held_by_budgets(&self) -> Result<Vec<Run>, Fault> {
+        let mut held = runs::held_by_budgets(self.conn()?)?;
+        held.retain(|run| !self.is_held(run));
+        Ok(held)
+    }
+
     pub fn next_run_due(&self) -> Result<Option<Time>, Fault> {
         Ok(runs::next_due(self.conn()?, self.now)?)
     }

@@ -1,10 +1,12 @@
 //! What a run may spend on asking a model: what the run itself may, what its agent may within a day, what the agent's teams and the
 //! company may within a month. What is set aside for calls under way counts as spent.
 
-use super::budget::Raised;
+use serde_json::Value;
+
+use super::budget::{Raise, Raised};
 use super::model::Wanted;
 use super::reserve::of_run;
-use crate::gate::Reader;
+use crate::gate::{Change as _, Reader};
 use crate::operations::company::Settings;
 use crate::store::runs::Run;
 use crate::types::delegation::MOST_CENTS;
@@ -12,6 +14,7 @@ use crate::types::history;
 use crate::types::id::Id;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
+use crate::types::work::Wait;
 
 /// One budget that a run keeps to.
 pub(super) struct Budget {
@@ -74,6 +77,25 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
         budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(next_month), payer: None, most: 0 });
     }
     Ok(budgets)
+}
+
+/// What is still to be asked for: a server that dies between holding a run and asking people leaves it to the next one. Where
+/// somebody was asked for more than the budget is, and did not agree, nobody is asked again.
+pub(super) fn unasked(read: &Reader<'_>) -> Result<Vec<Wanted>, Stop> {
+    let mut unasked = Vec::new();
+    for run in read.runs_held_by_budgets()? {
+        let Some(Wait::Budget { cost_cents, until: None, .. }) = run.wait else { continue };
+        let exceeded = of(&run, read)?.into_iter().find(|budget| budget.is_exceeded_by(cost_cents));
+        let Some(wanted) = exceeded.and_then(|budget| budget.wants(cost_cents)) else { continue };
+        let payer = read.run(&wanted.raised.id)?.and_then(|payer| payer.budget_cents).unwrap_or_default();
+        let asked = read.requests_about(Raise::SPEC.name, &wanted.raised.id)?;
+        let asks_for = |input: &Value| input.get("budget_cents").and_then(Value::as_i64);
+        if !asked.iter().any(|request| asks_for(&request.input).is_some_and(|cents| cents > payer)) {
+            unasked.push(wanted);
+        }
+    }
+    unasked.dedup_by(|one, other| one.raised.id == other.raised.id);
+    Ok(unasked)
 }
 
 /// The budgets of the teams that a run's agent is in: what all agents in one, and below it, may spend in a month.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RUN;
+use super::model::Wanted;
+use super::{RUN, budgets};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::operations::company::COMPANY;
 use crate::store::runs::Run;
@@ -25,6 +26,9 @@ const CHUNK: usize = 500;
 pub struct Free {
     pub busy: Vec<DueRun>,
     pub most: usize,
+    /// Whether the server has only begun: then it is told what another one has left undone.
+    #[serde(default)]
+    pub begins: bool,
 }
 
 /// A run that can go on.
@@ -40,6 +44,9 @@ pub struct Due {
     pub runs: Vec<DueRun>,
     /// How long until another one can go on by itself.
     pub wait_ms: Option<i64>,
+    /// What is still to be asked of people for runs that are held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wants: Vec<Wanted>,
 }
 
 /// Runs that can go on.
@@ -75,7 +82,8 @@ impl Query for Dispatch {
             }
         }
         let wait_ms = read.next_run_due()?.map(|due| due.0.saturating_sub(permit.now().0));
-        Ok(Due { runs, wait_ms })
+        let wants = if input.begins { budgets::unasked(read)? } else { Vec::new() };
+        Ok(Due { runs, wait_ms, wants })
     }
 }
 

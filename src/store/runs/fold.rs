@@ -272,7 +272,7 @@ pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Tou
     let sql = "UPDATE run SET status = 'held', wait = ?, due_at = ? WHERE id = ?";
     let until = event.until.map(|until| until.0);
     let (reason, payer) = (event.reason.clone(), event.payer.clone());
-    let wait = Wait::Budget { reason, payer, until: event.until };
+    let wait = Wait::Budget { reason, payer, until: event.until, cost_cents: event.cost_cents };
     moment.conn.prepare_cached(sql)?.execute(params![to_json(&wait)?, until, event.id.as_str()])?;
     get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
 }

@@ -150,6 +150,7 @@ CREATE INDEX approval_by_age ON approval (created_at DESC, id);
 CREATE INDEX approval_by_actor ON approval (actor, created_at DESC, id);
 CREATE INDEX approval_open ON approval (expires_at) WHERE status IN ('pending', 'approved');
 CREATE INDEX approval_about ON approval (target) WHERE status IN ('pending', 'approved');
+CREATE INDEX approval_ever_about ON approval (target, created_at DESC, id);
 CREATE INDEX approval_of_kind ON approval (operation, created_at DESC, id);
 CREATE INDEX approval_by_digest ON approval (digest) WHERE status IN ('pending', 'approved');
 CREATE TABLE approval_decision (

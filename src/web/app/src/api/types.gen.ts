@@ -5611,6 +5611,10 @@ export type Wait = {
      * When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
      */
     until?: string | null;
+    /**
+     * What the step costs, at most, that it does not allow.
+     */
+    cost_cents: number;
 };
 
 /**
