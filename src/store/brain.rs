@@ -118,6 +118,13 @@ pub fn has_other(conn: &Connection, of: &Collection, field: &str, texts: &[Strin
     conn.prepare(&sql)?.query_row(rusqlite::params_from_iter(texts), |row| row.get(0))
 }
 
+/// Whether any record has values of two fields that differ.
+pub fn have_both(conn: &Connection, of: &Collection, one: &str, other: &str) -> rusqlite::Result<bool> {
+    let (table, one, other) = (table::name(of.name()), table::column(one), table::column(other));
+    conn.prepare(&format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {one} <> {other})"))?
+        .query_row([], |row| row.get(0))
+}
+
 /// How many records there are.
 pub fn count(conn: &Connection, of: &Collection) -> rusqlite::Result<i64> {
     conn.prepare_cached(&format!("SELECT count(*) FROM {}", table::name(of.name())))?.query_row([], |row| row.get(0))

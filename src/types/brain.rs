@@ -92,6 +92,12 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
     },
+    /// Two fields that say the same become one: records that have no value of `into` take that of `name`, which goes. Records
+    /// with two different values keep it from being applied. History reads `name` as `into`.
+    MergeField {
+        name: String,
+        into: String,
+    },
     /// A field goes, with its values; they stay in the history of the records.
     RetireField {
         name: String,

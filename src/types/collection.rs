@@ -129,8 +129,14 @@ impl Collection {
 
     /// The values of a version, under what their fields are called now.
     pub fn under_todays_names(&self, fields: Map<String, Value>) -> Map<String, Value> {
-        let name = |name: String| self.spec.renamed.get(&name).cloned().unwrap_or(name);
-        fields.into_iter().map(|(was, value)| (name(was), value)).collect()
+        let (mut todays, before): (Map<String, Value>, Map<String, Value>) =
+            fields.into_iter().partition(|(name, _)| !self.spec.renamed.contains_key(name));
+        for (was, value) in before {
+            // Of two fields that became one, the value of the one that stayed.
+            let now = self.spec.renamed.get(&was).cloned().unwrap_or(was);
+            todays.entry(now).or_insert(value);
+        }
+        todays
     }
 
     /// What cannot be, whatever other collections there are.

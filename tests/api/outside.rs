@@ -159,6 +159,8 @@ async fn what_happens_once_is_not_done_again_after_a_crash_and_people_say_whethe
             _ => ("no", "tool echo.once failed mia says that it did not happen"),
         };
         assert_eq!(test.post(&path, &cast.mia, json!({ "text": word })).await.status, 200);
+        let again = test.post(&path, &cast.mia, json!({ "text": word })).await;
+        assert_eq!(again.error(), format!("409 conflict the question of {id} at step 1 is answered already"));
         test.go_on().await;
         let done = run(&test, &id).await;
         assert_eq!((&done["status"], steps(&done)[0].as_str()), (&json!("completed"), stands));

@@ -292,7 +292,7 @@ fn a_change_of_one_constant_is_found() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4, ..law(2) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4, ..law(1) })]
 
     #[test]
     fn swapped_sides_mirror_and_equal_sides_are_the_same(before in bundles(), after in bundles()) {

@@ -202,7 +202,7 @@ async fn take(mut test: Test, model: &mut Model, id: &str, tokens: &[String], st
 }
 
 proptest! {
-    #![proptest_config(law(24))]
+    #![proptest_config(law(10))]
     #[test]
     fn an_approval_has_the_effect_that_its_rules_allow_and_no_other(steps in prop::collection::vec(step(), 1..24)) {
         run(async {

@@ -75,6 +75,11 @@ impl Reader<'_> {
         Ok(store::has_other(self.conn()?, of, field, texts)?)
     }
 
+    /// Whether any record has values of two fields that differ.
+    pub fn have_both(&self, of: &Collection, one: &str, other: &str) -> Result<bool, Fault> {
+        Ok(store::have_both(self.conn()?, of, one, other)?)
+    }
+
     pub fn count_records(&self, of: &Collection) -> Result<i64, Fault> {
         Ok(store::count(self.conn()?, of)?)
     }

@@ -22,6 +22,8 @@ pub struct Plan {
     pub definition: Option<Collection>,
     /// What fields were called before.
     pub renamed: BTreeMap<String, String>,
+    /// Of fields that take in another's values: what those two were called before.
+    pub merged: BTreeMap<String, String>,
     /// The policies with the collections as they would be.
     pub bundle: Bundle,
 }
@@ -31,6 +33,11 @@ pub fn could_be(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Resul
     let mut problems = Problems::default();
     problems.check(is_name(collection), format!("collection: {}", NAME));
     problems.check((1..=MOST_OPS).contains(&ops.len()), format!("ops: must be 1 to {MOST_OPS} steps"));
+    let beside =
+        |op: &Operation| matches!(op, Operation::MergeField { .. } | Operation::Index { .. } | Operation::Semantics(_));
+    let merges = ops.iter().any(|op| matches!(op, Operation::MergeField { .. }));
+    let apart = "ops: fields are merged in a proposal of their own, with no other steps than `index` and `semantics`";
+    problems.check(!merges || ops.iter().all(beside), apart);
     if !problems.0.is_empty() {
         return Err(Refusal::invalid(problems.0).into());
     }
@@ -61,8 +68,8 @@ pub fn planned(collection: &str, ops: &[Operation], base: i64, read: &Reader<'_>
         return Err(Refusal::field("collection", what).into());
     }
     let rows = before.as_ref().map_or(Ok(0), |of| read.count_records(of))?;
-    let mut altered =
-        Altered { definition: before.as_deref().cloned(), renamed: BTreeMap::new(), rows, name: collection };
+    let (renamed, merged) = (BTreeMap::new(), BTreeMap::new());
+    let mut altered = Altered { definition: before.as_deref().cloned(), renamed, merged, rows, name: collection };
     let problems: Vec<String> = ops
         .iter()
         .enumerate()
@@ -71,7 +78,7 @@ pub fn planned(collection: &str, ops: &[Operation], base: i64, read: &Reader<'_>
     if !problems.is_empty() {
         return Err(Refusal::invalid(problems).into());
     }
-    let Altered { definition, renamed, .. } = altered;
+    let Altered { definition, renamed, merged, .. } = altered;
     let mut found = Problems::default();
     definition.iter().for_each(|of| of.problems(&mut found));
     if !found.0.is_empty() {
@@ -89,7 +96,7 @@ pub fn planned(collection: &str, ops: &[Operation], base: i64, read: &Reader<'_>
         Some(of) => drop(bundle.files.insert(path_of(of.name()), written(of)?)),
         None => drop(bundle.files.remove(&path_of(collection))),
     }
-    Ok(Plan { definition, renamed, bundle })
+    Ok(Plan { definition, renamed, merged, bundle })
 }
 
 /// That policies and views still fit. A view that the caller may not see is not named.
@@ -118,6 +125,11 @@ pub fn still_fit(plan: &Plan, read: &Reader<'_>) -> Result<(), Stop> {
 pub fn misfits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<Vec<String>, Stop> {
     let (Some(before), Some(after)) = (read.collection(collection), &plan.definition) else { return Ok(Vec::new()) };
     let mut problems = Vec::new();
+    for (into, name) in &plan.merged {
+        if read.have_both(&before, name, into)? {
+            problems.push(format!("ops: records have a `{name}` and another `{into}`: change them first"));
+        }
+    }
     for (name, field) in after.spec.fields.iter().filter(|(_, field)| field.kind == FieldKind::Choice) {
         let was = plan.renamed.get(name).unwrap_or(name);
         let as_before =
@@ -153,6 +165,7 @@ pub fn no_collection(name: &str) -> String {
 struct Altered<'a> {
     definition: Option<Collection>,
     renamed: BTreeMap<String, String>,
+    merged: BTreeMap<String, String>,
     rows: i64,
     name: &'a str,
 }
@@ -173,9 +186,46 @@ impl Altered<'_> {
                 *definition = None;
                 Ok(())
             }
+            (Operation::MergeField { name, into }, Some(of)) => {
+                merge(of, name, into)?;
+                let is_second =
+                    self.merged.contains_key(name) || self.merged.insert(into.clone(), name.clone()).is_some();
+                match is_second {
+                    true => Err("one field takes in one other at a time: propose the next after this one".into()),
+                    false => Ok(()),
+                }
+            }
             (op, Some(of)) => alter(of, op, self.rows, &mut self.renamed),
         }
     }
+}
+
+/// Takes one field into another: both say the same, to the same readers.
+fn merge(of: &mut Collection, name: &str, into: &str) -> Result<(), String> {
+    let field = |name: &str| of.field(name).cloned().ok_or_else(|| of.no_field(name));
+    let (from, to) = (field(name)?, field(into)?);
+    let fits = from.kind == to.kind && from.to == to.to && from.options.iter().all(|one| to.options.contains(one));
+    match () {
+        () if name == into => return Err("a field is not merged into itself".into()),
+        () if of.spec.key.iter().any(|key| key == name || key == into) => {
+            return Err("fields of the key are not merged".into());
+        }
+        () if !fits => return Err(format!("what `{name}` can be, `{into}` cannot: retype one of them first")),
+        () if !from.kind.is_comparable() => return Err(format!("fields of the type `{}` are not merged", from.kind)),
+        () if from.label != to.label => {
+            return Err("their labels differ, and so do those who may read them".into());
+        }
+        () if from.label == Some(Label::Personal) => {
+            return Err(format!("`{name}` is personal: its values are kept apart, under this name"));
+        }
+        () if to.unique => return Err(format!("`{into}` is unique, and merging could make two records the same")),
+        () => {}
+    }
+    let spec = &mut of.spec;
+    spec.fields.remove(name);
+    spec.renamed.values_mut().filter(|now| *now == name).for_each(|now| *now = into.to_owned());
+    spec.renamed.insert(name.to_owned(), into.to_owned());
+    Ok(())
 }
 
 fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<String, String>) -> Result<(), String> {
@@ -190,7 +240,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
     let spec = &mut of.spec;
     let fields = &mut spec.fields;
     match op {
-        Operation::Create { .. } | Operation::Retire {} => {}
+        Operation::Create { .. } | Operation::Retire {} | Operation::MergeField { .. } => {}
         Operation::AddField { name, .. } if fields.contains_key(name) => {
             return Err(format!("there is a field `{name}` already"));
         }
@@ -248,14 +298,14 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
 
 fn retype(field: &mut Field, name: &str, kind: FieldKind, options: &[String]) -> Result<(), String> {
     if !converts(field.kind, kind) {
-        return Err(format!("a {} cannot become a {kind}", field.kind));
+        return Err(format!("`{name}` is of the type `{}`, which cannot become `{kind}`", field.kind));
     }
     let chooses = kind == FieldKind::Choice;
     if chooses && field.label.is_some() {
         return Err(format!("`{name}` has a label, and everybody reads the options of a choice"));
     }
     if chooses == options.is_empty() {
-        return Err("a choice has options, and nothing else has".into());
+        return Err("a `choice` has options, and no other type has".into());
     }
     field.kind = kind;
     field.options = options.to_vec();

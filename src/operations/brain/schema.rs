@@ -310,7 +310,7 @@ impl Change for Apply {
         let plan = of_proposal(&proposal, draft.read())?;
         fits(&plan, &proposal.collection, draft.read())?;
         still_fit(&plan, draft.read())?;
-        let Plan { definition, renamed, bundle } = plan;
+        let Plan { definition, renamed, merged, bundle } = plan;
         let rows = draft.read().collection(&proposal.collection).map_or(Ok(0), |of| draft.read().count_records(&of))?;
         if !input.dry_run {
             let in_force = draft.read().applied()?;
@@ -320,6 +320,7 @@ impl Change for Apply {
                 proposer: proposal.proposer.clone(),
                 version: proposal.base + 1,
                 renamed,
+                merged,
                 definition,
             })?;
             draft.record(PolicyApplied {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::outside::who_may_know;
 use super::shown::{ShownRun, shown};
 use super::{RUN, find, open};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
@@ -82,11 +83,21 @@ fn answered(run: &Run, question: Option<u32>, read: &Reader<'_>) -> Result<Optio
     if run.asked.contains(&by) {
         return Ok(None);
     }
-    let was_asked = |step: &Step| {
-        let is_meant = question.is_none_or(|number| number == step.number);
-        is_meant && step.kind == StepKind::Question && step.status == StepStatus::Completed && step.name == by.as_str()
-    };
-    Ok(read.steps(&run.id)?.iter().rev().find(|step| was_asked(step)).map(|step| step.number))
+    let knows = who_may_know(run, read).is_ok_and(|asked| asked.contains(&by));
+    let is_meant = |step: &&Step| question.is_none_or(|number| number == step.number);
+    for step in read.steps(&run.id)?.iter().rev().filter(is_meant) {
+        let was_asked = match step.kind {
+            StepKind::Question => step.status == StepStatus::Completed && step.name == by.as_str(),
+            StepKind::Tool if knows && step.status.is_over() => {
+                read.kept(&run.id, &format!("{}/question", step.number))?.is_some()
+            }
+            _ => false,
+        };
+        if was_asked {
+            return Ok(Some(step.number));
+        }
+    }
+    Ok(None)
 }
 
 /// What is said of an effect, where that is asked.

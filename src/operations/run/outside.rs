@@ -213,7 +213,7 @@ fn under_way(run: &Run, step: u32, read: &Reader<'_>) -> Result<UnderWay, Stop> 
 
 /// Who is asked whether something has happened: the person who asked for it, else who answers for the agent, else whoever leads
 /// its team, else the admins.
-fn who_may_know(run: &Run, read: &Reader<'_>) -> Result<Vec<ActorId>, Stop> {
+pub(super) fn who_may_know(run: &Run, read: &Reader<'_>) -> Result<Vec<ActorId>, Stop> {
     let is_there = |id: &ActorId| {
         read.card(id).is_some_and(|card| card.actor.kind == ActorKind::Person && card.actor.status == Status::Active)
     };

@@ -41,6 +41,7 @@ events! {
     /// A schema proposal was applied: a collection was created, changed or, without a definition, retired.
     SchemaApplied = "schema_applied" {
         id: Id, collection: String, proposer: ActorId, version: i64, renamed: BTreeMap<String, String>,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")] merged: BTreeMap<String, String>,
         definition: Option<Collection>,
     } about [id, proposer] => {
         content: Content::SHOWN, tables: &[COLLECTION, PROPOSAL, VERSION, search::TABLE], memory: Memory::Nothing,

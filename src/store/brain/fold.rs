@@ -94,7 +94,7 @@ fn copy(conn: &Connection, old: &Collection, new: &Collection, event: &SchemaApp
         into.push_str(&format!(", {}", table::column(name)));
         let old_field = old.field(&was(name));
         match (kept(name), old_field, &field.default) {
-            (Some(_), ..) => from.push_str(&format!(", {}", table::column(&was(name)))),
+            (Some(_), ..) => from.push_str(&format!(", {}", taken_over(&was(name), event.merged.get(name)))),
             (None, Some(_), _) => from.push_str(&format!(", {}", converted(old, &was(name), new, name))),
             (None, None, Some(default)) => {
                 from.push_str(", ?");
@@ -106,6 +106,12 @@ fn copy(conn: &Connection, old: &Collection, new: &Collection, event: &SchemaApp
     let sql = format!("INSERT INTO {} ({into}) SELECT {from} FROM {}", table::name(new.name()), table::name(OLD));
     conn.execute(&sql, rusqlite::params_from_iter(values))?;
     Ok(())
+}
+
+/// A value, or where there is none that of the field that is merged into it.
+fn taken_over(was: &str, merged: Option<&String>) -> String {
+    let column = table::column(was);
+    merged.map_or_else(|| column.clone(), |other| format!("COALESCE({column}, {})", table::column(other)))
 }
 
 /// A value of one type as one of another: only those come here whose columns hold the same, but for whole numbers.

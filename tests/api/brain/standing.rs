@@ -229,3 +229,50 @@ async fn what_a_record_was_is_seen_by_whoever_may_read_it_then_and_now() {
         }
     }
 }
+
+#[tokio::test]
+async fn two_fields_that_say_the_same_become_one_with_their_history() {
+    let (test, cast) = company().await;
+    let text = |name: &str, more: Value| {
+        let mut field = json!({ "type": "text" });
+        field.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "add_field": { "name": name, "field": field } })
+    };
+    let fields = json!([text("city", json!({})), text("town", json!({})), text("code", json!({ "unique": true }))]);
+    assert_eq!(change(&test, "vendors", fields).await.status, 200);
+    let keep = async |fields: Value| {
+        let kept = test.post("/brain/collections/vendors/records", &cast.mia, json!({ "fields": fields })).await;
+        kept.json()["id"].as_str().unwrap().to_owned()
+    };
+    let both = keep(json!({ "name": "both", "city": "Graz", "town": "Linz" })).await;
+    let old = keep(json!({ "name": "old", "town": "Wels" })).await;
+    keep(json!({ "name": "new", "city": "Wien", "town": "Wien" })).await;
+    let merge = |name: &str, into: &str| json!({ "merge_field": { "name": name, "into": into } });
+    for (ops, why) in [
+        (json!([merge("town", "town")]), "ops[0]: a field is not merged into itself"),
+        (json!([merge("town", "name")]), "ops[0]: fields of the key are not merged"),
+        (json!([merge("town", "code")]), "ops[0]: `code` is unique"),
+        (json!([merge("none", "city")]), "ops[0]: there is no field `none`"),
+        (json!([merge("town", "city"), merge("city", "code")]), "ops[1]: `code` is unique"),
+        (json!([merge("town", "city"), text("x", json!({}))]), "ops: fields are merged in a proposal of their own"),
+        (json!([merge("town", "city")]), "ops: records have a `town` and another `city`: change them first"),
+    ] {
+        let refused = change(&test, "vendors", ops).await.error();
+        assert!(refused.starts_with("422 invalid ") && refused.contains(why), "{refused}");
+    }
+    let path = |id: &str| format!("/brain/collections/vendors/records/{id}");
+    test.call("PATCH", &path(&both), &cast.mia, Some(json!({ "fields": { "town": null } }))).await;
+    let merged =
+        change(&test, "vendors", json!([merge("town", "city"), { "index": { "name": "city", "on": true } }])).await;
+    assert_eq!(merged.json()["rows"], 3, "{}", merged.text());
+    for (id, city) in [(&both, "Graz"), (&old, "Wels")] {
+        let shown = test.get(&path(id), &cast.mia).await.json();
+        assert_eq!((&shown["fields"]["city"], shown["fields"].get("town")), (&json!(city), None), "{shown}");
+    }
+    // What was is read under the name that stayed, and of two values the one that stayed.
+    let history = test.get(&format!("{}/history", path(&both)), &cast.mia).await.text();
+    assert!(history.contains("Graz") && !history.contains("Linz") && !history.contains("town"), "{history}");
+    let again = change(&test, "vendors", json!([text("town", json!({}))])).await.error();
+    assert!(again.contains("a field was called `town` before"), "{again}");
+    accounted_for(&test);
+}

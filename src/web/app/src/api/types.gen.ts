@@ -3376,6 +3376,11 @@ export type Operation = {
         options?: Array<string>;
     };
 } | {
+    merge_field: {
+        name: string;
+        into: string;
+    };
+} | {
     retire_field: {
         name: string;
     };
@@ -3418,6 +3423,11 @@ export type OperationInput = {
          * Of a text that becomes a choice: all that it can be.
          */
         options?: Array<string>;
+    };
+} | {
+    merge_field: {
+        name: string;
+        into: string;
     };
 } | {
     retire_field: {
