@@ -124,10 +124,6 @@ impl UnderWay {
         let busy: Vec<&DueRun> = self.runs.values().collect();
         let input = json!({ "busy": busy, "most": AT_ONCE.saturating_sub(busy.len()), "begins": self.begins });
         let due: Due = perform(&self.gate, "run.dispatch", input).await?;
-        for wish in due.wants {
-            ask_for(&self.gate, wish).await?;
-        }
-        self.begins = false;
         for run in due.runs {
             let (gate, means, id, rest) = (self.gate.clone(), self.means.clone(), run.run.clone(), self.rest);
             let task = self.tasks.spawn(async move {
@@ -139,6 +135,12 @@ impl UnderWay {
             });
             self.runs.insert(task.id(), run);
         }
+        // What another server left unasked, once the runs go on that can. What cannot be asked now is asked the next time.
+        let mut asked = true;
+        for wish in due.wants {
+            asked &= ask_for(&self.gate, wish).await?;
+        }
+        self.begins &= !asked;
         Ok(due.wait_ms.map_or(PERIOD, |ms| Duration::from_millis(ms.unsigned_abs()).min(PERIOD)))
     }
 
@@ -257,7 +259,7 @@ async fn call(
             if operation == "model.call"
                 && let Some(wish) = read::<Spoken>(&reply.body)?.wants
             {
-                ask_for(gate, wish).await?;
+                ask_for(gate, wish).await.map(drop)?;
             }
             Ok(Called::Done(reply.body))
         }
@@ -274,17 +276,18 @@ async fn call(
     }
 }
 
-/// Asks people, as the agent whose run is held, to let it spend more. Where the policies do not let it ask, it stays held until
-/// somebody raises its budget unasked.
-async fn ask_for(gate: &Arc<Gate>, Wanted { agent, raised }: Wanted) -> Result<(), Stop> {
-    let Some(entry) = gate.entry("budget.raise") else { return Ok(()) };
+/// Asks people, as the agent whose run is held, to let it spend more; whether that was answered. Where the policies do not let it
+/// ask, it stays held until somebody raises its budget unasked.
+async fn ask_for(gate: &Arc<Gate>, Wanted { agent, raised }: Wanted) -> Result<bool, Stop> {
+    let Some(entry) = gate.entry("budget.raise") else { return Ok(true) };
     let presented =
         Presented { credential: Credential::Holder(agent), channel: Channel::Run, address: None, under: None };
-    let Ok(caller) = gate.admit(&presented, &entry.spec) else { return Ok(()) };
-    let Ok(call) = entry.prepare(json!(raised)) else { return Ok(()) };
+    let Ok(caller) = gate.admit(&presented, &entry.spec) else { return Ok(true) };
+    let Ok(call) = entry.prepare(json!(raised)) else { return Ok(true) };
     match gate.perform(Request { caller, call, idem: None }).await {
         Err(Stop::Failed(failed)) => Err(failed.into()),
-        Ok(_) | Err(Stop::Refused(_)) => Ok(()),
+        Err(Stop::Refused(refusal)) => Ok(!matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable)),
+        Ok(_) => Ok(true),
     }
 }
 

@@ -12,6 +12,7 @@ use super::Context;
 use super::call::{self, Answer, Ask, Refused};
 use super::exit::Failure;
 use super::remote::Remote;
+use super::show;
 use super::socket::Link;
 use crate::config;
 use crate::gate::state::lock::Holder;
@@ -183,7 +184,15 @@ impl Session {
                 }
             });
         }
-        let mut answer = self.ask(context, ask).await?;
+        let mut answer = self.ask(context, ask.clone()).await?;
+        for seconds in BUSY {
+            if !answer.error.as_ref().is_some_and(is_busy) {
+                break;
+            }
+            show::note(&format!("The server is busy; trying again in {seconds} s."));
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            answer = self.ask(context, ask.clone()).await?;
+        }
         if let Some(refused) = answer.error.as_mut().filter(|refused| refused.code == Code::Unauthorized.name()) {
             refused.message.push_str(&way_in(context));
         }
@@ -243,6 +252,14 @@ async fn once(context: &Context, ask: Ask) -> Result<Result<Answer, Refused>, Fa
     session.close().await;
     let mut answer = answer?;
     Ok(answer.error.take().map_or(Ok(answer), Err))
+}
+
+/// After how many seconds a server that was too busy for a call is asked again.
+const BUSY: [u64; 3] = [1, 2, 4];
+
+/// Whether nothing was done because too much was asked at once.
+fn is_busy(refused: &Refused) -> bool {
+    refused.code == Code::Unavailable.name() && refused.message.ends_with("; try again")
 }
 
 /// Performs an operation as the acting actor and gives its answer.

@@ -1,8 +1,8 @@
 //! The open connections: so many in all, so many from one address. Where no place is left, a newcomer gets that of the
 //! connection that would be missed least, so that nobody keeps others out with connections that they only hold open: first
 //! one that no request is answered on, before those on which somebody has shown a token those on which nobody has, then one
-//! that is busy for a stranger; among equals the one that has been so for longest. One that is busy for somebody known is
-//! never closed for another.
+//! that is busy for a stranger; among equals the one that has been so for longest. One that is busy with a request that came
+//! with a good token is never closed for another.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -42,6 +42,8 @@ struct Open {
 pub(super) struct Connection {
     address: IpAddr,
     began: Instant,
+    /// Whether somebody has ever shown a good token on it; and with the request that is answered now.
+    was_known: AtomicBool,
     is_known: AtomicBool,
     under_way: AtomicU32,
     /// Milliseconds after `began` at which it became quiet or busy.
@@ -76,6 +78,7 @@ impl Connections {
         let connection = Arc::new(Connection {
             address,
             began: self.began,
+            was_known: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
             under_way: AtomicU32::new(0),
             since: AtomicU64::new(elapsed(self.began)),
@@ -93,9 +96,13 @@ impl Open {
     /// Closes the connection that would be missed least, of an address or of all.
     fn make_room(&mut self, address: Option<IpAddr>, count: usize) -> Option<()> {
         let within = |one: &&Connection| address.is_none_or(|address| one.address == address);
-        let rank = |one: &Connection| (one.is_busy(), one.is_known(), one.since.load(Ordering::Relaxed));
+        let rank = |one: &Connection| {
+            (one.is_busy(), one.was_known.load(Ordering::Relaxed), one.since.load(Ordering::Relaxed))
+        };
         let open = self.all.iter().filter(|(_, one)| within(&one.as_ref()));
-        let least = open.filter(|(_, one)| !(one.is_busy() && one.is_known())).min_by_key(|(_, one)| rank(one));
+        let least = open
+            .filter(|(_, one)| !(one.is_busy() && one.is_known.load(Ordering::Relaxed)))
+            .min_by_key(|(_, one)| rank(one));
         let least = least.map(|(id, _)| *id);
         self.tell(address, count, least.is_some());
         self.leave(least?);
@@ -134,8 +141,9 @@ impl Drop for Place {
 }
 
 impl Connection {
-    /// Somebody has shown a token on it that is good.
+    /// The request that is answered came with a token that is good.
     pub fn is_somebodys(&self) {
+        self.was_known.store(true, Ordering::Relaxed);
         self.is_known.store(true, Ordering::Relaxed);
     }
 
@@ -146,6 +154,8 @@ impl Connection {
 
     /// A request is answered on it until what this gives is dropped.
     pub fn busy(self: &Arc<Connection>) -> Busy {
+        // Requests of one connection are answered one after the other; a proxy sends those of many people over one.
+        self.is_known.store(false, Ordering::Relaxed);
         self.under_way.fetch_add(1, Ordering::Relaxed);
         self.changed();
         Busy(Arc::clone(self))
@@ -157,9 +167,6 @@ impl Connection {
 
     fn is_busy(&self) -> bool {
         self.under_way.load(Ordering::Relaxed) > 0
-    }
-    fn is_known(&self) -> bool {
-        self.is_known.load(Ordering::Relaxed)
     }
 }
 

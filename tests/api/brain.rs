@@ -347,7 +347,10 @@ async fn a_collection_changes_with_its_records_and_only_as_they_fit() {
             json!([{ "add_field": { "name": "x", "field": { "type": "flag", "required": true } } }]),
             "there are records, which have no such field yet",
         ),
-        (json!([{ "retype_field": { "name": "number", "type": "integer" } }]), "`number` is of the type `text`, which cannot become `integer`"),
+        (
+            json!([{ "retype_field": { "name": "number", "type": "integer" } }]),
+            "`number` is of the type `text`, which cannot become `integer`",
+        ),
         (json!([{ "retire_field": { "name": "number" } }]), "`number` is a part of the key"),
         (json!([{ "retire": {} }]), "it has records: delete them first"),
         (json!([{ "rename_field": { "name": "none", "to": "x" } }]), "there is no field `none`"),

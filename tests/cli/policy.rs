@@ -240,6 +240,11 @@ fn a_question_about_the_companys_own_types_is_explained_and_a_change_of_them_is_
 
 /// A server that answers everything with these files.
 fn server_with(files: serde_json::Value) -> String {
+    server_busy_for(0, files)
+}
+
+/// The same, too busy for the first calls.
+fn server_busy_for(mut calls: usize, files: serde_json::Value) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let body = serde_json::json!({
@@ -251,11 +256,22 @@ fn server_with(files: serde_json::Value) -> String {
         for line in listener.incoming() {
             let mut line = line.unwrap();
             let _ = line.read(&mut [0; 4096]);
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+            let busy = r#"{"error":"unavailable","message":"too many questions at once; try again"}"#;
+            let (status, body) = if calls > 0 { ("503 Service Unavailable", busy) } else { ("200 OK", body.as_str()) };
+            calls = calls.saturating_sub(1);
+            let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
             let _ = write!(line, "{head}content-length: {}\r\n\r\n{body}", body.len());
         }
     });
     address
+}
+
+#[test]
+fn a_server_that_is_too_busy_is_asked_again() {
+    let place = Place::new();
+    let address = server_busy_for(1, serde_json::json!({ "a.cedar": "// a\n" }));
+    let ran = place.ok_with(&format!("policy export --dir out --server {address}"), &[("OK_TOKEN", "ok_x")]);
+    assert!(ran.code == 0 && ran.stderr.contains("The server is busy; trying again in 1 s."), "{ran}");
 }
 
 #[test]

@@ -1,22 +1,27 @@
 //! Whatever models answer or fail to answer, wherever the server dies, whatever approvers and the asked say: a model is asked
 //! once for each step that says so, an answer that is recorded is never asked for again, each of the calls that it wants at
 //! once is made once at the most, and none waits for another; what a tool from elsewhere does once it does once, unless a person
-//! has it done again; nothing is spent beyond the budget, and a run that is not over waits for one thing that somebody can end.
+//! has it done again; an agent that is stopped does nothing meanwhile, other policies and another time make no difference; nothing
+//! is spent beyond the budget, and a run that is not over waits for one thing that somebody can end.
+
+mod hands;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use ok::background::models::{Asking, Chat, Hear, Setup, Usual};
 use ok::background::runner;
-use ok::background::tools::{Answer as Carried, Asked, Looked, Means, Tools};
-use ok::operations::run::Came;
+use ok::background::tools::Means;
 use ok::policy::Bundle;
 use ok::types::chat::{Answer, Failed, Message, Prompt, Wanted};
+use ok::types::time::SECOND;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use self::hands::{Goes, Hands};
 use super::run;
+use crate::api::brain::put_into_force;
 use crate::api::runs::accounted_for;
 use crate::harness::prove::law;
 use crate::harness::{Cast, Test};
@@ -67,6 +72,27 @@ fn goes() -> impl Strategy<Value = Goes> {
     prop::sample::select(vec![Goes::Well, Goes::Broken, Goes::DiesBefore, Goes::DiesAfter])
 }
 
+/// What happens around the run before it goes on.
+#[derive(Clone, Copy, Debug)]
+enum Meanwhile {
+    Nothing,
+    /// The clock is set on, or back, by so many minutes.
+    Clock(i64),
+    /// Its agent is stopped for a while: nothing is asked or called.
+    Killed,
+    /// Another version of the policies comes into force, which says the same.
+    OtherPolicies,
+}
+
+fn meanwhile() -> impl Strategy<Value = Meanwhile> {
+    prop_oneof![
+        3 => Just(Meanwhile::Nothing),
+        2 => prop::sample::select(vec![-30, -1, 1, 30]).prop_map(Meanwhile::Clock),
+        1 => Just(Meanwhile::Killed),
+        1 => Just(Meanwhile::OtherPolicies),
+    ]
+}
+
 /// A model that says what was drawn for it, and at last that it is done.
 #[derive(Default)]
 struct Script {
@@ -74,69 +100,6 @@ struct Script {
     asked: Mutex<Vec<Prompt>>,
     answered: Mutex<usize>,
     dies: Arc<Notify>,
-}
-
-/// How a call of a tool from elsewhere goes.
-#[derive(Clone, Copy, Debug)]
-enum Goes {
-    Well,
-    Broken,
-    /// The server dies before it has done anything, or after.
-    DiesBefore,
-    DiesAfter,
-}
-
-/// Tools from elsewhere, whose effects are counted by the key of the call.
-#[derive(Default)]
-struct Hands {
-    left: Mutex<VecDeque<Goes>>,
-    calls: Mutex<Vec<(String, String)>>,
-    effects: Mutex<Vec<(String, String)>>,
-    /// The steps that a person has had done again.
-    again: Mutex<Vec<String>>,
-    dies: Arc<Notify>,
-}
-
-impl Tools for Hands {
-    fn call<'a>(&'a self, asked: &'a Asked) -> Carried<'a, Came> {
-        let goes = self.left.lock().unwrap().pop_front().unwrap_or(Goes::Well);
-        let call = (asked.tool.clone(), asked.key.clone());
-        self.calls.lock().unwrap().push(call.clone());
-        if matches!(goes, Goes::Well | Goes::DiesAfter) {
-            self.effects.lock().unwrap().push(call);
-        }
-        Box::pin(async move {
-            match goes {
-                Goes::Well => Came::Done("done".into()),
-                Goes::Broken => Came::Failed("it is broken".into()),
-                Goes::DiesBefore | Goes::DiesAfter => {
-                    self.dies.notify_one();
-                    std::future::pending().await
-                }
-            }
-        })
-    }
-
-    fn look<'a>(&'a self, _: &'a Asked) -> Carried<'a, Looked> {
-        Box::pin(async { panic!("no tool here can be asked what it has done") })
-    }
-}
-
-impl Hands {
-    /// What a person says of a call of which nobody knows: once at the most, to have it done again.
-    fn word(&self, key: String, yes: bool) -> &'static str {
-        let mut again = self.again.lock().unwrap();
-        if yes || again.contains(&key) {
-            return "yes";
-        }
-        again.push(key);
-        "retry"
-    }
-
-    /// How often what happens each time was called, and has happened, under one key.
-    fn of(list: &Mutex<Vec<(String, String)>>, key: &str) -> usize {
-        list.lock().unwrap().iter().filter(|(tool, of)| tool == "echo.once" && of == key).count()
-    }
 }
 
 impl Script {
@@ -220,6 +183,37 @@ async fn go_on(test: Test, script: &Arc<Script>, hands: &Arc<Hands>) -> Test {
     };
     drop(gate);
     if died { test.reopened().await } else { test }
+}
+
+/// Has it happen; the company after that.
+async fn happens(test: Test, what: Meanwhile, (script, hands): (&Arc<Script>, &Arc<Hands>)) -> Test {
+    match what {
+        Meanwhile::Nothing => test,
+        Meanwhile::Clock(minutes) => {
+            test.clock.advance(minutes * 60 * SECOND);
+            test
+        }
+        Meanwhile::Killed => {
+            let kill = async |test: &Test, off: bool| {
+                let switch = json!({ "scope": "actor:bot", "off": off });
+                assert_eq!(test.post("/kill", &test.admin, switch).await.status, 200);
+            };
+            let done = || (script.asked.lock().unwrap().len(), hands.calls.lock().unwrap().len());
+            let before = done();
+            kill(&test, false).await;
+            let test = go_on(test, script, hands).await;
+            assert_eq!(done(), before, "an agent that is stopped does nothing");
+            kill(&test, true).await;
+            test
+        }
+        Meanwhile::OtherPolicies => {
+            let mut files = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+            files["wary.cedar"] = format!("{WARY}\n// {}\n", test.last_seq().await).into();
+            let applied = put_into_force(&test, files).await;
+            assert_eq!(applied.status, 200, "{}", applied.text());
+            test
+        }
+    }
 }
 
 async fn shown(test: &Test, id: &str) -> Value {
@@ -317,7 +311,12 @@ async fn check(test: &Test, run: &Value, script: &Script, hands: &Hands) {
     assert_eq!(run["cost_cents"].as_i64().unwrap(), spent);
 }
 
-async fn hold(answers: Vec<Said>, fates: Vec<Goes>, mut choices: Vec<bool>, budget: i64) {
+async fn hold(
+    (answers, fates): (Vec<Said>, Vec<Goes>),
+    mut around: Vec<Meanwhile>,
+    mut choices: Vec<bool>,
+    budget: i64,
+) {
     let script = Arc::new(Script { left: Mutex::new(answers.into()), ..Script::default() });
     let dies = Arc::clone(&script.dies);
     let hands = Arc::new(Hands { left: Mutex::new(fates.into()), dies, ..Hands::default() });
@@ -325,6 +324,7 @@ async fn hold(answers: Vec<Said>, fates: Vec<Goes>, mut choices: Vec<bool>, budg
     let wish = json!({ "agent": "bot", "text": "do it", "budget_cents": budget });
     let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
     for _ in 0..200 {
+        test = happens(test, around.pop().unwrap_or(Meanwhile::Nothing), (&script, &hands)).await;
         test = go_on(test, &script, &hands).await;
         let run = shown(&test, &id).await;
         assert!(run["cost_cents"].as_i64().unwrap() <= run["budget_cents"].as_i64().unwrap(), "{run}");
@@ -347,9 +347,10 @@ proptest! {
     fn a_run_that_thinks_keeps_its_promises_whatever_happens(
         answers in prop::collection::vec(said(), 1..8),
         fates in prop::collection::vec(goes(), 0..6),
+        around in prop::collection::vec(meanwhile(), 0..6),
         choices in prop::collection::vec(any::<bool>(), 0..8),
         budget in 1..40_i64,
     ) {
-        run(hold(answers, fates, choices, budget));
+        run(hold((answers, fates), around, choices, budget));
     }
 }

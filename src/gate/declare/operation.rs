@@ -242,7 +242,12 @@ impl<O: Change> Act for Acting<O> {
         }
         let about = answer.get("id").and_then(Value::as_str).map(|id| read.named(id)).transpose()?;
         // What is no longer there hides nothing: the answer tells of its end.
-        let about = about.into_iter().flatten().chain(self.target(read).ok());
+        let target = match self.target(read) {
+            Ok(target) => Some(target),
+            Err(Stop::Refused(_)) => None,
+            Err(failed) => return Err(failed),
+        };
+        let about = about.into_iter().flatten().chain(target);
         if about.into_iter().any(|target| !read.sees(&target)) {
             let message = "this request was carried out before, and its answer is no longer for you to read";
             return Err(Refusal::new(Code::Denied, message).into());

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::APPROVAL;
 use super::find;
@@ -59,6 +60,14 @@ impl Change for Decide {
             Some(Err(Stop::Failed(fault))) => Err(fault.into()),
             Some(Ok(()) | Err(Stop::Refused(_))) | None => Ok(()),
         }
+    }
+
+    /// What the call answered is told once: who may read it by now, only the operation that shows it can say.
+    fn shown_again(mut answer: Value, _: &Reader<'_>) -> Result<Value, Stop> {
+        if let Some(fields) = answer.as_object_mut() {
+            fields.remove("result");
+        }
+        Ok(answer)
     }
 
     fn run(permit: Permit<Self>, input: Decision, draft: &mut Draft<'_>) -> Result<ShownApproval, Stop> {

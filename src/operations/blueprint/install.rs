@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::{Plan, plan};
 use super::source::{Asked, Source};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::change::{Proposal, propose};
+use crate::operations::change::{Proposal, has_room, propose};
 use crate::operations::company::COMPANY;
 use crate::operations::joining::Known;
 use crate::store::actors::events::{ActorAdded, ActorHired};
@@ -62,7 +62,8 @@ impl Change for Install {
 
     /// Compiles its policies.
     fn prepare(input: &Asked, read: &Reader<'_>) -> Result<(), Stop> {
-        plan(&Source::of(input)?, &input.values, &read.caller().actor(), Known::of(read)).map(drop)
+        let plan = plan(&Source::of(input)?, &input.values, &read.caller().actor(), Known::of(read))?;
+        plan.bundle.map_or(Ok(()), |(bundle, _)| has_room(&bundle, read))
     }
 
     fn run(permit: Permit<Self>, input: Asked, draft: &mut Draft<'_>) -> Result<Installed, Stop> {

@@ -87,7 +87,9 @@ pub fn planned(collection: &str, ops: &[Operation], base: i64, read: &Reader<'_>
     let kept =
         |name: &str| definition.as_ref().is_some_and(|of| of.field(name).is_some() && !renamed.contains_key(name));
     let gone = before.iter().flat_map(|of| of.spec.fields.keys()).filter(|name| !kept(name));
-    let problems: Vec<String> = gone.filter_map(|name| looked_at(collection, name, read)).collect();
+    // What takes in another's values means something else to policies, too: records could come into somebody's sight.
+    let otherwise = gone.chain(merged.keys());
+    let problems: Vec<String> = otherwise.filter_map(|name| looked_at(collection, name, read)).collect();
     if !problems.is_empty() {
         return Err(Refusal::invalid(problems).into());
     }
@@ -212,6 +214,11 @@ fn merge(of: &mut Collection, name: &str, into: &str) -> Result<(), String> {
         }
         () if !fits => return Err(format!("what `{name}` can be, `{into}` cannot: retype one of them first")),
         () if !from.kind.is_comparable() => return Err(format!("fields of the type `{}` are not merged", from.kind)),
+        () if from.unit != to.unit => return Err(format!("`{name}` and `{into}` are not in the same unit")),
+        () if (&from.min, &from.max) != (&to.min, &to.max) => {
+            return Err(format!("`{name}` and `{into}` do not have the same bounds"));
+        }
+        () if from.unique => return Err(format!("`{name}` is unique, and `{into}` is not")),
         () if from.label != to.label => {
             return Err("their labels differ, and so do those who may read them".into());
         }

@@ -338,7 +338,7 @@ fn alike(topics: &[String], scope: (&Option<ActorId>, &Option<ActorId>), read: &
     Ok(said)
 }
 
-fn is_not_too_many(proposer: &ActorId, read: &Reader<'_>) -> Result<(), Stop> {
+pub(super) fn is_not_too_many(proposer: &ActorId, read: &Reader<'_>) -> Result<(), Stop> {
     if read.open_knowledge_of(proposer, MOST_OPEN)? < MOST_OPEN {
         return Ok(());
     }

@@ -1,14 +1,18 @@
 //! What a run may spend on asking a model: what the run itself may, what its agent may within a day, what the agent's teams and the
 //! company may within a month. What is set aside for calls under way counts as spent.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use super::budget::{Raise, Raised};
 use super::model::Wanted;
 use super::reserve::of_run;
 use crate::gate::{Change as _, Reader};
 use crate::operations::company::Settings;
+use crate::policy::Ruling;
 use crate::store::runs::Run;
+use crate::types::caller::{Caller, Channel, Who};
 use crate::types::delegation::MOST_CENTS;
 use crate::types::history;
 use crate::types::id::Id;
@@ -80,22 +84,32 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
 }
 
 /// What is still to be asked for: a server that dies between holding a run and asking people leaves it to the next one. Where
-/// somebody was asked for more than the budget is, and did not agree, nobody is asked again.
+/// somebody was asked for more than the budget is, and did not agree, nobody is asked again; nor where the policies refuse that.
 pub(super) fn unasked(read: &Reader<'_>) -> Result<Vec<Wanted>, Stop> {
-    let mut unasked = Vec::new();
+    let mut unasked: BTreeMap<String, Wanted> = BTreeMap::new();
     for run in read.runs_held_by_budgets()? {
         let Some(Wait::Budget { cost_cents, until: None, .. }) = run.wait else { continue };
         let exceeded = of(&run, read)?.into_iter().find(|budget| budget.is_exceeded_by(cost_cents));
         let Some(wanted) = exceeded.and_then(|budget| budget.wants(cost_cents)) else { continue };
-        let payer = read.run(&wanted.raised.id)?.and_then(|payer| payer.budget_cents).unwrap_or_default();
-        let asked = read.requests_about(Raise::SPEC.name, &wanted.raised.id)?;
-        let asks_for = |input: &Value| input.get("budget_cents").and_then(Value::as_i64);
-        if !asked.iter().any(|request| asks_for(&request.input).is_some_and(|cents| cents > payer)) {
-            unasked.push(wanted);
+        let (payer, cents) = (wanted.raised.id.clone(), wanted.raised.budget_cents);
+        if unasked.get(&payer).is_none_or(|other| other.raised.budget_cents < cents) && may_be_asked(&wanted, read)? {
+            unasked.insert(payer, wanted);
         }
     }
-    unasked.dedup_by(|one, other| one.raised.id == other.raised.id);
-    Ok(unasked)
+    Ok(unasked.into_values().collect())
+}
+
+fn may_be_asked(Wanted { agent, raised }: &Wanted, read: &Reader<'_>) -> Result<bool, Stop> {
+    let Some(payer) = read.run(&raised.id)? else { return Ok(false) };
+    let has = payer.budget_cents.unwrap_or_default();
+    let asks_for = |input: &Value| input.get("budget_cents").and_then(Value::as_i64);
+    let asked = read.requests_about(Raise::SPEC.name, &raised.id)?;
+    if asked.iter().any(|request| asks_for(&request.input).is_some_and(|cents| cents > has)) {
+        return Ok(false);
+    }
+    let caller = Caller::new(Who::Holder(agent.clone()), Channel::Run);
+    let ruling = read.ruling_on(&caller, Raise::SPEC.name, &read.run_target(&payer), &json!(raised));
+    Ok(!matches!(ruling, Ruling::Deny { .. }))
 }
 
 /// The budgets of the teams that a run's agent is in: what all agents in one, and below it, may spend in a month.

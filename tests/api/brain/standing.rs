@@ -238,7 +238,15 @@ async fn two_fields_that_say_the_same_become_one_with_their_history() {
         field.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!({ "add_field": { "name": name, "field": field } })
     };
-    let fields = json!([text("city", json!({})), text("town", json!({})), text("code", json!({ "unique": true }))]);
+    let money =
+        |name: &str, unit: &str| json!({ "add_field": { "name": name, "field": { "type": "money", "unit": unit } } });
+    let fields = json!([
+        text("city", json!({})),
+        text("town", json!({})),
+        text("code", json!({ "unique": true })),
+        money("eur", "EUR"),
+        money("usd", "USD"),
+    ]);
     assert_eq!(change(&test, "vendors", fields).await.status, 200);
     let keep = async |fields: Value| {
         let kept = test.post("/brain/collections/vendors/records", &cast.mia, json!({ "fields": fields })).await;
@@ -252,6 +260,8 @@ async fn two_fields_that_say_the_same_become_one_with_their_history() {
         (json!([merge("town", "town")]), "ops[0]: a field is not merged into itself"),
         (json!([merge("town", "name")]), "ops[0]: fields of the key are not merged"),
         (json!([merge("town", "code")]), "ops[0]: `code` is unique"),
+        (json!([merge("code", "city")]), "ops[0]: `code` is unique, and `city` is not"),
+        (json!([merge("usd", "eur")]), "ops[0]: `usd` and `eur` are not in the same unit"),
         (json!([merge("none", "city")]), "ops[0]: there is no field `none`"),
         (json!([merge("town", "city"), merge("city", "code")]), "ops[1]: `code` is unique"),
         (json!([merge("town", "city"), text("x", json!({}))]), "ops: fields are merged in a proposal of their own"),

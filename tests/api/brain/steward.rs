@@ -114,14 +114,14 @@ async fn a_text_becomes_a_choice_where_every_record_has_one_of_its_options() {
     let guess = test.get(&format!("/schema/proposals/{}", guess["id"].as_str().unwrap()), &cast.mia).await.json();
     assert_eq!(guess["impact"]["problems"], json!([]));
     for (ops, why) in [
-        (retype(json!([])), "a choice has options, and nothing else has"),
+        (retype(json!([])), "a `choice` has options, and no other type has"),
         (
             json!([{ "retype_field": { "name": "secret", "type": "choice", "options": ["x"] } }]),
             "everybody reads the options of a choice",
         ),
         (
             json!([{ "retype_field": { "name": "place", "type": "long_text", "options": ["x"] } }]),
-            "a choice has options, and nothing else has",
+            "a `choice` has options, and no other type has",
         ),
     ] {
         let refused = propose(&test.admin, ops).await.error();

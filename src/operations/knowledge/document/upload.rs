@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::super::propose::{NewKnowledge, is_admitted, looked_at, recorded, whom};
+use super::super::propose::{NewKnowledge, is_admitted, is_not_too_many, looked_at, recorded, whom};
 use super::super::scan;
 use super::super::shown::{ShownDocument, ShownKnowledge};
 use super::{chunks, extract};
@@ -87,6 +87,8 @@ impl Change for Upload {
 
     fn prepare(input: &NewDocument, read: &Reader<'_>) -> Result<(), Stop> {
         is_named(input)?;
+        // Before it is looked at any closer.
+        is_not_too_many(&read.caller().actor(), read)?;
         read.build_cache().put(&key(input), unfolded(input)?);
         Ok(())
     }
