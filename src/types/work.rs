@@ -197,8 +197,8 @@ pub enum Wait {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Time>,
         /// What the step costs, at most, that it does not allow.
-        #[serde(default)]
-        cost_cents: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_cents: Option<u32>,
     },
 }
 

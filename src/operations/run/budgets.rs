@@ -88,7 +88,7 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
 pub(super) fn unasked(read: &Reader<'_>) -> Result<Vec<Wanted>, Stop> {
     let mut unasked: BTreeMap<String, Wanted> = BTreeMap::new();
     for run in read.runs_held_by_budgets()? {
-        let Some(Wait::Budget { cost_cents, until: None, .. }) = run.wait else { continue };
+        let Some(Wait::Budget { cost_cents: Some(cost_cents), until: None, .. }) = run.wait else { continue };
         let exceeded = of(&run, read)?.into_iter().find(|budget| budget.is_exceeded_by(cost_cents));
         let Some(wanted) = exceeded.and_then(|budget| budget.wants(cost_cents)) else { continue };
         let (payer, cents) = (wanted.raised.id.clone(), wanted.raised.budget_cents);

@@ -88,7 +88,7 @@ impl Change for Call {
         if let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) {
             let (reason, until, wants) = (budget.told(cost), budget.until, budget.wants(cost));
             let payer = budget.payer().filter(|payer| *payer != id);
-            draft.record(RunHeld { id, agent, asker, reason, until, payer, cost_cents: cost })?;
+            draft.record(RunHeld { id, agent, asker, reason, until, payer, cost_cents: Some(cost) })?;
             return Ok(Spoken { answered: false, dispatched: false, wants });
         }
         let Prompt { provider, model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents } = input;

@@ -124,7 +124,7 @@ events! {
         id: Id, agent: ActorId, asker: ActorId, reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")] until: Option<Time>,
         #[serde(default, skip_serializing_if = "Option::is_none")] payer: Option<Id>,
-        #[serde(default)] cost_cents: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")] cost_cents: Option<u32>,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(held), notify: Notify::AndShow(notify_of_hold), news: None,

@@ -5624,7 +5624,7 @@ export type Wait = {
     /**
      * What the step costs, at most, that it does not allow.
      */
-    cost_cents: number;
+    cost_cents?: number | null;
 };
 
 /**
