@@ -102,8 +102,6 @@ async fn serve(
     beside.spawn(background::courier::run(company.gate.clone(), stop.clone()));
     let models = models::client(context.models())?;
     beside.spawn(background::runner::run(company.gate.clone(), models.clone(), stop.clone()));
-    beside.spawn(check_models(models, stop.clone()));
-    beside.close();
     if !address.ip().is_loopback() {
         show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
     }
@@ -111,6 +109,8 @@ async fn serve(
         tracing::warn!("built without the workspace: `make web`, then build again");
     }
     show::remark(&format!("listening on http://{address}"));
+    beside.spawn(check_models(models, stop.clone()));
+    beside.close();
     let front = http::Front { proxies, hosts: named.unwrap_or_else(|| http::Hosts::usual(address.ip())) };
     let served = http::serve(company.gate.clone(), listener, http::Limits::default(), front, stop.clone()).await;
     stop.cancel();
