@@ -50,13 +50,16 @@ pub struct Refused {
     /// What is wrong, a line each, or the evals that fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// Nothing was done, and after so many seconds it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
 }
 
 impl From<Refusal> for Answer {
     fn from(refusal: Refusal) -> Answer {
-        let Refusal { code, message, approval, problems, .. } = refusal;
+        let Refusal { code, message, approval, problems, retry_after, .. } = refusal;
         let approval = approval.map(String::from);
-        let error = Refused { code: code.name().to_owned(), message, approval, problems };
+        let error = Refused { code: code.name().to_owned(), message, approval, problems, retry_after };
         Answer { status: code.status(), body: Value::Null, next: None, error: Some(error) }
     }
 }

@@ -259,7 +259,7 @@ const BUSY: [u64; 3] = [1, 2, 4];
 
 /// Whether nothing was done because too much was asked at once.
 fn is_busy(refused: &Refused) -> bool {
-    refused.code == Code::Unavailable.name() && refused.message.ends_with("; try again")
+    refused.code == Code::Unavailable.name() && refused.retry_after.is_some()
 }
 
 /// Performs an operation as the acting actor and gives its answer.

@@ -45,7 +45,7 @@ impl Run for Kill {
         let exit = context.show(&answer.value, || show::text(&state))?;
         let switched = answer.read()?;
         if switched.engaged && switched.stops_caller {
-            show::note("It stops you, too: another admin has to release it.");
+            show::note("It stops you, too: an admin whom it does not stop has to release it.");
         }
         // A release is quick; what goes on by it may not be.
         if off && switched.runs > 0 && !is_served(context).await? {

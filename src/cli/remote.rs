@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use reqwest::header::RETRY_AFTER;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Url};
 use serde_json::{Map, Value};
@@ -53,8 +54,9 @@ impl Remote {
         let response = request.send().await.map_err(failed)?;
         let status = response.status().as_u16();
         let next = response.headers().get("x-next-cursor").and_then(|value| Some(value.to_str().ok()?.to_owned()));
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let text = response.text().await.map_err(failed)?;
-        Ok(answer(status, next, text))
+        Ok(answer(status, (next, retry_after), text))
     }
 
     fn request(&self, route: &Route, input: &Value) -> Result<RequestBuilder, Failure> {
@@ -119,7 +121,7 @@ fn base(address: &str) -> Result<Url, Failure> {
     }
 }
 
-fn answer(status: u16, next: Option<String>, text: String) -> Answer {
+fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text: String) -> Answer {
     let body: Value = json::read(text.as_bytes()).unwrap_or(Value::String(text));
     if (200..300).contains(&status) && status != Code::NeedsApproval.status() {
         return Answer { status, body, next, error: None };
@@ -133,6 +135,7 @@ fn answer(status: u16, next: Option<String>, text: String) -> Answer {
         }),
         approval: said("approval"),
         problems: list(&body),
+        retry_after,
     };
     Answer { status, body: Value::Null, next: None, error: Some(error) }
 }

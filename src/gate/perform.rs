@@ -294,6 +294,16 @@ pub(in crate::gate) fn denial(spec: &Spec, ruling: &Ruling) -> Refusal {
     Refusal::new(spec.route.denied, format!("policy denied {}: {}", spec.name, ruling.reason()))
 }
 
+/// What comes of a second question about one call: besides what the gate has asked, the operation asks another.
+pub fn also(operation: &str, ruling: &Ruling) -> Result<(), Refusal> {
+    let told = match ruling {
+        Ruling::Allow { .. } => return Ok(()),
+        Ruling::NeedsApproval { .. } => format!("this needs approval: ask for it by the operation {operation}"),
+        Ruling::Deny { .. } => ruling.reason().to_owned(),
+    };
+    Err(Refusal::new(Code::Denied, format!("policy denied {operation}: {told}")))
+}
+
 pub(in crate::gate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
     Reply {
         status: spec.route.status,

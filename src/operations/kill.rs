@@ -46,7 +46,8 @@ pub struct Switched {
     pub at: Time,
     /// How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
     pub runs: u64,
-    /// Whether the caller is among those whom it stops: then another has to release it.
+    /// Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
+    /// which whoever may release it still can.
     pub stops_caller: bool,
 }
 
@@ -108,6 +109,7 @@ impl Change for Kill {
 
     fn target(input: &Switch, read: &Reader<'_>) -> Result<Target, Stop> {
         if let KillScope::Actor(id) | KillScope::Team(id) = &input.scope
+            // Whoever is stopped sees nothing more, but knows of themselves and their team.
             && !stops_caller(&input.scope, read)
         {
             read.known(id)?;
@@ -216,7 +218,7 @@ fn stops(scope: &KillScope, card: &Card) -> bool {
     }
 }
 
-/// Nobody need be told that they are there themselves, nor that their team is.
+/// Whether the caller is among those whom a switch stops; that for everything keeps nobody from releasing it.
 fn stops_caller(scope: &KillScope, read: &Reader<'_>) -> bool {
     *scope != KillScope::Global && read.card(&read.caller().actor()).is_some_and(|card| stops(scope, card))
 }

@@ -119,7 +119,7 @@ pub fn has_other(conn: &Connection, of: &Collection, field: &str, texts: &[Strin
 }
 
 /// Whether any record has values of two fields that differ.
-pub fn have_both(conn: &Connection, of: &Collection, one: &str, other: &str) -> rusqlite::Result<bool> {
+pub fn any_differ(conn: &Connection, of: &Collection, one: &str, other: &str) -> rusqlite::Result<bool> {
     let (table, one, other) = (table::name(of.name()), table::column(one), table::column(other));
     conn.prepare(&format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {one} <> {other})"))?
         .query_row([], |row| row.get(0))

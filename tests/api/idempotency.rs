@@ -159,5 +159,6 @@ async fn an_answer_that_is_repeated_shows_what_its_reader_may_read_by_now() {
     let refused = brain::apply(&test, hidden).await;
     assert_eq!(refused.status, 200, "{}", refused.text());
     let message = "403 denied this request was carried out before, and its answer is no longer for you to read";
-    assert_eq!(write().await.error(), message);
+    let hidden = write().await;
+    assert_eq!((hidden.error().as_str(), hidden.header("idempotent-replayed")), (message, "true"));
 }

@@ -76,8 +76,8 @@ impl Reader<'_> {
     }
 
     /// Whether any record has values of two fields that differ.
-    pub fn have_both(&self, of: &Collection, one: &str, other: &str) -> Result<bool, Fault> {
-        Ok(store::have_both(self.conn()?, of, one, other)?)
+    pub fn any_differ(&self, of: &Collection, one: &str, other: &str) -> Result<bool, Fault> {
+        Ok(store::any_differ(self.conn()?, of, one, other)?)
     }
 
     pub fn count_records(&self, of: &Collection) -> Result<i64, Fault> {

@@ -52,10 +52,17 @@ pub(in crate::gate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, aske
         let message = format!("policy denied me.read: {}", reading.reason());
         return Err(Refusal::new(Code::Denied, message).into());
     }
-    let is_done = kept.status < 400;
+    let (status, body) = match kept.status {
+        400.. => (kept.status, kept.body),
+        _ => match act.shown_again(kept.body, read) {
+            Ok(body) => (kept.status, body),
+            Err(Stop::Refused(refusal)) => (refusal.code.status(), refusal.body()),
+            Err(failed) => return Err(failed),
+        },
+    };
     Ok(Reply {
-        status: kept.status,
-        body: if is_done { act.shown_again(kept.body, read)? } else { kept.body },
+        status,
+        body,
         next: None,
         is_partial: false,
         replayed: true,

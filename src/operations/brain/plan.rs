@@ -128,7 +128,7 @@ pub fn misfits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<Vec<S
     let (Some(before), Some(after)) = (read.collection(collection), &plan.definition) else { return Ok(Vec::new()) };
     let mut problems = Vec::new();
     for (into, name) in &plan.merged {
-        if read.have_both(&before, name, into)? {
+        if read.any_differ(&before, name, into)? {
             problems.push(format!("ops: records have a `{name}` and another `{into}`: change them first"));
         }
     }

@@ -4,14 +4,13 @@ use serde_json::{Map, Value};
 
 use super::judged::{may_read, ruling};
 use super::shown::part;
-use crate::gate::{Draft, NEW, Reader};
-use crate::policy::Ruling;
+use crate::gate::{Draft, NEW, Reader, also};
 use crate::store::brain::Record;
 use crate::store::content::events::ContentKept;
 use crate::types::collection::Collection;
 use crate::types::field::{FieldKind, Label};
 use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Refusal, Stop};
 
 /// Reads an argument that is JSON.
 pub fn json(text: &str) -> Result<Value, String> {
@@ -86,13 +85,7 @@ fn refers(collection: &str, id: &str, read: &Reader<'_>) -> Result<bool, Stop> {
 
 /// Whether one more thing may be done to a record: besides what the gate has asked, each way of writing asks the same.
 pub fn may(operation: &str, of: &Collection, record: &Record, read: &Reader<'_>) -> Result<(), Refusal> {
-    let ruling = ruling(operation, of, record, read);
-    let told = match &ruling {
-        Ruling::Allow { .. } => return Ok(()),
-        Ruling::NeedsApproval { .. } => format!("this needs approval: ask for it by the operation {operation}"),
-        Ruling::Deny { .. } => ruling.reason().to_owned(),
-    };
-    Err(Refusal::new(Code::Denied, format!("policy denied {operation}: {told}")))
+    also(operation, &ruling(operation, of, record, read))
 }
 
 /// Whether a record that is there may be changed, as it is: by `record.write` as well as by `record.change`.

@@ -21,69 +21,19 @@ const STEERING: [&str; 7] = [
 ];
 
 /// How a text calls on its reader to leave what they were told, in some languages: one of these, ...
-const LEAVE: [&str; 22] = [
-    "ignore",
-    "disregard",
-    "forget",
-    "override",
-    "bypass",
-    "neglect", // English
-    "ignoriere",
-    "ignorieren",
-    "vergiss",
-    "vergesst",
-    "missachte", // German
-    "ignorez",
-    "oubliez", // French
-    "ignora",
-    "ignorad",
-    "olvida",
-    "olvide",
-    "ignorar", // Spanish
-    "dimentica",
-    "ignorate", // Italian
-    "ignorem",
-    "esqueça", // Portuguese
-];
+const LEAVE: &str = "ignore disregard forget override bypass neglect
+    ignoriere ignorieren vergiss vergesst missachte
+    ignorez oubliez
+    ignora ignorad ignorar olvida olvide
+    dimentica ignorate
+    ignorem esqueça";
 /// ... and so few words later one of these.
-const TOLD: [&str; 36] = [
-    "previous",
-    "prior",
-    "above",
-    "preceding",
-    "instruction",
-    "instructions",
-    "rule",
-    "rules",
-    "policies",
-    "guidelines",
-    "prompt",
-    "everything", // English
-    "anweisung",
-    "anweisungen",
-    "vorherigen",
-    "bisherigen",
-    "obigen",
-    "regeln",
-    "vorgaben", // German
-    "instructions",
-    "précédentes",
-    "consignes",
-    "règles", // French
-    "instrucciones",
-    "anteriores",
-    "reglas",
-    "indicaciones",
-    "previas", // Spanish
-    "istruzioni",
-    "precedenti",
-    "regole",
-    "indicazioni", // Italian
-    "instruções",
-    "regras",
-    "orientações",
-    "acima", // Portuguese
-];
+const TOLD: &str = "previous prior above preceding instruction instructions rule rules policies guidelines prompt everything
+    anweisung anweisungen vorherigen bisherigen obigen regeln vorgaben
+    précédentes consignes règles
+    instrucciones anteriores reglas indicaciones previas
+    istruzioni precedenti regole indicazioni
+    instruções regras orientações acima";
 const NEAR: usize = 5;
 
 /// Programs that fetch something, and those that run what they are given.
@@ -167,8 +117,12 @@ fn steering(plain: &str) -> Option<String> {
 
 /// Bytes of a word that may be one of those.
 const LONGEST_WORD: usize = 64;
-static LEAVE_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| LEAVE.iter().map(|word| look(word)).collect());
-static TOLD_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| TOLD.iter().map(|word| look(word)).collect());
+static LEAVE_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| looks(LEAVE));
+static TOLD_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| looks(TOLD));
+
+fn looks(words: &str) -> BTreeSet<String> {
+    words.split_whitespace().map(look).collect()
+}
 
 fn look(word: &str) -> String {
     skeleton(word).collect()

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use super::create::Create;
 use super::shown::{WholeTask, whole};
 use super::{TASK, find, open, owner};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, also, post};
 use crate::store::content::events::ContentKept;
 use crate::store::tasks::Task;
 use crate::store::tasks::events::TaskAssigned;
 use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::work::{LONGEST_TEXT, TaskStatus};
 
@@ -85,11 +85,8 @@ fn may_give(task: &Task, to: &ActorId, read: &Reader<'_>) -> Result<(), Refusal>
     if task.creator == *to || task.owner.as_ref() == Some(to) {
         return Ok(());
     }
-    let input = json!({ "title": task.title, "owner": to, "priority": task.priority });
+    let Task { title, priority, due_at, parent, .. } = task;
+    let input = json!({ "title": title, "owner": to, "priority": priority, "due_at": due_at, "parent": parent });
     let operation = Create::SPEC.name;
-    let ruling = read.ruling_on(read.caller(), operation, &Target::Actor(to.clone()), &input);
-    if ruling.is_allowed() {
-        return Ok(());
-    }
-    Err(Refusal::new(Code::Denied, format!("policy denied {operation}: {}", ruling.reason())))
+    also(operation, &read.ruling_on(read.caller(), operation, &Target::Actor(to.clone()), &input))
 }

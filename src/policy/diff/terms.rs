@@ -4,6 +4,7 @@
 //! Always true: a term is told for whatever differs in these files as they are read, and for nothing else.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use crate::policy::check::Directory;
 use crate::policy::limits::{self, Limits, Rate};
 use crate::policy::views::{self, Views};
 use crate::types::id::ActorId;
-use crate::types::view::ViewSpec;
+use crate::types::view::View;
 
 /// What differs about one kind of approval, one limit or one view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -205,31 +206,33 @@ fn views_of(before: &Views, after: &Views) -> Vec<(String, String, Vec<Part>)> {
     let told = |name: &String| (views::path_of(name), format!("view `{name}`"));
     let compared = names.into_iter().map(|name| {
         let ((file, about), (old, new)) = (told(name), (before.get(name), after.get(name)));
-        (file, about, view(old.map(|view| &view.spec), new.map(|view| &view.spec)))
+        (file, about, view(old.map(Arc::as_ref), new.map(Arc::as_ref)))
     });
     compared.collect()
 }
 
 /// A view gives nobody a right to what it shows; who is shown that it is there may change.
-fn view(before: Option<&ViewSpec>, after: Option<&ViewSpec>) -> Vec<Part> {
-    let seen = |view: &ViewSpec| view.visibility.as_ref().map_or_else(|| "everybody".to_owned(), ToString::to_string);
+fn view(before: Option<&View>, after: Option<&View>) -> Vec<Part> {
+    let seen = |view: &View| view.spec.visibility.as_ref().map_or_else(|| "everybody".to_owned(), ToString::to_string);
     let (old, new) = match (before, after) {
         (None, None) => return Vec::new(),
         (None, Some(new)) => {
-            return vec![(Shift::Looser, format!("new: for {}, of `{}`", seen(new), new.query.collection))];
+            return vec![(Shift::Looser, format!("new: for {}, of `{}`", seen(new), new.spec.query.collection))];
         }
         (Some(old), None) => return vec![(Shift::Tighter, format!("removed: was for {}", seen(old)))],
         (Some(old), Some(new)) => (old, new),
     };
-    let shift = match (&old.visibility, &new.visibility) {
+    let shift = match (&old.spec.visibility, &new.spec.visibility) {
         (None, Some(_)) => Shift::Tighter,
         (Some(_), None) => Shift::Looser,
         _ => Shift::Mixed,
     };
-    let shown = (old.visibility != new.visibility).then(|| (shift, format!("for {} → {}", seen(old), seen(new))));
-    let asked = (old.query != new.query).then(|| (Shift::Same, "another query".to_owned()));
-    let layout = (old.layout != new.layout).then(|| (Shift::Same, "another layout".to_owned()));
-    [shown, asked, layout].into_iter().flatten().collect()
+    let is_for = (old.spec.visibility != new.spec.visibility).then(|| (shift, format!("for {} → {}", seen(old), seen(new))));
+    let otherwise = |differs: bool, what: &str| differs.then(|| (Shift::Same, format!("another {what}")));
+    let query = otherwise(old.spec.query != new.spec.query, "query");
+    let layout = otherwise(old.spec.layout != new.spec.layout, "layout");
+    let title = otherwise(old.metadata != new.metadata, "title or labels");
+    [is_for, query, layout, title].into_iter().flatten().collect()
 }
 
 /// Whether one actor may ask more often.

@@ -5327,7 +5327,8 @@ export type Switched = {
      */
     runs: number;
     /**
-     * Whether the caller is among those whom it stops: then another has to release it.
+     * Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
+     * which whoever may release it still can.
      */
     stops_caller: boolean;
 };

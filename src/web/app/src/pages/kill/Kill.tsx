@@ -142,7 +142,7 @@ function Engage() {
       {(kind === 'actor' || kind === 'team') && <Select label={kind === 'actor' ? 'Who' : 'Which team'} placeholder="Choose" searchable limit={100} data={choices} value={id || null} onChange={(value) => setId(value ?? '')} required />}
       {kind === 'tool' && <TextInput label="Which tool" placeholder="its name" value={id} onChange={(event) => setId(event.currentTarget.value)} required />}
       {kind === 'global' && <p className={parts.dim}>Everybody’s operations are refused until it is released. Those who may release it still can.</p>}
-      {stopsMe && !isDenied && <p role="alert">This stops you, too: another admin has to release it.</p>}
+      {stopsMe && !isDenied && <p role="alert">This stops you, too: an admin whom it does not stop has to release it.</p>}
       <Textarea label="Why" description="everybody who is stopped reads it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} autosize minRows={2} required />
       {isDenied && <p role="alert" style={{ color: 'var(--deny)' }}>You may not: {sentence(new Error(may.reason))}</p>}
       <Button type="submit" color="red" loading={busy} disabled={!scope || !reason.trim() || isDenied} leftSection={<Icon name="power" />}>
