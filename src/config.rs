@@ -139,6 +139,12 @@ pub const OPENAI: Setting = provider("OPENAI_API_KEY", "The key of the model pro
 pub const GEMINI: Setting = provider("GEMINI_API_KEY", "The key of the model provider Gemini");
 pub const GOOGLE: Setting = provider("GOOGLE_API_KEY", "The key of the model provider Gemini, by its other name");
 pub const OLLAMA: Setting = provider("OLLAMA_HOST", "The address of a local Ollama");
+pub const SYSTEMS_CONFIG: Setting = Setting {
+    variable: "OK_SYSTEMS_CONFIG",
+    flag: None,
+    default: "none",
+    doc: "A YAML file that says which other systems keep collections, such as a PostgreSQL, and which of their tables may be read",
+};
 pub const LOG: Setting = Setting {
     variable: "OK_LOG",
     flag: None,
@@ -185,6 +191,7 @@ pub const ALL: &[Setting] = &[
     GEMINI,
     GOOGLE,
     OLLAMA,
+    SYSTEMS_CONFIG,
     LOG,
     NO_COLOR,
     COLUMNS,

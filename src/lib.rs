@@ -1,10 +1,11 @@
 //! `ok`: the gate that everything in an AI-run company passes.
 //!
-//! The rooms, in reading order. A room uses only rooms above it; `log`, `store` and `policy` do not know each other.
+//! The rooms, in reading order. A room uses only rooms above it; `adapters`, `log`, `store` and `policy` do not know each other.
 //! `tests/house.rs` keeps it so.
 
 pub mod types;
 
+pub mod adapters;
 pub mod log;
 pub mod policy;
 pub mod store;

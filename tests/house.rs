@@ -51,16 +51,27 @@ fn words_after<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a s
 fn below(room: &str) -> &'static [&'static str] {
     match room {
         "types" => &[],
-        "log" | "store" | "policy" => &["types"],
-        "gate" => &["types", "log", "store", "policy"],
-        "operations" => &["types", "log", "store", "policy", "gate"],
-        "background" => &["types", "log", "store", "policy", "gate", "operations"],
-        "demo" => &["types", "log", "store", "policy", "gate", "operations", "background"],
+        "adapters" | "log" | "store" | "policy" => &["types"],
+        "gate" => &["types", "adapters", "log", "store", "policy"],
+        "operations" => &["types", "adapters", "log", "store", "policy", "gate"],
+        "background" => &["types", "adapters", "log", "store", "policy", "gate", "operations"],
+        "demo" => &["types", "adapters", "log", "store", "policy", "gate", "operations", "background"],
         // Nothing else knows the faces, and they do not know each other; the command line also starts the server.
-        "http" | "mcp" => &["types", "log", "store", "policy", "gate", "operations", "background"],
-        "cli" => {
-            &["types", "log", "store", "policy", "gate", "operations", "background", "demo", "http", "mcp", "config"]
-        }
+        "http" | "mcp" => &["types", "adapters", "log", "store", "policy", "gate", "operations", "background"],
+        "cli" => &[
+            "types",
+            "adapters",
+            "log",
+            "store",
+            "policy",
+            "gate",
+            "operations",
+            "background",
+            "demo",
+            "http",
+            "mcp",
+            "config",
+        ],
         "config" => &["types"],
         "lib" | "main" => &["cli"],
         other => panic!("say in tests/house.rs what the room {other} may use"),

@@ -46,6 +46,7 @@ pub fn options(dir: &Path) -> Options {
         loopback: false,
         secrets: None,
         ports: vec![443],
+        systems: Arc::default(),
         models: Arc::default(),
         journal: Arc::new(InFile),
         low_water: None,

@@ -148,6 +148,7 @@ mod tests {
             loopback: false,
             secrets: None,
             ports: vec![443],
+            systems: Arc::default(),
             models: Arc::default(),
             journal: Arc::new(InFile),
             low_water: None,

@@ -299,7 +299,7 @@ fn proven(context: &Context, text: &str, key: &str, older: Option<&str>) -> Resu
 }
 
 fn rekey(context: &Context) -> Result<Exit, Failure> {
-    let head = rekey::rekey(&client::options(context))?;
+    let head = rekey::rekey(&client::options(context)?)?;
     let answer = serde_json::json!({ "seq": head.size, "vkey": head.vkey() });
     context.show(&answer, || {
         show::fields(&["seq", "vkey"], &answer)?;

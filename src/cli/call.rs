@@ -36,6 +36,9 @@ pub struct Answer {
     /// The cursor of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// The adapter of another system, of whose rows some were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial_from: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Refused>,
 }
@@ -60,7 +63,7 @@ impl From<Refusal> for Answer {
         let Refusal { code, message, approval, problems, retry_after, .. } = refusal;
         let approval = approval.map(String::from);
         let error = Refused { code: code.name().to_owned(), message, approval, problems, retry_after };
-        Answer { status: code.status(), body: Value::Null, next: None, error: Some(error) }
+        Answer { status: code.status(), body: Value::Null, next: None, partial_from: None, error: Some(error) }
     }
 }
 
@@ -89,7 +92,8 @@ async fn attempt(gate: &Arc<Gate>, ask: Ask) -> Result<Answer, Stop> {
         operation::Answer::Text => Value::String(String::from_utf8_lossy(&reply.body).into_owned()),
         _ => serde_json::from_slice(&reply.body)?,
     };
-    Ok(Answer { status: reply.status, body, next: reply.next, error: None })
+    let partial_from = reply.partial_from.map(str::to_owned);
+    Ok(Answer { status: reply.status, body, next: reply.next, partial_from, error: None })
 }
 
 /// A name that cannot be an id is nobody's.

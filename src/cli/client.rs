@@ -14,6 +14,8 @@ use super::exit::Failure;
 use super::remote::Remote;
 use super::show;
 use super::socket::Link;
+use super::systems;
+use crate::adapters::{LONGEST, MOST_ROWS};
 use crate::config;
 use crate::gate::state::lock::Holder;
 use crate::gate::state::open::{self, CannotOpen, Company, Options};
@@ -44,7 +46,7 @@ pub enum Opened {
 
 /// Opens the company, or finds the server that has it.
 pub async fn open(context: &Context) -> Result<Opened, Failure> {
-    let options = options(context);
+    let options = options(context)?;
     let (mut patient_until, mut awaited) = (Instant::now() + PATIENCE, None);
     loop {
         let holder = match open::open(&options) {
@@ -79,8 +81,8 @@ pub async fn is_served(context: &Context) -> Result<bool, Failure> {
     Ok(is_served)
 }
 
-pub fn options(context: &Context) -> Options {
-    Options {
+pub fn options(context: &Context) -> Result<Options, Failure> {
+    Ok(Options {
         path: context.state.clone(),
         entries: &operations::ALL,
         policies: Bundle::built_in(),
@@ -91,11 +93,12 @@ pub fn options(context: &Context) -> Options {
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),
         models: Arc::clone(&context.models().catalog),
+        systems: Arc::new(systems::read(context)?),
         journal: Arc::new(InFile),
         low_water: context.low_water,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
-    }
+    })
 }
 
 /// A company as it begins, where there is none yet.
@@ -192,6 +195,13 @@ impl Session {
             show::note(&format!("The server is busy; trying again in {seconds} s."));
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             answer = self.ask(context, ask.clone()).await?;
+        }
+        if let Some(adapter) = &answer.partial_from {
+            show::note(&format!(
+                "This is not all: {adapter} is read for at most {MOST_ROWS} rows and {} seconds, and rows that do not fit their \
+                 collection are left out. Ask for fewer.",
+                LONGEST.as_secs()
+            ));
         }
         if let Some(refused) = answer.error.as_mut().filter(|refused| refused.code == Code::Unauthorized.name()) {
             refused.message.push_str(&way_in(context));

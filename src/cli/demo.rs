@@ -15,8 +15,9 @@ use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
 use super::policy::export;
 use super::{Context, client, models, serve, show};
-use crate::demo::{self, Receiver, SignIn, Told};
+use crate::demo::{self, CannotTell, Receiver, SignIn, Told, warehouse};
 use crate::gate::state::open::Company;
+use crate::types::time::{Clock as _, SystemClock};
 
 pub const COMMANDS: Commands = &[&own::<Demo>("demo")];
 
@@ -85,18 +86,24 @@ impl Run for Demo {
 
 /// The company of a folder, as commands work with it.
 fn inside(folder: &Path, context: &Context) -> Context {
-    Context { state: folder.join("state.db"), named: true, loopback: true, ..context.clone() }
+    let own = folder.join(warehouse::SYSTEMS);
+    let systems = context.systems.clone().or_else(|| own.exists().then_some(own));
+    Context { state: folder.join("state.db"), named: true, loopback: true, systems, ..context.clone() }
 }
 
 async fn make(dir: &Path, force: bool, context: &Context) -> Result<Exit, Failure> {
     let place = Place::prepare(dir, force)?;
+    let failed = |error: CannotTell| Failure::new(error.to_string());
+    warehouse::make(place.building(), SystemClock.now()).map_err(failed)?;
+    // The story names the demo's own system.
+    let context = &Context { systems: None, ..context.clone() };
     let within = Context { actor: "ana".into(), ..inside(place.building(), context) };
     let policies = place.building().join("policies");
     let mut progress = |chapter: &str| show::note(&format!("  {chapter}"));
     show::note(&format!("Making a demo company in {}:", dir.display()));
-    let options = client::options(&within);
+    let options = client::options(&within)?;
     let told = demo::tell(&options, models::client(context.models())?, policies.clone(), &mut progress).await;
-    let told = told.map_err(|error| Failure::new(error.to_string()))?;
+    let told = told.map_err(failed)?;
     export::write_to(&policies, &within).await?;
     demo::commit_rest(policies, &*options.clock);
     place.finish()?;

@@ -1,15 +1,17 @@
-//! `ok doctor`: whether each model provider can be asked. It asks each for its models, which costs nothing, and shows no key.
+//! `ok doctor`: whether each model provider and each other system can be asked. It asks providers for their models, which costs
+//! nothing, and systems for their version, and shows no key.
 
 use serde_json::{Value, json};
 
 use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
-use super::{Context, models, show};
+use super::{Context, models, show, systems};
+use crate::adapters::Unread;
 use crate::background::models::Checked;
 
 pub const COMMANDS: Commands = &[&own::<Doctor>("doctor")];
 
-/// Check the model providers
+/// Check the model providers, and the systems that keep collections
 #[derive(clap::Args)]
 pub struct Doctor {}
 
@@ -22,10 +24,23 @@ impl Run for Doctor {
         if found.is_empty() {
             found.push(json!({ "ok": false, "message": setup.catalog.nothing() }));
         }
+        found.extend(systems(context).await?);
         let well = found.iter().all(|check| check.get("ok") == Some(&Value::Bool(true)));
         context.show(&found.clone().into(), || found.iter().try_for_each(told))?;
         Ok(if well { Exit::Done } else { Exit::Failed })
     }
+}
+
+/// The other systems, asked where it may take long.
+async fn systems(context: &Context) -> Result<Vec<Value>, Failure> {
+    let systems = systems::read(context)?;
+    let checked = tokio::task::spawn_blocking(move || systems.check().map(shown_system).collect());
+    checked.await.map_err(|error| Failure::new(format!("the systems cannot be checked: {error}")))
+}
+
+fn shown_system((name, outcome): (&str, Result<String, Unread>)) -> Value {
+    let well = outcome.is_ok();
+    json!({ "ok": well, "system": name, "message": outcome.unwrap_or_else(|Unread(why)| why) })
 }
 
 fn shown(checked: &Checked) -> Value {
@@ -40,7 +55,8 @@ fn shown(checked: &Checked) -> Value {
 fn told(check: &Value) -> Result<(), Failure> {
     let message = show::cell(check.get("message"));
     let well = check.get("ok") == Some(&Value::Bool(true));
-    match (well, check.get("provider").and_then(Value::as_str)) {
+    let name = check.get("provider").or(check.get("system"));
+    match (well, name.and_then(Value::as_str)) {
         (true, Some(provider)) => show::text(&format!("ok    {provider:<9}  {message}")),
         (false, Some(provider)) => show::text(&format!("FAIL  {provider:<9}  {message}")),
         (_, None) => show::text(&format!("FAIL {message}")),

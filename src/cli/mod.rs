@@ -40,9 +40,11 @@ mod replay;
 mod save;
 mod schema;
 mod serve;
+mod settings;
 mod show;
 mod socket;
 mod subscription;
+mod systems;
 #[cfg(test)]
 mod tests;
 mod tick;
@@ -62,7 +64,6 @@ use zeroize::Zeroizing;
 
 use crate::background::models::Setup;
 use crate::config;
-use crate::gate::state::keys;
 use crate::operations::run::ECHOES;
 use command::{Command, Commands, Needs};
 use exit::{Exit, Failure};
@@ -198,6 +199,8 @@ pub struct Context {
     secrets: Option<Zeroizing<[u8; 32]>>,
     /// A server on the network to ask instead.
     server: Option<String>,
+    /// The file that says which other systems keep collections.
+    systems: Option<PathBuf>,
     /// The models that agents may ask; read when they are needed.
     models: OnceLock<Setup>,
 }
@@ -238,77 +241,19 @@ impl Global {
             by_login,
             delegation: self.delegation.or_else(|| config::DELEGATION.value()),
             named,
-            state: state(self.state, self.tenant, self.tenants_dir)?,
+            state: settings::state(self.state, self.tenant, self.tenants_dir)?,
             format: self.format,
             dev_auth: config::DEV_AUTH.is_on(),
             dev_echo: self.dev_echo_tools || config::DEV_ECHO_TOOLS.is_on(),
             loopback: false,
-            ports: ports()?,
-            low_water: low_water()?,
-            secrets: secrets()?,
+            ports: settings::ports()?,
+            low_water: settings::low_water()?,
+            secrets: settings::secrets()?,
             server: None,
+            systems: config::SYSTEMS_CONFIG.path(),
             models: OnceLock::new(),
         })
     }
-}
-
-/// The ports that webhooks may be at.
-fn ports() -> Result<Vec<u16>, Failure> {
-    let text = config::EGRESS_PORTS.value().unwrap_or_else(|| config::EGRESS_PORTS.default.into());
-    let read = |port: &str| port.trim().parse::<u16>().ok().filter(|port| *port != 0);
-    let ports: Option<std::collections::BTreeSet<u16>> = text.split(',').map(read).collect();
-    let wrong = || {
-        let name = config::EGRESS_PORTS.variable;
-        Failure::Usage(format!("{name} must hold ports, separated by commas, such as 443,8443; not `{text}`"))
-    };
-    ports.map(Vec::from_iter).ok_or_else(wrong)
-}
-
-/// MiB that must be free on the disk.
-fn low_water() -> Result<Option<u64>, Failure> {
-    let Some(text) = config::DISK_LOW_WATER.value() else { return Ok(None) };
-    let wrong = |_| {
-        let name = config::DISK_LOW_WATER.variable;
-        Failure::Usage(format!("{name} must hold a whole number of MiB, such as 256, or 0; not `{text}`"))
-    };
-    text.trim().parse().map(Some).map_err(wrong)
-}
-
-/// The key that secrets are made from. What is wrong with it is told without showing it.
-fn secrets() -> Result<Option<Zeroizing<[u8; 32]>>, Failure> {
-    let Some(text) = config::SECRETS_KEY.value().map(Zeroizing::new) else { return Ok(None) };
-    let wrong = || {
-        Failure::Usage(format!(
-            "{} must hold 32 bytes: 64 hex digits, or 43 characters of base64 (A-Z, a-z, 0-9, + and /), with or without a = behind them; `openssl rand -base64 32` makes some",
-            config::SECRETS_KEY.variable
-        ))
-    };
-    keys::parse(&text).map(Some).ok_or_else(wrong)
-}
-
-/// The state file: named, a tenant's, or the default. What a flag says wins over the environment.
-fn state(named: Option<PathBuf>, tenant: Option<String>, folder: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    let (named, tenant, folder) = match (named, tenant, folder) {
-        (Some(named), None, None) => return Ok(named),
-        (None, None, None) => (config::STATE.path(), config::TENANT.value(), config::TENANTS_DIR.path()),
-        (named, tenant, folder) => {
-            (named, tenant.or_else(|| config::TENANT.value()), folder.or_else(|| config::TENANTS_DIR.path()))
-        }
-    };
-    match (named, tenant, folder) {
-        (named, None, None) => Ok(named.unwrap_or_else(|| config::STATE.default.into())),
-        (None, Some(tenant), Some(folder)) if is_tenant(&tenant) => Ok(folder.join(tenant).join("state.db")),
-        (None, Some(tenant), Some(_)) => Err(Failure::Usage(format!(
-            "`{tenant}` is not an organization's name: use a-z, 0-9 and `-`, at most 63 characters, beginning with a letter or digit"
-        ))),
-        (Some(_), ..) => Err(Failure::Usage("give either --state or --tenant and --tenants-dir".into())),
-        (None, ..) => Err(Failure::Usage("--tenant and --tenants-dir go together".into())),
-    }
-}
-
-fn is_tenant(name: &str) -> bool {
-    let known = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    (1..=63).contains(&name.len()) && !name.starts_with('-') && name.bytes().all(known)
 }
 
 /// Runs the command line.

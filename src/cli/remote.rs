@@ -124,7 +124,7 @@ fn base(address: &str) -> Result<Url, Failure> {
 fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text: String) -> Answer {
     let body: Value = json::read(text.as_bytes()).unwrap_or(Value::String(text));
     if (200..300).contains(&status) && status != Code::NeedsApproval.status() {
-        return Answer { status, body, next, error: None };
+        return Answer { status, body, next, partial_from: None, error: None };
     }
     let said = |field: &str| body.get(field).and_then(Value::as_str).map(str::to_owned);
     let error = Refused {
@@ -137,7 +137,7 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
         problems: list(&body),
         retry_after,
     };
-    Answer { status, body: Value::Null, next: None, error: Some(error) }
+    Answer { status, body: Value::Null, next: None, partial_from: None, error: Some(error) }
 }
 
 fn list(body: &Value) -> Vec<String> {

@@ -8,6 +8,7 @@ mod script;
 mod sign_in;
 mod teller;
 mod time;
+pub mod warehouse;
 
 use std::path::PathBuf;
 use std::sync::Arc;

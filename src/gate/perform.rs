@@ -54,6 +54,8 @@ pub struct Reply {
     pub next: Option<String>,
     /// It was cut short.
     pub is_partial: bool,
+    /// The adapter of another system, of whose rows some were left out.
+    pub partial_from: Option<&'static str>,
     pub replayed: bool,
     /// `<origin> <size> <root prefix>`: the log that this answer stands in.
     pub audit: Arc<str>,
@@ -100,7 +102,7 @@ impl Gate {
 
     /// Where what is sent outside may go.
     pub fn egress(&self) -> Egress {
-        (*self.world.load().egress).clone()
+        (*self.world.load().outside.egress).clone()
     }
 
     /// The machine's own time, for what others compare with theirs.
@@ -174,13 +176,17 @@ impl Gate {
             }
             Call::Query(query) => query,
         };
-        let lane = entry.spec.route.slow.filter(|_| !is_small || query.is_long());
+        let lane = match self.is_elsewhere(&*query, &caller) {
+            true => Some(Lane::Elsewhere),
+            false => entry.spec.route.slow.filter(|_| !is_small || query.is_long()),
+        };
         let answered = match lane {
             Some(lane) => {
                 let asker = caller.clone();
-                self.apart(lane, bytes, &asker, move |gate| gate.ask(caller, entry, query, value)).await?
+                let work = move |gate: &Gate| gate.ask(caller, entry, query, value, lane == Lane::Elsewhere);
+                self.apart(lane, bytes, &asker, work).await?
             }
-            None => self.ask(caller, entry, query, value)?,
+            None => self.ask(caller, entry, query, value, false)?,
         };
         match answered {
             Asked::Done(reply) => Ok(reply),
@@ -216,22 +222,37 @@ impl Gate {
         prepared.await.map_err(|stop: Stop| stop.under(self.stands()))
     }
 
-    fn ask(&self, caller: Caller, entry: &'static Entry, query: Box<dyn Ask>, value: Value) -> Result<Asked, Stop> {
+    fn is_elsewhere(&self, query: &dyn Ask, caller: &Caller) -> bool {
         let world = self.world.load();
-        self.ask_in(&world, caller, entry, query, value).map_err(|stop| stop.under(world.stands()))
+        query.is_elsewhere(&Reader::pooled(&self.readers, &world, caller, self.clock.now()))
+    }
+
+    /// `reaches`: whether other systems may be asked.
+    fn ask(
+        &self,
+        caller: Caller,
+        entry: &'static Entry,
+        query: Box<dyn Ask>,
+        value: Value,
+        reaches: bool,
+    ) -> Result<Asked, Stop> {
+        let (world, now) = (self.world.load(), self.clock.now());
+        let asker = caller.clone();
+        let read = Reader::pooled(&self.readers, &world, &asker, now);
+        let read = if reaches { read.reaching() } else { read };
+        self.ask_in(&world, read, caller, entry, query, value).map_err(|stop| stop.under(world.stands()))
     }
 
     fn ask_in(
         &self,
         world: &World,
+        read: Reader<'_>,
         caller: Caller,
         entry: &'static Entry,
         query: Box<dyn Ask>,
         input: Value,
     ) -> Result<Asked, Stop> {
-        let spec = &entry.spec;
-        let now = self.clock.now();
-        let read = Reader::pooled(&self.readers, world, &caller, now);
+        let (spec, now) = (&entry.spec, read.now());
         let target = found(query.target(&read), world, &caller, spec, now)?;
         let call = question::Call { operation: spec.name, target: &target, input: Some(&input) };
         let decide = || match spec.route.is_served() {
@@ -244,7 +265,9 @@ impl Gate {
             let grant = Grant { caller: caller.clone(), now, because: because.clone() };
             let mut done = query.run(grant, &read)?;
             let events = std::mem::take(&mut done.events);
+            let partial_from = read.cut_at();
             let reply = reply(world, spec, done);
+            let reply = Reply { is_partial: reply.is_partial || partial_from.is_some(), partial_from, ..reply };
             if events.is_empty() && caller.run.is_none() {
                 return Ok(Asked::Done(reply));
             }
@@ -310,6 +333,7 @@ pub(in crate::gate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
         body: done.body,
         next: done.next,
         is_partial: done.is_partial,
+        partial_from: None,
         replayed: false,
         audit: Arc::clone(&world.stamped),
         policy: world.stamp.seq,

@@ -6,6 +6,7 @@ mod brain;
 mod break_glass;
 mod delegations;
 mod directory;
+mod elsewhere;
 mod entities;
 mod knowledge;
 pub mod live;
@@ -30,6 +31,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
 use serde_json::Value;
 
+use elsewhere::Elsewhere;
 use page::{PATIENCE, Place, Rows};
 
 use crate::gate::decide::question;
@@ -96,11 +98,13 @@ pub struct Reader<'a> {
     sights: RefCell<BTreeMap<ActorId, bool>>,
     /// The labels of what was read.
     labels: RefCell<BTreeSet<Label>>,
+    elsewhere: Elsewhere,
 }
 
 impl<'a> Reader<'a> {
     fn new(source: Source<'a>, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
-        Reader { source, world, caller, now, sights: RefCell::default(), labels: RefCell::default() }
+        let (sights, labels) = (RefCell::default(), RefCell::default());
+        Reader { source, world, caller, now, sights, labels, elsewhere: Elsewhere::default() }
     }
 
     pub(in crate::gate) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {

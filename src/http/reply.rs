@@ -18,6 +18,7 @@ use crate::gate::perform::Reply;
 use crate::types::refusal::{Code, Refusal};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const PARTIAL_FROM: HeaderName = HeaderName::from_static("x-ok-partial-from");
 const PARTIAL: HeaderName = HeaderName::from_static("x-ok-partial");
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -84,6 +85,9 @@ pub(super) fn done(face: &Face, reply: Reply) -> Response {
     }
     if reply.is_partial {
         headers.insert(PARTIAL, HeaderValue::from_static("true"));
+    }
+    if let Some(adapter) = reply.partial_from {
+        headers.insert(PARTIAL_FROM, HeaderValue::from_static(adapter));
     }
     if reply.replayed {
         headers.insert(REPLAYED, HeaderValue::from_static("true"));

@@ -62,10 +62,14 @@ pub fn read(bundle: &Bundle) -> (Collections, Vec<Finding>) {
     }
     for (name, collection) in &collections {
         let lost = collection.spec.fields.iter().filter_map(|(field, spec)| Some((field, spec.to.as_ref()?)));
-        for (field, to) in lost.filter(|(_, to)| !collections.contains_key(*to)) {
+        for (field, to) in lost.filter(|(_, to)| collections.get(*to).is_none_or(|to| to.spec.source.is_some())) {
             let (path, at) = (path_of(name), ["spec", "fields", field, "to"]);
             let line = bundle.files.get(&path).map_or(1, |text| yaml::line_of(text, &at));
-            let message = format!("spec.fields.{field}.to: there is no collection `{to}`");
+            let why = match collections.get(to) {
+                None => format!("there is no collection `{to}`"),
+                Some(_) => format!("the records of `{to}` are kept elsewhere: make it a text"),
+            };
+            let message = format!("spec.fields.{field}.to: {why}");
             findings.push(Finding::new(code::COLLECTION, path, line, (0, 0), message));
         }
     }

@@ -74,7 +74,7 @@ pub enum Operation {
     Create {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        spec: CollectionSpec,
+        spec: Box<CollectionSpec>,
     },
     AddField {
         name: String,

@@ -53,9 +53,70 @@ pub struct CollectionSpec {
     /// Aggregates leave out groups of fewer records than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_group: Option<u32>,
+    /// Where its records are kept, if not here: they are read from there, and changed only there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// What its records mean to people: entities, dimensions, metrics and other words for them.
     #[serde(default, skip_serializing_if = "Semantics::is_empty")]
     pub semantics: Semantics,
+}
+
+/// A table of another system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// The system, by the name that whoever runs the server gave it.
+    pub system: String,
+    /// The table or view, such as `public.orders`.
+    pub table: String,
+    /// The columns whose name is not their field's, by field.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub columns: BTreeMap<String, String>,
+}
+
+impl Source {
+    /// The column of a field.
+    pub fn column<'a>(&'a self, field: &'a str) -> &'a str {
+        self.columns.get(field).map_or(field, String::as_str)
+    }
+
+    fn problems(&self, of: &Collection, problems: &mut Problems) {
+        problems.check(is_name(&self.system), format!("spec.source.system: a system's name {NAME}"));
+        let table = "spec.source.table: must be a table such as orders or public.orders";
+        problems.check(is_table(&self.table), table);
+        for (field, column) in self.columns.iter().take(MOST_FIELDS) {
+            let at = format!("spec.source.columns.{}", short(field));
+            problems.check(of.field(field).is_some(), format!("{at}: {}", of.no_field(field)));
+            problems.check(is_part(column), format!("{at}: must be a column's name of 1 to 63 bytes"));
+        }
+        let key = of.spec.key.first().and_then(|key| of.field(key)).map(|field| field.kind);
+        let is_one = of.spec.key.len() == 1 && matches!(key, Some(FieldKind::Text | FieldKind::Integer));
+        problems.check(
+            is_one,
+            "spec.key: must be one text or whole number where records are kept elsewhere: it is their id",
+        );
+        for (name, field) in &of.spec.fields {
+            let at = format!("spec.fields.{}", short(name));
+            for (is_set, what) in
+                [(field.unique, "unique"), (field.index, "index"), (field.default.is_some(), "default")]
+            {
+                problems.check(!is_set, format!("{at}.{what}: has no effect where records are kept elsewhere"));
+            }
+            problems.check(
+                field.label != Some(Label::Personal),
+                format!("{at}.label: `personal` is what can be erased here; where records are kept elsewhere, say `confidential`"),
+            );
+        }
+    }
+}
+
+/// Whether another system can have a table of this name.
+pub fn is_table(name: &str) -> bool {
+    name.split('.').count() <= 2 && name.split('.').all(is_part)
+}
+
+fn is_part(name: &str) -> bool {
+    (1..=63).contains(&name.len()) && !name.contains(char::is_control)
 }
 
 /// The names that every record has.
@@ -104,7 +165,10 @@ impl Collection {
     /// A field, or what every record has, that records can be found by, whoever looks for them.
     pub fn findable(&self, name: &str) -> Result<Field, String> {
         if let Some(kind) = own(name) {
-            return Ok(Field::of(kind));
+            return match self.spec.source {
+                Some(_) if name != "id" => Err(format!("`{name}` is not known of records that are kept elsewhere")),
+                _ => Ok(Field::of(kind)),
+            };
         }
         match self.field(name) {
             Some(field) if field.label == Some(Label::Personal) => {
@@ -169,6 +233,9 @@ impl Collection {
         }
         let lost = self.spec.renamed.iter().find(|(was, now)| self.field(was).is_some() || self.field(now).is_none());
         problems.check(lost.is_none(), "spec.renamed: leads from names that are no fields to names that are");
+        if let Some(source) = &self.spec.source {
+            source.problems(self, problems);
+        }
         // What does not fit fields that cannot be need not be told, and would take as long as there are many.
         if problems.0.is_empty() {
             self.spec.semantics.problems(self, problems);

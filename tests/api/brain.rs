@@ -1,6 +1,8 @@
 //! The company's own data, through the router.
 
 mod bad_input;
+mod elsewhere;
+mod elsewhere_postgres;
 mod laws;
 mod narrowed;
 mod search;

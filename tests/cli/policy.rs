@@ -259,7 +259,9 @@ fn server_busy_for(mut calls: usize, files: serde_json::Value) -> String {
             let busy = r#"{"error":"unavailable","message":"too many questions at once; try again"}"#;
             let (status, body) = if calls > 0 { ("503 Service Unavailable", busy) } else { ("200 OK", body.as_str()) };
             calls = calls.saturating_sub(1);
-            let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n");
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n"
+            );
             let _ = write!(line, "{head}content-length: {}\r\n\r\n{body}", body.len());
         }
     });

@@ -31,7 +31,7 @@ impl Test {
 
     /// The same with a state file that it had before.
     pub fn beside_in(&self, dir: TempDir, journal: Arc<dyn Journal>) -> Test {
-        let means = (self.policies.clone(), self.models.clone(), self.hands.clone());
+        let means = (self.policies.clone(), self.models.clone(), self.hands.clone(), Arc::clone(&self.systems));
         let beside = Test::opened(dir, Arc::clone(&self.clock), means, journal, self.opened + 100);
         Test { admin: self.admin.clone(), ..beside }
     }

@@ -5,6 +5,7 @@ mod answer;
 pub mod contract;
 pub mod fake;
 pub mod journal;
+pub mod postgres;
 pub mod prove;
 mod refold;
 mod work;
@@ -18,6 +19,7 @@ use std::task::Poll;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
+use ok::adapters::Systems;
 use ok::background::models::Setup;
 use ok::background::tools::Tools;
 use ok::gate::declare::schema::schema;
@@ -74,6 +76,7 @@ pub struct Test {
     pub admin: String,
     policies: Bundle,
     models: Setup,
+    systems: Arc<Systems>,
     /// Who carries out what tools from elsewhere are to do, where there are any.
     hands: Option<Arc<dyn Tools>>,
     /// Where its log is kept.
@@ -96,8 +99,8 @@ pub struct Cast {
     pub bot: String,
 }
 
-/// What a company is opened with: policies, models, and hands.
-type Means = (Bundle, Setup, Option<Arc<dyn Tools>>);
+/// What a company is opened with: policies, models, hands, and systems that keep collections.
+type Means = (Bundle, Setup, Option<Arc<dyn Tools>>, Arc<Systems>);
 
 /// The default policies, compiled once for all companies here.
 fn compiled(policies: &Bundle) -> Arc<Snapshot> {
@@ -118,6 +121,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         loopback: false,
         secrets: None,
         ports: vec![443],
+        systems: Arc::default(),
         models: Arc::default(),
         journal: Arc::new(InFile),
         low_water: None,
@@ -149,24 +153,28 @@ impl Test {
     }
 
     fn founded(policies: Bundle, models: Setup, hands: Option<Arc<dyn Tools>>, journal: Arc<dyn Journal>) -> Test {
+        Test::founded_with((policies, models, hands, Arc::default()), journal)
+    }
+
+    fn founded_with(means: Means, journal: Arc<dyn Journal>) -> Test {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
-        Test::opened(dir, clock, (policies, models, hands), journal, 1)
+        Test::opened(dir, clock, means, journal, 1)
     }
 
     fn opened(dir: TempDir, clock: Arc<TestClock>, means: Means, journal: Arc<dyn Journal>, opened: u64) -> Test {
         let company = work::opened(&means, &journal, (dir.path(), &clock, opened));
-        let (policies, models, hands) = means;
+        let (policies, models, hands, systems) = means;
         let (app, admin) = (router(&company), String::new());
-        Test { app, dir, clock, company, admin, policies, models, hands, journal, opened }
+        Test { app, dir, clock, company, admin, policies, models, hands, systems, journal, opened }
     }
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, app, policies, models, hands, journal, opened } = self;
+        let Test { dir, clock, company, admin, app, policies, models, hands, systems, journal, opened } = self;
         drop(app);
         company.close().await;
-        Test { admin, ..Test::opened(dir, clock, (policies, models, hands), journal, opened + 1) }
+        Test { admin, ..Test::opened(dir, clock, (policies, models, hands, systems), journal, opened + 1) }
     }
 
     /// The same, started again by a version of the program that brings other defaults.

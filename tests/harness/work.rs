@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use ok::adapters::Systems;
 use ok::background::models::{Chat, Models, Setup};
 use ok::background::runner;
 use ok::background::tools::{Means, Tools};
@@ -24,6 +25,12 @@ impl Test {
     /// The same with tools from elsewhere, under the names of those that echo.
     pub async fn with_tools(models: Setup, policies: Bundle, hands: Arc<dyn Tools>) -> Test {
         Test::begun(Test::founded(policies, models, Some(hands), Arc::new(InFile))).await
+    }
+
+    /// The same with systems that keep collections.
+    pub async fn with_systems(policies: Bundle, systems: Systems) -> Test {
+        let means = (policies, Setup::default(), None, Arc::new(systems));
+        Test::begun(Test::founded_with(means, Arc::new(InFile))).await
     }
 
     /// Whoever runs need outside.
@@ -61,7 +68,7 @@ impl Test {
 
 /// A company with these policies, models and hands.
 pub(super) fn opened(
-    (policies, models, hands): &With,
+    (policies, models, hands, systems): &With,
     journal: &Arc<dyn Journal>,
     (dir, clock, seed): (&Path, &Arc<TestClock>, u64),
 ) -> Company {
@@ -69,5 +76,5 @@ pub(super) fn opened(
     let echoes = hands.as_ref().map(|_| ECHOES).into_iter().flatten();
     let tools = Arc::new(echoes.map(str::to_owned).collect());
     let (policies, models, journal) = (policies.clone(), Arc::clone(&models.catalog), Arc::clone(journal));
-    open(&Options { policies, models, tools, journal, ..made }).unwrap()
+    open(&Options { policies, models, tools, journal, systems: Arc::clone(systems), ..made }).unwrap()
 }

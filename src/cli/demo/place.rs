@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::exit::Failure;
+use crate::demo::warehouse;
 use crate::gate::state::lock::{self, Lock, Tried};
 
 /// Where it is built.
@@ -117,7 +118,7 @@ fn take(state: &Path) -> Result<Lock, Failure> {
 fn is_ours(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let beside = name.strip_prefix(STATE).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']));
-    beside || name == POLICIES || name == BUILDING
+    beside || [POLICIES, BUILDING, warehouse::SYSTEMS, warehouse::FILE].contains(&name)
 }
 
 fn names(folder: &Path) -> io::Result<Vec<std::ffi::OsString>> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use crate::adapters;
 use crate::gate::admit::shares::Shares;
 use crate::gate::declare::route::Lane;
 use crate::gate::perform::Gate;
@@ -18,16 +19,19 @@ use crate::types::effort::{Effort, Ended};
 use crate::types::refusal::{Code, Refusal, Stop};
 
 /// Places of all lanes together.
-pub(in crate::gate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + LONG.0;
+pub(in crate::gate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + LONG.0 + ELSEWHERE.0;
 /// Places of a lane, and how many of them one caller may have.
 const LISTS: (u32, u32) = (6, 4);
 const APPROVALS: (u32, u32) = (3, 2);
 const LONG: (u32, u32) = (4, 3);
+const ELSEWHERE: (u32, u32) = (8, 3);
 /// What is read from so many bytes takes a further place: it compiles to many times its size.
 const HEAVY: usize = 256 << 10;
 /// How long work may take for whoever asks over HTTP, and for whoever holds the state file.
 const DEADLINE: Duration = Duration::from_secs(60);
 const HOLDERS_DEADLINE: Duration = Duration::from_secs(600);
+/// What another system had no time for, its limit ends before this does.
+const ELSEWHERE_DEADLINE: Duration = adapters::LONGEST.saturating_add(Duration::from_secs(25));
 /// Evaluations of policies, or what costs as much.
 const FUEL: i64 = 500_000_000;
 
@@ -35,12 +39,14 @@ pub(in crate::gate) struct Lanes {
     lists: Shares,
     approvals: Shares,
     long: Shares,
+    elsewhere: Shares,
 }
 
 impl Default for Lanes {
     fn default() -> Lanes {
         let lane = |(total, part)| Shares::new(total, part);
-        Lanes { lists: lane(LISTS), approvals: lane(APPROVALS), long: lane(LONG) }
+        let (lists, approvals) = (lane(LISTS), lane(APPROVALS));
+        Lanes { lists, approvals, long: lane(LONG), elsewhere: lane(ELSEWHERE) }
     }
 }
 
@@ -50,6 +56,7 @@ impl Lanes {
             Lane::Lists => &self.lists,
             Lane::Approvals => &self.approvals,
             Lane::Long => &self.long,
+            Lane::Elsewhere => &self.elsewhere,
         }
     }
 }
@@ -77,7 +84,11 @@ impl Gate {
                 catch_unwind(AssertUnwindSafe(|| effort.within(|| work(&gate))))
             }
         });
-        let deadline = if caller.channel == Channel::Cli { HOLDERS_DEADLINE } else { DEADLINE };
+        let deadline = match lane {
+            _ if caller.channel == Channel::Cli => HOLDERS_DEADLINE,
+            Lane::Elsewhere => ELSEWHERE_DEADLINE,
+            Lane::Lists | Lane::Approvals | Lane::Long => DEADLINE,
+        };
         let done = timeout(deadline, task).await;
         // What fails while it is being ended fails because of that.
         let has_ended = effort.has_ended();

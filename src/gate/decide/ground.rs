@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::adapters::Systems;
 use crate::gate::admit::limiter::Rates;
 use crate::gate::decide::entities::Entities;
 use crate::gate::decide::world::World;
@@ -14,6 +15,17 @@ use crate::policy::Snapshot;
 use crate::store::company::Instance;
 use crate::types::egress::Egress;
 use crate::types::models::Catalog;
+
+/// What there is outside of the company.
+#[derive(Clone, Default)]
+pub(in crate::gate) struct Outside {
+    /// Where what is sent may go.
+    pub egress: Arc<Egress>,
+    /// The models that agents may ask.
+    pub models: Arc<Catalog>,
+    /// The systems that keep collections.
+    pub systems: Arc<Systems>,
+}
 
 /// What a world is begun with.
 pub(in crate::gate) struct Ground {
@@ -27,8 +39,7 @@ pub(in crate::gate) struct Ground {
     pub resources: Resources,
     pub rates: Arc<Rates>,
     pub vault: Arc<Vault>,
-    pub egress: Arc<Egress>,
-    pub models: Arc<Catalog>,
+    pub outside: Outside,
     pub writes: Arc<AtomicBool>,
     pub entities: Arc<Entities>,
 }
@@ -46,8 +57,7 @@ impl World {
             resources: self.resources.clone(),
             rates: Arc::clone(&self.rates),
             vault: Arc::clone(&self.vault),
-            egress: Arc::clone(&self.egress),
-            models: Arc::clone(&self.models),
+            outside: self.outside.clone(),
             writes: Arc::clone(&self.writes),
             entities: Arc::clone(&self.entities),
         }

@@ -12,7 +12,7 @@ use crate::gate::admit::tokens::Passes;
 use crate::gate::decide::cache::Cache;
 use crate::gate::decide::context;
 use crate::gate::decide::entities::Entities;
-use crate::gate::decide::ground::Ground;
+use crate::gate::decide::ground::{Ground, Outside};
 use crate::gate::decide::index::People;
 use crate::gate::decide::usage::Histories;
 use crate::gate::declare::resource::{Directory, Resources};
@@ -38,9 +38,7 @@ use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::decision::Recording;
 use crate::types::delegation::Terms;
-use crate::types::egress::Egress;
 use crate::types::id::ActorId;
-use crate::types::models::Catalog;
 use crate::types::refusal::{Fault, Stands};
 use crate::types::time::Time;
 
@@ -108,9 +106,7 @@ pub struct World {
     /// The types of which the company keeps entities for decisions.
     pub(in crate::gate) kept: Arc<BTreeSet<String>>,
     pub(in crate::gate) vault: Arc<Vault>,
-    pub(in crate::gate) egress: Arc<Egress>,
-    /// The models that agents may ask.
-    pub(in crate::gate) models: Arc<Catalog>,
+    pub(in crate::gate) outside: Outside,
     /// Whether the last transaction went through.
     pub(in crate::gate) writes: Arc<AtomicBool>,
     pub(in crate::gate) entities: Arc<Entities>,
@@ -127,7 +123,7 @@ impl World {
     /// Nobody is there yet.
     pub(in crate::gate) fn empty(ground: Ground, head: Head) -> World {
         let Ground { policy, version, instance, dev_auth, tools, build_cache, resources, rates, .. } = ground;
-        let Ground { vault, egress, models, writes, entities, .. } = ground;
+        let Ground { vault, outside, writes, entities, .. } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
             people: People::default(),
@@ -151,8 +147,7 @@ impl World {
             webhooks: Arc::default(),
             kept: Arc::default(),
             vault,
-            egress,
-            models,
+            outside,
             writes,
             entities,
             cache: Cache::default(),

@@ -1,5 +1,7 @@
 //! Reading an operation's input; what is wrong with one names its field.
 
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -40,4 +42,10 @@ pub(in crate::gate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, Ba
 /// Reads an input that is JSON still, in one go; nothing where that cannot be done.
 pub(in crate::gate) fn straight<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     json::read(text).ok()
+}
+
+/// A schema on its own.
+pub(super) fn inline(schema: fn(&mut SchemaGenerator) -> Schema) -> Schema {
+    let settings = SchemaSettings::draft2020_12();
+    schema(&mut settings.with(|settings| settings.inline_subschemas = true).into_generator())
 }

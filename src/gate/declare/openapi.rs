@@ -238,6 +238,25 @@ fn reach(reach: Reach) -> Vec<&'static str> {
     }
 }
 
+/// What an answer says beside its body.
+fn headers(entry: &Entry, output: &Value) -> Value {
+    let mut headers = json!({});
+    let mut says = |name: &str, what: &str| {
+        put(&mut headers, name, json!({ "description": what, "schema": { "type": "string" } }))
+    };
+    if entry.is_versioned() {
+        says("ETag", "The record's version in quotes, for `If-Match`.");
+    }
+    if output.get("type").is_some_and(|kind| kind == "array") {
+        says("x-next-cursor", "The cursor of the next page; absent on the last.");
+    }
+    if entry.spec.route.answer == Answer::Partial {
+        says("x-ok-partial", "`true` where the answer leaves out some of what is archived, or kept in another system.");
+        says("x-ok-partial-from", "The adapter of that system, such as `postgres`.");
+    }
+    headers
+}
+
 fn responses(entry: &Entry, output: &Value) -> Value {
     let spec = &entry.spec;
     let content = match spec.route.answer {
@@ -253,16 +272,8 @@ fn responses(entry: &Entry, output: &Value) -> Value {
             format!("Done; `{secret}` is shown this once, and left out where the answer is given again").into(),
         );
     }
-    if entry.is_versioned() {
-        let text = "The record's version in quotes, for `If-Match`.";
-        put(&mut done, "headers", json!({ "ETag": { "description": text, "schema": { "type": "string" } } }));
-    }
-    if output.get("type").is_some_and(|kind| kind == "array") {
-        let header = |what: &str| json!({ "description": what, "schema": { "type": "string" } });
-        let mut headers = json!({ "x-next-cursor": header("The cursor of the next page; absent on the last.") });
-        if spec.route.answer == Answer::Partial {
-            put(&mut headers, "x-ok-partial", header("`true` where the answer leaves out some of what is archived."));
-        }
+    let headers = headers(entry, output);
+    if headers.as_object().is_some_and(|headers| !headers.is_empty()) {
         put(&mut done, "headers", headers);
     }
     let error = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } });

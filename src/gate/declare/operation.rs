@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::gate::declare::input::{BadInput, parse, straight};
+use crate::gate::declare::input::{BadInput, inline, parse, straight};
 use crate::gate::declare::resource::Resource;
 pub use crate::gate::declare::route::{Answer, Auth, Body, Method, Route, Surface};
 use crate::gate::declare::sentence;
@@ -66,6 +66,10 @@ pub trait Query: Sized + 'static {
     /// Whether this very question may take long, where the route says that some do and it is a small one.
     fn is_long(_input: &Self::Input) -> bool {
         Self::SPEC.route.slow.is_some()
+    }
+    /// Whether this very question is asked of another system.
+    fn is_elsewhere(_input: &Self::Input, _read: &Reader<'_>) -> bool {
+        false
     }
 }
 
@@ -162,6 +166,9 @@ pub(in crate::gate) enum Call {
 
 pub(in crate::gate) trait Ask: Send {
     fn is_long(&self) -> bool;
+    fn is_elsewhere(&self, _read: &Reader<'_>) -> bool {
+        false
+    }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop>;
     fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop>;
 }
@@ -197,6 +204,9 @@ fn body<T: Serialize + JsonSchema>(spec: &Spec, output: &T, read: &Reader<'_>) -
 impl<O: Query> Ask for Asking<O> {
     fn is_long(&self) -> bool {
         O::is_long(&self.0)
+    }
+    fn is_elsewhere(&self, read: &Reader<'_>) -> bool {
+        O::is_elsewhere(&self.0, read)
     }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
         O::target(&self.0, read)
@@ -363,12 +373,6 @@ impl Entry {
         let schema = self.output_schema().to_value();
         schema.pointer("/properties/version/type").is_some_and(|kind| kind == "integer")
     }
-}
-
-/// A schema on its own.
-fn inline(schema: fn(&mut SchemaGenerator) -> Schema) -> Schema {
-    let settings = schemars::generate::SchemaSettings::draft2020_12();
-    schema(&mut settings.with(|settings| settings.inline_subschemas = true).into_generator())
 }
 
 impl Prepared {

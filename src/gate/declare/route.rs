@@ -73,6 +73,8 @@ pub enum Lane {
     Approvals,
     /// Whatever compiles, compares, tests or replays.
     Long,
+    /// What waits for another system.
+    Elsewhere,
 }
 
 /// Where an operation is found, and the shape of its answer.

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::gate::admit::chain;
 use crate::gate::decide::entities::Entities;
-use crate::gate::decide::ground::Ground;
+use crate::gate::decide::ground::{Ground, Outside};
 use crate::gate::decide::question::{Asker, Call, sight_for};
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Entry;
@@ -121,8 +121,7 @@ impl<'a> Known<'a> {
             resources: self.resources.clone(),
             rates: Arc::default(),
             vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
-            egress: Arc::default(),
-            models: Arc::default(),
+            outside: Outside::default(),
             writes: Arc::default(),
             entities: Arc::clone(&self.entities),
         };

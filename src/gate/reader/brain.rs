@@ -14,7 +14,7 @@ use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
 use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
 use crate::store::search::{First, Words};
 use crate::types::collection::Collection;
-use crate::types::condition::Condition;
+use crate::types::condition::{Condition, Order, Scalar};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -147,8 +147,20 @@ impl Reader<'_> {
         sorted: &[Sorted],
         after: Option<&After>,
         limit: usize,
-    ) -> Result<Vec<Record>, Fault> {
-        Ok(query::page(self.conn()?, of, condition, sorted, after, limit)?)
+    ) -> Result<Vec<Record>, Stop> {
+        let page = |conn: &_| Ok(query::page(conn, of, condition, sorted, after, limit).map_err(Fault::from)?);
+        let Some(loaded) = self.rows_elsewhere(of, (condition, sorted), after)? else { return page(self.conn()?) };
+        let records = page(&loaded.conn)?;
+        if records.len() < limit {
+            self.note_cut(&loaded);
+        }
+        Ok(records)
+    }
+
+    /// A record that is kept in another system.
+    pub fn record_elsewhere(&self, of: &Collection, id: &str) -> Result<Option<Record>, Stop> {
+        let is_it = Condition::Is("id".into(), Order::Equal, Scalar::Text(id.to_owned()));
+        Ok(self.records(of, &is_it, &[], None, 1)?.pop())
     }
 
     /// Records that fit and hold the words, at most so many.
@@ -170,10 +182,19 @@ impl Reader<'_> {
         what: (&[Group], &[Measure]),
         bounds: (u32, usize),
     ) -> Result<Vec<Figures>, Stop> {
-        let figures = query::figures(self.conn()?, of, condition, what, bounds);
-        figures.map_err(|error| match error.to_string().contains("integer overflow") {
-            true => Refusal::field("measures", query::TOO_LARGE).into(),
-            false => Fault::from(error).into(),
+        let loaded = self.rows_elsewhere(of, (condition, &[]), None)?;
+        let conn = match &loaded {
+            Some(loaded) => {
+                self.note_cut(loaded);
+                &loaded.conn
+            }
+            None => self.conn()?,
+        };
+        query::figures(conn, of, condition, what, bounds).map_err(|error| {
+            match error.to_string().contains("integer overflow") {
+                true => Refusal::field("measures", query::TOO_LARGE).into(),
+                false => Fault::from(error).into(),
+            }
         })
     }
 

@@ -61,7 +61,7 @@ impl Reader<'_> {
 
     /// Where webhooks may be.
     pub fn egress(&self) -> &Egress {
-        &self.world.egress
+        &self.world.outside.egress
     }
 
     pub fn delivery(&self, id: &str) -> Result<Option<Intent>, Fault> {

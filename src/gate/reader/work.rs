@@ -215,7 +215,7 @@ impl Reader<'_> {
 
     /// The models that agents may ask.
     pub fn models(&self) -> &Catalog {
-        &self.world.models
+        &self.world.outside.models
     }
 
     /// Whether this server was given a tool from elsewhere.

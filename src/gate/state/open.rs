@@ -15,10 +15,11 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
+use crate::adapters::Systems;
 use crate::gate::admit::lanes::{self, Lanes};
 use crate::gate::admit::limiter::Limiter;
 use crate::gate::admit::shares::Shares;
-use crate::gate::decide::ground::Ground;
+use crate::gate::decide::ground::{Ground, Outside};
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Entry;
 use crate::gate::declare::resource::Resources;
@@ -72,6 +73,8 @@ pub struct Options {
     pub ports: Vec<u16>,
     /// The models that agents may ask.
     pub models: Arc<Catalog>,
+    /// The systems that collections may be kept in.
+    pub systems: Arc<Systems>,
     /// MiB on the disk below which only what stops or revokes is accepted; else 256, or 5 % of a small disk.
     pub low_water: Option<u64>,
     /// Where the log is kept.
@@ -162,8 +165,11 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         resources: Resources::of(options.entries),
         rates: Arc::default(),
         vault: Arc::new(vault),
-        egress: Arc::new(Egress { loopback: options.loopback, ports: options.ports.clone() }),
-        models: Arc::clone(&options.models),
+        outside: Outside {
+            egress: Arc::new(Egress { loopback: options.loopback, ports: options.ports.clone() }),
+            models: Arc::clone(&options.models),
+            systems: Arc::clone(&options.systems),
+        },
         writes: Arc::new(AtomicBool::new(true)),
         entities: Arc::default(),
     };

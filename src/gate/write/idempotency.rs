@@ -65,6 +65,7 @@ pub(in crate::gate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, aske
         body,
         next: None,
         is_partial: false,
+        partial_from: None,
         replayed: true,
         audit: world.stamped.clone(),
         policy: world.stamp.seq,

@@ -10,7 +10,7 @@ use super::figures::{Plan, Typed, group};
 use super::filter::Filters;
 use super::judged::{Withheld, may_read, values_of};
 use super::shown::veiled;
-use super::{COLLECTION, known};
+use super::{COLLECTION, is_kept_elsewhere, known};
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
 use crate::store::brain::query::{Figures, Group, Measure, TOO_LARGE};
 use crate::types::collection::Collection;
@@ -77,7 +77,7 @@ impl Query for Aggregate {
         doc: "Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of \
               fewer records than the collection allows are left out.",
         scope: Reach::Full,
-        route: post("/brain/collections/{collection}/aggregate").listed(),
+        route: post("/brain/collections/{collection}/aggregate").listed().partial(),
         about: &[&COLLECTION],
         events: &[],
     };
@@ -90,6 +90,10 @@ impl Query for Aggregate {
 
     fn run(_: Permit<Self>, input: Wanted, read: &Reader<'_>) -> Result<Vec<Figure>, Stop> {
         figures(&input, read)
+    }
+
+    fn is_elsewhere(input: &Wanted, read: &Reader<'_>) -> bool {
+        is_kept_elsewhere(&input.collection, read)
     }
 }
 

@@ -11,7 +11,7 @@ use super::{COLLECTION, OneCollection, known};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::Nothing;
 use crate::operations::company::COMPANY;
-use crate::types::collection::Collection;
+use crate::types::collection::{Collection, Source};
 use crate::types::field::Field;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
@@ -21,6 +21,9 @@ use crate::types::scope::Reach;
 pub struct ShownCollection {
     pub name: String,
     pub title: Option<String>,
+    /// The table of another system that its records are read from; absent where they are kept here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The fields that tell one record from another.
     pub key: Vec<String>,
     pub fields: BTreeMap<String, Field>,
@@ -38,6 +41,7 @@ fn shown(of: &Collection, read: &Reader<'_>) -> Result<ShownCollection, Stop> {
     Ok(ShownCollection {
         name: of.name().to_owned(),
         title: of.metadata.title.clone(),
+        source: of.spec.source.clone(),
         key: of.spec.key.clone(),
         fields: of.spec.fields.clone(),
         withheld: Withheld::of(of, read).names(of).map(str::to_owned).collect(),

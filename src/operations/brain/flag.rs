@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::judged::may_read;
-use super::{RECORD, found, known};
+use super::{RECORD, found, kept_here};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use crate::operations::company::COMPANY;
 use crate::store::brain::events::RecordFlagged;
@@ -73,7 +73,7 @@ impl Change for Flag {
     type Output = ShownFlag;
 
     fn target(input: &NewFlag, read: &Reader<'_>) -> Result<Target, Stop> {
-        let of = known(&input.collection, read)?;
+        let of = kept_here(&input.collection, read)?;
         Ok(read.record_target(&of, &found(&of, &input.id, read)?))
     }
 

@@ -8,7 +8,7 @@ use super::judged::may_read;
 use super::query::record_of;
 use super::shown::{Shape, ShownRecord, personal, shown_again};
 use super::values::{Parted, WRITE, check_against_others, keep, may, may_change, would_be};
-use super::{RECORD, at_version, known};
+use super::{RECORD, at_version, kept_here, known};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use crate::store::brain::events::RecordRolledBack;
 use crate::store::brain::{Record, Version};
@@ -64,7 +64,7 @@ impl Query for History {
     type Output = Page<ShownVersion>;
 
     fn target(input: &WhichVersions, read: &Reader<'_>) -> Result<Target, Stop> {
-        let of = known(&input.collection, read)?;
+        let of = kept_here(&input.collection, read)?;
         Ok(read.record_target(&of, &last(&of, &input.id, read)?))
     }
 
@@ -153,7 +153,7 @@ impl Change for Rollback {
     type Output = ShownRecord;
 
     fn target(input: &RolledBack, read: &Reader<'_>) -> Result<Target, Stop> {
-        let of = known(&input.collection, read)?;
+        let of = kept_here(&input.collection, read)?;
         Ok(read.record_target(&of, &last(&of, &input.id, read)?))
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::judged::values_of;
 use super::values::{CHANGE, WRITE, may};
 use super::writing::{Next, Writing, record};
-use super::{COLLECTION, known};
+use super::{COLLECTION, kept_here, known};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::brain::Record;
 use crate::store::brain::events::RecordWritten;
@@ -58,7 +58,7 @@ impl Change for Import {
     type Output = Imported;
 
     fn target(input: &NewRecords, read: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(read.collection_target(known(&input.collection, read)?.name()))
+        Ok(read.collection_target(kept_here(&input.collection, read)?.name()))
     }
 
     fn run(_: Permit<Self>, input: NewRecords, draft: &mut Draft<'_>) -> Result<Imported, Stop> {

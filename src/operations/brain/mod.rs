@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::{Entry, Query as _, Reader};
 use crate::store::brain::Record;
-use crate::types::collection::Collection;
+use crate::types::collection::{Collection, Source};
 use crate::types::refusal::{Refusal, Stop};
 
 pub use aggregate::{Aggregate, Figure, Wanted, figures};
@@ -104,6 +104,26 @@ pub struct OneRecord {
 /// A collection that is there.
 fn known(name: &str, read: &Reader<'_>) -> Result<Arc<Collection>, Stop> {
     Ok(read.collection(name).ok_or_else(Refusal::not_found)?)
+}
+
+/// A collection whose records are kept here, with all that they were.
+fn kept_here(name: &str, read: &Reader<'_>) -> Result<Arc<Collection>, Stop> {
+    let of = known(name, read)?;
+    match &of.spec.source {
+        None => Ok(of),
+        Some(_) if !read.sees(&read.collection_target(name)) => Err(Refusal::not_found().into()),
+        Some(Source { system, .. }) => {
+            let what = format!(
+                "its records are kept in {system}: here they are read, and neither changed, flagged nor remembered"
+            );
+            Err(Refusal::field("collection", what).into())
+        }
+    }
+}
+
+/// Whether the records of a collection are kept in another system.
+pub fn is_kept_elsewhere(name: &str, read: &Reader<'_>) -> bool {
+    read.collection(name).is_some_and(|of| of.spec.source.is_some())
 }
 
 /// A record that is there.

@@ -8,7 +8,7 @@ use crate::policy::brain::path_of;
 use crate::policy::{Bundle, views};
 use crate::store::brain::Proposal;
 use crate::types::brain::{Operation, converts};
-use crate::types::collection::{Collection, CollectionKind, NAME, is_name};
+use crate::types::collection::{Collection, CollectionKind, NAME, Source, is_name};
 use crate::types::definition::{ApiVersion, Metadata, Problems};
 use crate::types::field::{Field, FieldKind, Label};
 use crate::types::refusal::{Refusal, Stop};
@@ -83,6 +83,9 @@ pub fn planned(collection: &str, ops: &[Operation], base: i64, read: &Reader<'_>
     definition.iter().for_each(|of| of.problems(&mut found));
     if !found.0.is_empty() {
         return Err(Refusal::invalid(found.0.into_iter().map(|what| format!("ops: {what}")).collect()).into());
+    }
+    if let Some(source) = definition.as_ref().and_then(|of| of.spec.source.as_ref()) {
+        read.is_readable(source).map_err(|why| Refusal::field("ops", format!("spec.source: {why}")))?;
     }
     let kept =
         |name: &str| definition.as_ref().is_some_and(|of| of.field(name).is_some() && !renamed.contains_key(name));
@@ -179,7 +182,8 @@ impl Altered<'_> {
             (Operation::Create { title, spec }, None) => {
                 let metadata = Metadata { name: self.name.to_owned(), title: title.clone(), labels: BTreeMap::new() };
                 let kind = CollectionKind::Collection;
-                self.definition = Some(Collection { api_version: ApiVersion::V1, kind, metadata, spec: spec.clone() });
+                self.definition =
+                    Some(Collection { api_version: ApiVersion::V1, kind, metadata, spec: (**spec).clone() });
                 Ok(())
             }
             (_, None) => Err(no_collection(self.name)),
@@ -187,6 +191,9 @@ impl Altered<'_> {
             (Operation::Retire {}, definition) => {
                 *definition = None;
                 Ok(())
+            }
+            (Operation::MergeField { .. }, Some(of)) if of.spec.source.is_some() => {
+                Err("records that are kept elsewhere are changed there: retire the field that is not wanted".into())
             }
             (Operation::MergeField { name, into }, Some(of)) => {
                 merge(of, name, into)?;
@@ -276,6 +283,10 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
                 return Err(format!("`{name}` is personal: its values are kept apart, under this name"));
             }
             fields.insert(to.clone(), field);
+            if let Some(Source { columns, .. }) = &mut spec.source {
+                let column = columns.remove(name).unwrap_or_else(|| name.clone());
+                columns.insert(to.clone(), column);
+            }
             spec.renamed.remove(to);
             spec.renamed.values_mut().filter(|now| *now == name).for_each(|now| now.clone_from(to));
             spec.renamed.insert(name.clone(), to.clone());
@@ -292,6 +303,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
                 return Err(format!("`{name}` is a part of the key"));
             }
             fields.remove(name).ok_or_else(|| missing(name))?;
+            spec.source.iter_mut().for_each(|source| drop(source.columns.remove(name)));
             let was = spec.renamed.iter().filter(|(_, now)| *now == name).map(|(was, _)| was.clone());
             let gone: Vec<String> = was.chain([name.clone()]).collect();
             spec.renamed.retain(|was, _| !gone.contains(was));

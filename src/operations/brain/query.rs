@@ -9,7 +9,7 @@ use super::filter::Filters;
 use super::history;
 use super::judged::{Withheld, may_read, values_of};
 use super::shown::{Shape, ShownRecord};
-use super::{COLLECTION, known};
+use super::{COLLECTION, is_kept_elsewhere, known};
 use crate::gate::{Permit, Query as Asked, Reader, Spec, Target, get, post};
 use crate::store::brain::query::{After, Sorted};
 use crate::store::brain::{Record, Version};
@@ -37,7 +37,8 @@ pub struct Ask {
     #[serde(default)]
     #[arg(long, value_name = "JSON", value_parser = super::values::json)]
     pub filter: Option<Value>,
-    /// The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given.
+    /// The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given; of another system's
+    /// records, by their key.
     #[schemars(length(max = 4))]
     #[serde(default)]
     #[arg(long, value_name = "FIELD", value_delimiter = ',', allow_hyphen_values = true)]
@@ -64,7 +65,7 @@ impl Asked for Query {
         doc: "Query the records of a collection: those that the policies let the caller read (`record.read`), with \
               the fields that they may read (`field.read`).",
         scope: Reach::Full,
-        route: post("/brain/collections/{collection}/query").listed(),
+        route: post("/brain/collections/{collection}/query").listed().partial(),
         about: &[&COLLECTION],
         events: &[],
     };
@@ -81,6 +82,10 @@ impl Asked for Query {
 
     fn next(output: &Page<ShownRecord>) -> Option<String> {
         output.next.clone()
+    }
+
+    fn is_elsewhere(input: &Ask, read: &Reader<'_>) -> bool {
+        is_kept_elsewhere(&input.collection, read)
     }
 }
 
@@ -102,7 +107,7 @@ impl Asked for Records {
         name: "record.list",
         doc: "List the records of a collection that the caller may read, newest first.",
         scope: Reach::READ,
-        route: get("/brain/collections/{collection}/records").listed(),
+        route: get("/brain/collections/{collection}/records").listed().partial(),
         about: &[&COLLECTION],
         events: &[],
     };
@@ -120,6 +125,10 @@ impl Asked for Records {
 
     fn next(output: &Page<ShownRecord>) -> Option<String> {
         output.next.clone()
+    }
+
+    fn is_elsewhere(input: &WhichRecords, read: &Reader<'_>) -> bool {
+        is_kept_elsewhere(&input.collection, read)
     }
 }
 
@@ -167,6 +176,13 @@ fn shown_fields(input: &Ask, of: &Collection) -> Result<Option<Vec<String>>, Ref
 }
 
 fn sorted(input: &Ask, filters: &Filters<'_>) -> Result<Vec<Sorted>, Refusal> {
+    let of = filters.of;
+    if let (Some(_), Some(source)) = (input.as_of, &of.spec.source) {
+        return Err(Refusal::field(
+            "as_of",
+            format!("what records were is not known of those kept in {}", source.system),
+        ));
+    }
     if input.as_of.is_some() && !input.sort.is_empty() {
         return Err(Refusal::field("sort", "records as they were come in the order of their ids"));
     }
@@ -180,7 +196,11 @@ fn sorted(input: &Ask, filters: &Filters<'_>) -> Result<Vec<Sorted>, Refusal> {
         Ok(Sorted { column: name.to_owned(), descending })
     });
     let sorted = by.collect::<Result<Vec<_>, _>>()?;
-    Ok(if sorted.is_empty() { vec![Sorted { column: "created_at".into(), descending: true }] } else { sorted })
+    let usual = || match (&of.spec.source, of.spec.key.first()) {
+        (Some(_), Some(key)) => Sorted { column: key.clone(), descending: false },
+        _ => Sorted { column: "created_at".into(), descending: true },
+    };
+    Ok(if sorted.is_empty() { vec![usual()] } else { sorted })
 }
 
 /// One question, as one caller asks it.

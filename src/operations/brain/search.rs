@@ -147,7 +147,7 @@ fn ranked(hits: Vec<Candidate>, words: &Words, limit: usize) -> Vec<SearchHit> {
     ranked.into_iter().map(|(rank, one)| one.hit(words, score(rank))).collect()
 }
 
-/// Those that are named, or all; of which the caller may ask.
+/// Those that are named, or all that are kept here; of which the caller may ask.
 fn collections<'a>(names: &[String], read: &'a Reader<'_>) -> Result<Vec<&'a Collection>, Stop> {
     let may = |of: &&Collection| read.may("collection.query", &read.collection_target(of.name()));
     let all: Vec<&Collection> = read.all_collections().map(|of| &**of).filter(may).collect();
@@ -155,7 +155,13 @@ fn collections<'a>(names: &[String], read: &'a Reader<'_>) -> Result<Vec<&'a Col
         let short: String = unknown.chars().take(64).collect();
         return Err(Refusal::field("collections", format!("there is no collection `{}`", short.escape_debug())).into());
     }
-    Ok(all.into_iter().filter(|of| names.is_empty() || names.iter().any(|name| name == of.name())).collect())
+    let (here, elsewhere): (Vec<&Collection>, Vec<&Collection>) =
+        all.into_iter().partition(|of| of.spec.source.is_none());
+    if let Some(of) = elsewhere.iter().find(|of| names.iter().any(|name| name == of.name())) {
+        let what = format!("the records of `{}` are kept elsewhere: they are queried, and not searched", of.name());
+        return Err(Refusal::field("collections", what).into());
+    }
+    Ok(here.into_iter().filter(|of| names.is_empty() || names.iter().any(|name| name == of.name())).collect())
 }
 
 fn records(of: &Collection, words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
@@ -332,7 +338,7 @@ impl Query for Refs {
 /// Records that name another.
 fn leading(of: &Collection, names: Condition, read: &Reader<'_>) -> Result<Vec<Record>, Stop> {
     if let Some(rows) = read.rows("record.read", of) {
-        return Ok(read.records(of, &Condition::all([rows, names]), &[], None, MOST as usize)?);
+        return read.records(of, &Condition::all([rows, names]), &[], None, MOST as usize);
     }
     let all = read.records(of, &names, &[], None, PATIENCE)?;
     Ok(all.into_iter().filter(|record| may_read(of, record, read)).take(MOST as usize).collect())

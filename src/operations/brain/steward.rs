@@ -20,7 +20,7 @@ use crate::store::brain::Proposal;
 use crate::store::brain::events::SchemaProposed;
 use crate::store::brain::query::After;
 use crate::types::brain::{Operation, ProposalStatus};
-use crate::types::collection::Collection;
+use crate::types::collection::{Collection, Source};
 use crate::types::condition::Condition;
 use crate::types::effort;
 use crate::types::field::{FieldKind, Label};
@@ -189,6 +189,11 @@ fn look_over(input: &LookedOver, read: &Reader<'_>) -> Result<Found, Stop> {
         |of: &&Collection| input.collections.is_empty() || input.collections.iter().any(|one| one == of.name());
     let (mut found, mut left) = (Found::default(), MOST_OF_ALL);
     for of in known_collections(read).filter(wanted) {
+        if let Some(Source { system, .. }) = &of.spec.source {
+            let what = format!("its records are kept in {system}, and not looked over");
+            found.noticed.push(Noticed { collection: of.name().to_owned(), field: String::new(), what });
+            continue;
+        }
         let withheld = Withheld::of(of, read);
         let fields = of
             .spec

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use super::shown::{Shape, ShownRecord, shown_again};
 use super::values::{WRITE, may, may_change};
 use super::writing::{Way, Writing, record_one};
-use super::{OneRecord, RECORD, at_version, found, known};
+use super::{OneRecord, RECORD, at_version, found, is_kept_elsewhere, kept_here, known};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, delete, get, patch, post, put};
+use crate::store::brain::Record;
 use crate::store::brain::events::{RecordDeleted, RecordWritten};
 use crate::store::content::events::ContentKept;
 use crate::types::collection::Collection;
@@ -24,7 +25,7 @@ impl Query for ShowRecord {
         name: "record.read",
         doc: "Show one record, with the fields that the caller may read.",
         scope: Reach::READ,
-        route: get("/brain/collections/{collection}/records/{id}"),
+        route: get("/brain/collections/{collection}/records/{id}").partial(),
         about: &[&RECORD],
         events: &[],
     };
@@ -32,12 +33,25 @@ impl Query for ShowRecord {
     type Output = ShownRecord;
 
     fn target(input: &OneRecord, read: &Reader<'_>) -> Result<Target, Stop> {
-        standing(&input.collection, &input.id, read)
+        let of = known(&input.collection, read)?;
+        Ok(read.record_target(&of, &shown(&of, &input.id, read)?))
     }
 
     fn run(_: Permit<Self>, input: OneRecord, read: &Reader<'_>) -> Result<ShownRecord, Stop> {
         let of = known(&input.collection, read)?;
-        Shape::whole(&of, read).record(found(&of, &input.id, read)?, read)
+        Shape::whole(&of, read).record(shown(&of, &input.id, read)?, read)
+    }
+
+    fn is_elsewhere(input: &OneRecord, read: &Reader<'_>) -> bool {
+        is_kept_elsewhere(&input.collection, read)
+    }
+}
+
+/// A record that is there, wherever it is kept.
+fn shown(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
+    match &of.spec.source {
+        None => found(of, id, read),
+        Some(_) => Ok(read.record_elsewhere(of, id)?.ok_or_else(Refusal::not_found)?),
     }
 }
 
@@ -74,7 +88,7 @@ impl Change for Upsert {
     type Output = ShownRecord;
 
     fn target(input: &NewRecord, read: &Reader<'_>) -> Result<Target, Stop> {
-        let of = known(&input.collection, read)?;
+        let of = kept_here(&input.collection, read)?;
         let next =
             Writing::by_key(&of, input.id.as_deref(), &input.fields, read).map(|writing| writing.next(&of, read));
         match next {
@@ -115,7 +129,7 @@ pub struct Fields {
 
 /// A record that is there, as the gate sees it.
 fn standing(collection: &str, id: &str, read: &Reader<'_>) -> Result<Target, Stop> {
-    let of = known(collection, read)?;
+    let of = kept_here(collection, read)?;
     Ok(read.record_target(&of, &found(&of, id, read)?))
 }
 

@@ -28,7 +28,8 @@ const LEAVE: &str = "ignore disregard forget override bypass neglect
     dimentica ignorate
     ignorem esqueça";
 /// ... and so few words later one of these.
-const TOLD: &str = "previous prior above preceding instruction instructions rule rules policies guidelines prompt everything
+const TOLD: &str =
+    "previous prior above preceding instruction instructions rule rules policies guidelines prompt everything
     anweisung anweisungen vorherigen bisherigen obigen regeln vorgaben
     précédentes consignes règles
     instrucciones anteriores reglas indicaciones previas

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::VIEW;
 use super::run::{Answer, Opened, opened};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::operations::brain::is_kept_elsewhere;
 use crate::operations::company::COMPANY;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
@@ -109,7 +110,7 @@ impl Query for Show {
         doc: "Show a view with what it finds: of each record and field what the caller may read (`record.read`, `field.read`), and \
               nothing where they could not ask for it themselves.",
         scope: Reach::READ,
-        route: get("/views/{id}").listed(),
+        route: get("/views/{id}").listed().partial(),
         about: &[&VIEW],
         events: &[],
     };
@@ -121,6 +122,10 @@ impl Query for Show {
         let of = read.collection_target(&view.spec.query.collection);
         // The gate asks whether they may see the view.
         if read.sees(&of) { Ok(read.view_target(&view)) } else { Err(Refusal::not_found().into()) }
+    }
+
+    fn is_elsewhere(input: &OneView, read: &Reader<'_>) -> bool {
+        read.view(&input.id).is_some_and(|view| is_kept_elsewhere(&view.spec.query.collection, read))
     }
 
     fn run(_: Permit<Self>, input: OneView, read: &Reader<'_>) -> Result<Opened<ShownView>, Stop> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::run::{Answer, Opened, opened};
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::operations::brain::COLLECTION;
+use crate::operations::brain::{COLLECTION, is_kept_elsewhere};
 use crate::types::definition::Problems;
 use crate::types::page::PageQuery;
 use crate::types::refusal::{Refusal, Stop};
@@ -30,7 +30,7 @@ impl Query for Preview {
         name: "view.preview",
         doc: "Run a view that is not saved: what it would show the caller, or what is wrong with it.",
         scope: Reach::Full,
-        route: post("/views/preview").listed(),
+        route: post("/views/preview").listed().partial(),
         about: &[&COLLECTION],
         events: &[],
     };
@@ -40,6 +40,10 @@ impl Query for Preview {
     fn target(input: &Unsaved, read: &Reader<'_>) -> Result<Target, Stop> {
         let of = read.collection(&input.query.collection).ok_or_else(Refusal::not_found)?;
         Ok(read.collection_target(of.name()))
+    }
+
+    fn is_elsewhere(input: &Unsaved, read: &Reader<'_>) -> bool {
+        is_kept_elsewhere(&input.query.collection, read)
     }
 
     fn run(_: Permit<Self>, input: Unsaved, read: &Reader<'_>) -> Result<Opened<Unsaved>, Stop> {

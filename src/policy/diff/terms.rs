@@ -227,7 +227,8 @@ fn view(before: Option<&View>, after: Option<&View>) -> Vec<Part> {
         (Some(_), None) => Shift::Looser,
         _ => Shift::Mixed,
     };
-    let is_for = (old.spec.visibility != new.spec.visibility).then(|| (shift, format!("for {} → {}", seen(old), seen(new))));
+    let is_for =
+        (old.spec.visibility != new.spec.visibility).then(|| (shift, format!("for {} → {}", seen(old), seen(new))));
     let otherwise = |differs: bool, what: &str| differs.then(|| (Shift::Same, format!("another {what}")));
     let query = otherwise(old.spec.query != new.spec.query, "query");
     let layout = otherwise(old.spec.layout != new.spec.layout, "layout");

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Map, Value};
 
 use super::events::{RecordDeleted, RecordRolledBack, RecordWritten, SchemaApplied};
-use super::{collection, origin, table};
+use super::{Record, collection, origin, table};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
 use crate::store::search::{self, Texts, Thing};
@@ -145,16 +145,9 @@ fn put(
     }
     // It is new, or was deleted.
     let first = if version > 1 { origin(moment.conn, of.name(), id.as_str())? } else { None };
-    let (by, at) = first.map_or((moment.by.to_string(), moment.at.0), |first| (first.by.to_string(), first.at.0));
-    let columns: String = table::columns(of).map(|(name, _)| format!(", {}", table::column(name))).collect();
-    let sql = format!(
-        "INSERT INTO {} (id, created_by, created_at, version, updated_by, updated_at{columns}) VALUES (?, ?, ?, ?, ?, ?{})",
-        table::name(of.name()),
-        ", ?".repeat(values.len())
-    );
-    let given = [Sql::Text(id.to_string()), Sql::Text(by), Sql::Integer(at)].into_iter().chain(stamp).chain(values);
-    moment.conn.prepare_cached(&sql)?.execute(rusqlite::params_from_iter(given))?;
-    Ok(())
+    let (created_by, created_at) = first.map_or((moment.by.clone(), moment.at), |first| (first.by, first.at));
+    let (id, fields, updated_by, updated_at) = (id.to_string(), fields.clone(), moment.by.clone(), moment.at);
+    table::insert(moment.conn, of, &Record { id, version, fields, created_by, created_at, updated_by, updated_at })
 }
 
 /// Adds to the history of a record.

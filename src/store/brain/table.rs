@@ -3,8 +3,8 @@
 //! Always true: names of tables and columns come from checked names alone; what a table is made by follows from its definition
 //! alone, whatever it was before.
 
-use rusqlite::Row;
 use rusqlite::types::{Value as Sql, ValueRef};
+use rusqlite::{Connection, Row, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::Record;
@@ -69,6 +69,27 @@ pub fn made_by(of: &Collection) -> Vec<String> {
         }
     }
     made
+}
+
+/// Puts a new record into its table.
+pub fn insert(conn: &Connection, of: &Collection, record: &Record) -> rusqlite::Result<()> {
+    let columns: String = columns(of).map(|(name, _)| format!(", {}", column(name))).collect();
+    let values = self::columns(of).map(|(name, _)| stored(of, name, record.fields.get(name)));
+    let own = [
+        Sql::Text(record.id.clone()),
+        Sql::Integer(record.version),
+        Sql::Text(record.created_by.to_string()),
+        Sql::Integer(record.created_at.0),
+        Sql::Text(record.updated_by.to_string()),
+        Sql::Integer(record.updated_at.0),
+    ];
+    let given: Vec<Sql> = own.into_iter().chain(values).collect();
+    let sql = format!(
+        "INSERT INTO {} (id, version, created_by, created_at, updated_by, updated_at{columns}) VALUES ({})",
+        name(of.name()),
+        vec!["?"; given.len()].join(", ")
+    );
+    conn.prepare_cached(&sql)?.execute(params_from_iter(given)).map(drop)
 }
 
 /// A query's beginning; `read` reads its rows.

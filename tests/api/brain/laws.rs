@@ -48,7 +48,7 @@ fn part() -> impl Strategy<Value = String> {
     })
 }
 
-fn policy() -> impl Strategy<Value = String> {
+pub fn policy() -> impl Strategy<Value = String> {
     (prop::collection::vec(part(), 1..4), prop::collection::vec(part(), 0..3)).prop_map(|(permits, forbids)| {
         let rule = |(number, condition): (usize, &String), effect: &str| {
             let reason = if effect == "forbid" { "@reason(\"no\") " } else { "" };
@@ -62,7 +62,7 @@ fn policy() -> impl Strategy<Value = String> {
     })
 }
 
-fn filter() -> impl Strategy<Value = Value> {
+pub fn filter() -> impl Strategy<Value = Value> {
     prop::sample::select(vec![
         json!({}),
         json!({ "number": { "gte": 1 } }),

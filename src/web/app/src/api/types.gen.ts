@@ -262,7 +262,8 @@ export type Ask = {
      */
     filter?: unknown;
     /**
-     * The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given.
+     * The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given; of another system's
+     * records, by their key.
      */
     sort?: Array<string>;
     /**
@@ -659,6 +660,10 @@ export type CollectionSpec = {
      */
     smallest_group?: number | null;
     /**
+     * Where its records are kept, if not here: they are read from there, and changed only there.
+     */
+    source?: Source | null;
+    /**
      * What its records mean to people: entities, dimensions, metrics and other words for them.
      */
     semantics?: Semantics;
@@ -692,6 +697,10 @@ export type CollectionSpecInput = {
      * Aggregates leave out groups of fewer records than this.
      */
     smallest_group?: number | null;
+    /**
+     * Where its records are kept, if not here: they are read from there, and changed only there.
+     */
+    source?: Source | null;
     /**
      * What its records mean to people: entities, dimensions, metrics and other words for them.
      */
@@ -1924,7 +1933,7 @@ export type InForce = {
      */
     hash: string;
     applied_at: string;
-    source: Source;
+    source: Source2;
     /**
      * The files' paths.
      */
@@ -4558,6 +4567,10 @@ export type ShownCollection = {
     name: string;
     title: string | null;
     /**
+     * The table of another system that its records are read from; absent where they are kept here.
+     */
+    source?: Source | null;
+    /**
      * The fields that tell one record from another.
      */
     key: Array<string>;
@@ -5220,9 +5233,29 @@ export type Sought2 = {
 };
 
 /**
- * Where the company keeps its policies.
+ * A table of another system.
  */
 export type Source = {
+    /**
+     * The system, by the name that whoever runs the server gave it.
+     */
+    system: string;
+    /**
+     * The table or view, such as `public.orders`.
+     */
+    table: string;
+    /**
+     * The columns whose name is not their field's, by field.
+     */
+    columns?: {
+        [key: string]: string;
+    };
+};
+
+/**
+ * Where the company keeps its policies.
+ */
+export type Source2 = {
     kind: SourceKind2;
     url: string | null;
     /**
@@ -9153,7 +9186,8 @@ export type CollectionQueryData = {
          */
         filter?: unknown;
         /**
-         * The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given.
+         * The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given; of another system's
+         * records, by their key.
          */
         sort?: Array<string>;
         /**
@@ -15215,7 +15249,7 @@ export type PolicySourceResponses = {
     /**
      * Done
      */
-    200: Source;
+    200: Source2;
     /**
      * `needs_approval`: it waits for people
      */

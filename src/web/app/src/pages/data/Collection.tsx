@@ -24,13 +24,22 @@ export function CollectionPage() {
     <Page
       wide
       title={read.data?.title || collection}
-      lead={read.data && read.data.withheld.length > 0 ? `Withheld from you: ${read.data.withheld.join(', ')}` : collection}
+      lead={read.data ? leadOf(read.data) : collection}
       actions={<Link to="/data">All collections</Link>}
     >
       <Shown read={read}>{(of) => <Records of={of} />}</Shown>
     </Page>
   );
 }
+
+/** What is special about a collection: where its records are kept, and what its reader may not read. */
+function leadOf({ name, source, withheld }: ShownCollection): string {
+  const kept = source ? [`Read from ${source.system} (${source.table}), where it is changed`] : [];
+  const hidden = withheld.length > 0 ? [`withheld from you: ${withheld.join(', ')}`] : [];
+  return [...kept, ...hidden].join(' · ') || name;
+}
+
+type Found = { list: ShownRecord[]; isPartial: boolean };
 
 function Records({ of }: { of: ShownCollection }) {
   const search = useSearch({ from: '/data/$collection' });
@@ -41,7 +50,10 @@ function Records({ of }: { of: ShownCollection }) {
   const body = { ...(filter === undefined ? {} : { filter }), ...(sort ? { sort: [sort] } : {}), limit: MOST };
   const records = useQuery({
     queryKey: [{ _id: 'collectionQuery', collection: of.name, body }],
-    queryFn: async () => (await collectionQuery({ path: { collection: of.name }, body, throwOnError: true })).data as ShownRecord[],
+    queryFn: async (): Promise<Found> => {
+      const { data, response } = await collectionQuery({ path: { collection: of.name }, body, throwOnError: true });
+      return { list: data as ShownRecord[], isPartial: response.headers.get('x-ok-partial') === 'true' };
+    },
     placeholderData: keepPreviousData,
     retry: false,
   });
@@ -51,7 +63,12 @@ function Records({ of }: { of: ShownCollection }) {
       <Filter of={of} search={search} set={set} />
       <Card flush>
         <Shown read={records} rows={8}>
-          {(list) => (list.length === 0 ? <Empty icon="data" title="No record that you may read" /> : <Rows of={of} list={list} sort={sort} set={set} />)}
+          {({ list, isPartial }) => (
+            <>
+              {list.length === 0 ? <Empty icon="data" title="No record that you may read" /> : <Rows of={of} list={list} sort={sort} set={set} />}
+              {isPartial && <p className={parts.cut}>Not all: of another system at most 5,000 rows are read, and rows that do not fit are left out. Filter to see others.</p>}
+            </>
+          )}
         </Shown>
       </Card>
     </>
@@ -80,7 +97,7 @@ function Rows({ of, list, sort, set }: { of: ShownCollection; list: ShownRecord[
   const columns = names.map((name) => column(of, name, sort, () => set({ sort: turned(sort, name) })));
   return (
     <>
-      <Table columns={[...columns, 'Changed']}>
+      <Table columns={of.source ? columns : [...columns, 'Changed']}>
         {list.map((record) => (
           <tr key={record.id}>
             {names.map((name, at) => (
@@ -94,9 +111,11 @@ function Rows({ of, list, sort, set }: { of: ShownCollection; list: ShownRecord[
                 )}
               </td>
             ))}
-            <td className={parts.dim} style={{ whiteSpace: 'nowrap' }}>
-              <When at={record.updated_at} />
-            </td>
+            {!of.source && (
+              <td className={parts.dim} style={{ whiteSpace: 'nowrap' }}>
+                <When at={record.updated_at} />
+              </td>
+            )}
           </tr>
         ))}
       </Table>

@@ -32,9 +32,11 @@ export function RecordPage() {
           </h1>
         </div>
         <div className={parts.actions}>
-          <Link to="/explain" search={{ op: 'record.read', target: id }}>
-            Why can I read this?
-          </Link>
+          {of.data && !of.data.source && (
+            <Link to="/explain" search={{ op: 'record.read', target: id }}>
+              Why can I read this?
+            </Link>
+          )}
         </div>
       </header>
       <Shown read={record}>
@@ -42,12 +44,14 @@ export function RecordPage() {
           <div className={parts.grid}>
             <div className={parts.stack}>
               <Fields record={found} of={of.data} />
-              <History collection={collection} id={id} of={of.data} />
+              {of.data && !of.data.source && <History collection={collection} id={id} of={of.data} />}
             </div>
-            <div className={parts.stack}>
-              <About record={found} />
-              <Leads collection={collection} id={id} />
-            </div>
+            {of.data && !of.data.source && (
+              <div className={parts.stack}>
+                <About record={found} />
+                <Leads collection={collection} id={id} />
+              </div>
+            )}
           </div>
         )}
       </Shown>

@@ -1,0 +1,148 @@
+//! Records that are kept in another system, as one answer reads them: the rows that may fit are put into a table in memory that
+//! is made as that of records kept here, and are asked about there, in the same language, by the same policies.
+//!
+//! Always true: nothing is asked elsewhere on the writer's thread, nor where others wait.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rusqlite::Connection;
+
+use super::Reader;
+use crate::adapters::{Unread, Wanted, kept};
+use crate::store::brain::query::{After, Sorted};
+use crate::store::brain::{Record, table};
+use crate::types::collection::{Collection, Source};
+use crate::types::condition::{Condition, Order, Scalar};
+use crate::types::id::ActorId;
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
+
+/// What was read of other systems for one answer.
+#[derive(Default)]
+pub(super) struct Elsewhere {
+    /// Whether other systems may be asked.
+    reaches: bool,
+    tables: RefCell<Vec<Rc<Loaded>>>,
+    /// The adapter whose rows were not all read.
+    cut: Cell<Option<&'static str>>,
+}
+
+/// The rows of one question.
+pub(super) struct Loaded {
+    collection: String,
+    condition: Condition,
+    sorted: Vec<Sorted>,
+    pub conn: Connection,
+    /// The adapter, if there are rows that were not read or do not fit.
+    cut: Option<&'static str>,
+}
+
+impl Reader<'_> {
+    /// The same reader, which may ask other systems.
+    pub(in crate::gate) fn reaching(mut self) -> Self {
+        self.elsewhere.reaches = true;
+        self
+    }
+
+    /// The adapter whose rows are not all in the answer.
+    pub(in crate::gate) fn cut_at(&self) -> Option<&'static str> {
+        self.elsewhere.cut.get()
+    }
+
+    /// That a collection's rows can be read: its system and its table are set up here.
+    pub fn is_readable(&self, source: &Source) -> Result<(), String> {
+        self.world.outside.systems.adapter(source).map(drop).map_err(|Unread(why)| why)
+    }
+
+    /// The rows of another system that may fit, from a position on; none of a collection that is kept here.
+    pub(super) fn rows_elsewhere(
+        &self,
+        of: &Collection,
+        (condition, sorted): (&Condition, &[Sorted]),
+        after: Option<&After>,
+    ) -> Result<Option<Rc<Loaded>>, Stop> {
+        let Some(source) = &of.spec.source else { return Ok(None) };
+        let is_same =
+            |one: &&Rc<Loaded>| one.collection == of.name() && one.condition == *condition && one.sorted == sorted;
+        if let Some(loaded) = self.elsewhere.tables.borrow().iter().find(is_same) {
+            return Ok(Some(Rc::clone(loaded)));
+        }
+        let loaded = Rc::new(self.load(of, source, (condition, sorted), after)?);
+        self.elsewhere.tables.borrow_mut().push(Rc::clone(&loaded));
+        Ok(Some(loaded))
+    }
+
+    /// Notes that an answer took all rows that were read, and that there may be more.
+    pub(super) fn note_cut(&self, loaded: &Loaded) {
+        if loaded.cut.is_some() {
+            self.elsewhere.cut.set(loaded.cut);
+        }
+    }
+
+    fn load(
+        &self,
+        of: &Collection,
+        source: &Source,
+        (condition, sorted): (&Condition, &[Sorted]),
+        after: Option<&After>,
+    ) -> Result<Loaded, Stop> {
+        let unread = |Unread(why): Unread| {
+            Refusal::new(
+                Code::Unavailable,
+                format!("{} is kept in {}, which cannot be read: {why}", of.name(), source.system),
+            )
+        };
+        if !self.elsewhere.reaches {
+            return Err(unread(Unread("it is asked by queries alone".into())).into());
+        }
+        let adapter = self.world.outside.systems.adapter(source).map_err(unread)?;
+        let later = Condition::all([condition.clone(), later(sorted, after)]);
+        let order = sorted.iter().map(|by| (by.column.as_str(), by.descending)).collect();
+        let read = adapter.rows(&Wanted { of, source, condition: &later, sorted: order }).map_err(unread)?;
+        let (conn, misfits) = self.table_of(of, read.rows)?;
+        let cut = (read.is_cut || misfits > 0).then(|| adapter.name());
+        let (collection, condition, sorted) = (of.name().to_owned(), condition.clone(), sorted.to_vec());
+        Ok(Loaded { collection, condition, sorted, conn, cut })
+    }
+
+    /// Rows as the table of their collection, and how many are none of its records.
+    fn table_of(&self, of: &Collection, rows: Vec<Vec<Option<String>>>) -> Result<(Connection, usize), Fault> {
+        let mut conn = Connection::open_in_memory()?;
+        let moment = conn.transaction()?;
+        table::made_by(of).iter().try_for_each(|statement| moment.execute_batch(statement))?;
+        let (mut misfits, mut first) = (0, None);
+        for row in rows {
+            let put = kept(of, row).and_then(|row| {
+                let (id, by, at) = (row.id, ActorId::system(), self.now);
+                let (created_by, updated_by) = (by.clone(), by);
+                let (version, fields) = (1, row.fields);
+                let record = Record { id, version, fields, created_by, created_at: at, updated_by, updated_at: at };
+                table::insert(&moment, of, &record).map_err(|_| "another row has its key".to_owned())
+            });
+            if let Err(why) = put {
+                misfits += 1;
+                first.get_or_insert(why);
+            }
+        }
+        moment.commit()?;
+        if let Some(why) = first {
+            tracing::warn!(collection = of.name(), rows = misfits, %why, "rows of another system do not fit the definition");
+        }
+        Ok((conn, misfits))
+    }
+}
+
+/// What rows after a position have in common: what is not there comes last.
+fn later(sorted: &[Sorted], after: Option<&After>) -> Condition {
+    match (sorted.first(), after.and_then(|after| after.values.first())) {
+        (Some(by), Some(Some(value))) => later_than(by, value),
+        (Some(by), Some(None)) => Condition::Has(by.column.clone()).negated(),
+        _ => Condition::Always,
+    }
+}
+
+fn later_than(by: &Sorted, value: &Scalar) -> Condition {
+    let order = if by.descending { Order::LessOrEqual } else { Order::GreaterOrEqual };
+    let is_later = Condition::Is(by.column.clone(), order, value.clone());
+    Condition::any([is_later, Condition::Has(by.column.clone()).negated()])
+}
