@@ -9,7 +9,7 @@ use super::exit::Failure;
 use super::operation::{change, query};
 use super::show;
 use crate::operations::approval::decide::{Decide, Decision};
-use crate::operations::approval::explain::{Explain, ExplainedApproval, InTheWay, Similar, WhatHappens};
+use crate::operations::approval::explain::{Explain, ExplainedApproval, InTheWay, Similar, Told, WhatHappens};
 use crate::operations::approval::list::{List, Show};
 use crate::operations::approval::shown::{Needed, ShownApproval, ShownDecision};
 use crate::operations::approval::withdraw::Withdraw;
@@ -128,6 +128,7 @@ fn shown(approval: &ShownApproval) -> Result<(), Failure> {
 fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
     show::one(columns!(ExplainedApproval; id, status, summary, decision, reason), approval)?;
     arguments(&approval.args, &approval.withheld)?;
+    show::rows(columns!(Told; what, said), &approval.about)?;
     show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;
     let differences: Vec<Difference<'_>> =
         approval.diff.iter().map(|(changed, one)| Difference { changed, was: &one.was, is: &one.is }).collect();
@@ -156,5 +157,20 @@ fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
     let given = args.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
     let given = given.map(|(name, value)| Argument { argument: name, value: value.clone() });
     let withheld = withheld.iter().map(|name| Argument { argument: name, value: "(withheld)".into() });
-    show::rows(columns!(Argument<'_>; argument, value), &given.chain(withheld).collect::<Vec<_>>())
+    let (long, short): (Vec<Argument<'_>>, Vec<Argument<'_>>) = given.chain(withheld).partition(Argument::has_lines);
+    show::rows(columns!(Argument<'_>; argument, value), &short)?;
+    long.iter().try_for_each(Argument::told)
+}
+
+impl Argument<'_> {
+    /// What a text means may hang on where its lines end: in a definition, what comes after a `#` is none of it.
+    fn has_lines(&self) -> bool {
+        self.value.as_str().is_some_and(|text| text.trim_end().contains('\n'))
+    }
+
+    fn told(&self) -> Result<(), Failure> {
+        show::text(&format!("{}:", self.argument))?;
+        let lines = self.value.as_str().unwrap_or_default().lines();
+        { lines }.try_for_each(|line| show::text(&format!("    {line}")))
+    }
 }

@@ -8,7 +8,8 @@ use super::{Context, show};
 use crate::operations::token::{
     Holder, Issue, IssuedToken, List, ListedToken, Narrow, OneToken, Revoke, RevokeAll, Revoked,
 };
-use crate::types::id::{BadId, Kind};
+use crate::types::id::{ActorId, BadId, Kind};
+use crate::types::token::TokenKind;
 
 pub const COMMANDS: Commands = &[&group(
     "token",
@@ -48,8 +49,17 @@ struct Revocation {
     id: String,
 }
 
+/// Whether it is what a token is worth, and no name: nobody's id has its letters.
+fn is_value(text: &str) -> bool {
+    text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
+}
+
 impl Run for Revocation {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        if is_value(&self.id) {
+            let message = "this is a token's value, which is not repeated here: `ok token list` shows the ids (tok_…) to revoke by";
+            return Err(Failure::Usage(message.into()));
+        }
         let answer = if self.id.starts_with(Kind::Token.prefix()) {
             change::<Revoke>().ask(context, &OneToken { id: self.id }).await?
         } else {

@@ -17,7 +17,7 @@ pub use approve::redeem::Redeemed;
 pub use decide::world::Card;
 pub use declare::fact::FactSpec;
 pub use declare::operation::{Change, Decide, Entry, Query, Spec};
-pub use declare::resource::{Directory, NEW, Resource, Staged};
+pub use declare::resource::{Brief, Directory, NEW, Resource, Staged};
 pub use declare::route::{Lane, Route, delete, get, patch, post, put};
 pub use declare::target::{Target, Thing};
 pub use explain::counterfactual::Change as Alteration;

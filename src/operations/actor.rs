@@ -29,6 +29,7 @@ pub static ACTOR: Resource = Resource {
     own: None,
     facts: &[],
     staged: Staged::Directory,
+    brief: Resource::says_nothing,
     find: |id, read| find(id, false, read),
     state,
 };
@@ -40,6 +41,7 @@ pub static TEAM: Resource = Resource {
     own: None,
     facts: &[],
     staged: Staged::Directory,
+    brief: Resource::says_nothing,
     find: |id, read| find(id, true, read),
     state,
 };

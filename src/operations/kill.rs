@@ -63,6 +63,7 @@ pub static KILL_SWITCH: Resource = Resource {
         FactSpec::team("team", "the team itself, or the actor's").optional(),
     ],
     staged: Staged::Made(made),
+    brief: Resource::says_nothing,
     find: |id, read| Ok(id.parse().ok().map(|scope| switch(&scope, true, read).into())),
     state: |target, read| {
         let engaged = KillScope::from_str(&target.id()).is_ok_and(|scope| read.kill(&scope).is_some());

@@ -145,6 +145,8 @@ impl ApprovalRule {
             _ if self.eligible.is_empty() || self.eligible.iter().any(Pool::is_everybody) => {
                 Some("eligible: name a role, a team or a lead")
             }
+            _ if self.eligible.iter().any(Pool::is_no_team) => Some(NO_TEAM),
+            _ if self.escalate.iter().flat_map(|more| &more.to).any(Pool::is_no_team) => Some(NO_TEAM),
             _ if !(1..=20).contains(&self.threshold) => Some("threshold: must be 1 to 20"),
             _ if !self.ttl_hours.is_none_or(hours) => Some("ttl_hours: must be 1 to 720"),
             _ if !self.remind_hours.is_none_or(hours) => Some("remind_hours: must be 1 to 720"),
@@ -156,7 +158,13 @@ impl ApprovalRule {
     }
 }
 
+const NO_TEAM: &str = "eligible: `team` is a team's id, such as team:finance";
+
 impl Pool {
+    fn is_no_team(&self) -> bool {
+        self.team.as_ref().is_some_and(|team| !team.is_team())
+    }
+
     fn is_everybody(&self) -> bool {
         self.role.is_none() && self.team.is_none() && self.lead.is_none()
     }

@@ -21,7 +21,7 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
-    const fn prefix(self) -> &'static str {
+    pub const fn prefix(self) -> &'static str {
         match self {
             TokenKind::Api => "ok_",
             TokenKind::Agent => "ok_ag_",

@@ -1,5 +1,6 @@
 //! What pages show beside commands: policies that stand beside the default ones, settings, data.
 
+use ok::adapters::Systems;
 use std::fs;
 
 use serde_json::Value;
@@ -65,6 +66,11 @@ fn every_policy_and_setting_that_a_page_shows_is_right() {
                     put(&place, "both/approvals.yaml", body);
                     is_right();
                     settings += 1;
+                }
+                ("yaml", "systems:") => {
+                    put(&place, "systems.yaml", body);
+                    Systems::read(&place.path().join("systems.yaml"), &|_| Some("secret".to_owned().into())).unwrap();
+                    fs::remove_file(place.path().join("systems.yaml")).unwrap();
                 }
                 // A workflow is read where it is tested, Python where something is signed.
                 ("yaml", "name: policies") | ("python", _) => {}

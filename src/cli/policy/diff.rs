@@ -10,6 +10,7 @@ use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{Answer, query};
 use super::super::save::write;
+use super::super::show;
 use super::compared;
 use super::given::Given;
 use crate::operations::policy::diff::{self as operation, Candidate, Compared};
@@ -52,11 +53,13 @@ impl Run for Diff {
         let (files, since, max) = (Some(bundle.files.clone()), self.since, self.max);
         let candidate = Candidate { files, since, max, impact, ..Candidate::default() };
         let answer = query::<operation::Diff>().ask(context, &candidate).await?;
-        if let Some(path) = &self.save {
-            save(path, &bundle, &answer)?;
-        }
         context.show(&answer.value, || compared::show(&answer.value))?;
         let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;
+        match &self.save {
+            Some(path) if over.is_empty() => save(path, &bundle, &answer)?,
+            Some(path) => show::note(&format!("{} is not written: what is over budget is no plan.", path.display())),
+            None => {}
+        }
         let same = answer.part(columns!(Compared; same))?;
         Ok(match (over.is_empty(), same) {
             (false, _) => Exit::Untested,

@@ -21,6 +21,8 @@ use crate::types::json;
 const MOST: u64 = 64 << 20;
 /// What a line of the printed form begins with that is none of a file.
 const MARK: &str = "==> ";
+/// The last line, without which something was cut off.
+const END: &str = "==> end <==\n";
 /// What stands before a line of a file that could be taken for another.
 const ESCAPE: char = '\\';
 /// What ends a file that does not end with a line break.
@@ -117,15 +119,21 @@ pub fn printed(version: i64, bundle: &Bundle) -> String {
             text.push_str(&format!("\n{NO_BREAK}\n"));
         }
     }
+    text.push_str(END);
     text
 }
 
 fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
-    let (mut version, mut bundle, mut file) = (None, Bundle::default(), None::<String>);
+    let (mut version, mut bundle, mut file, mut ended) = (None, Bundle::default(), None::<String>, false);
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         let head = line.strip_prefix(MARK).and_then(|rest| rest.trim_end().strip_suffix(" <=="));
+        if ended {
+            return Err(format!("line {number} comes after the end"));
+        }
+        ended = line.trim_end() == END.trim_end();
         let open = file.as_ref().and_then(|file| bundle.files.get_mut(file));
         match (head, open) {
+            _ if ended => {}
             (Some(head), open) => match head.strip_prefix("version ").map(str::parse) {
                 Some(Ok(found)) if open.is_none() => version = Some(found),
                 _ if bundle.files.contains_key(head) => return Err(format!("line {number}: {head} comes twice")),
@@ -143,6 +151,9 @@ fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
             }
         }
     }
+    if !ended && version.is_some() {
+        return Err(format!("some of it is missing: it does not end with the line `{}`", END.trim_end()));
+    }
     Ok((version, bundle))
 }
 
@@ -157,7 +168,10 @@ mod tests {
             [("a.cedar", odd), ("b.cedar", ""), ("c.cedar", "// One.\n"), ("d.cedar", "\n\n"), ("e.cedar", "x")];
         let bundle = Bundle::new(files);
         let (version, read) = parsed(&printed(7, &bundle)).unwrap();
-        assert_eq!((version, read), (Some(7), bundle));
+        assert_eq!((version, read), (Some(7), bundle.clone()));
         assert!(parsed("permit (principal, action, resource);").is_err());
+        let whole = printed(7, &bundle);
+        let cut = (1..whole.len() - 1).filter(|at| whole.is_char_boundary(*at)).filter_map(|at| whole.get(..at));
+        assert!(cut.map(parsed).all(|read| read.is_err()), "what is cut off is no deletion");
     }
 }

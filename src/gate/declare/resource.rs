@@ -40,10 +40,22 @@ pub struct Resource {
     pub own: Option<&'static str>,
     pub facts: &'static [FactSpec],
     pub staged: Staged,
+    /// What people should read of a thing before they decide about a call on it: what it is called, and what is so.
+    pub brief: fn(&Target, &Reader<'_>) -> Result<Brief, Fault>,
     /// The thing of this id, as of the reader's time.
     pub find: fn(&str, &Reader<'_>) -> Result<Option<Target>, Stop>,
     /// How a thing stands that a call is about: what an approval is bound to.
     pub state: fn(&Target, &Reader<'_>) -> Result<Value, Fault>,
+}
+
+/// What there is to read about a thing, line by line.
+pub type Brief = Vec<(&'static str, String)>;
+
+impl Resource {
+    /// A call says itself all that there is to know.
+    pub fn says_nothing(_: &Target, _: &Reader<'_>) -> Result<Brief, Fault> {
+        Ok(Brief::new())
+    }
 }
 
 impl PartialEq for Resource {

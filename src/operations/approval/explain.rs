@@ -38,6 +38,8 @@ pub struct ExplainedApproval {
     /// The arguments that are not shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
+    /// What it is about, as it is now, as far as the caller may see it.
+    pub about: Vec<Told>,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
     pub decision: Decision,
     /// Why approval was needed.
@@ -52,6 +54,14 @@ pub struct ExplainedApproval {
     /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale.
     #[schemars(extend("x-names" = "json"))]
     pub diff: BTreeMap<String, Changed>,
+}
+
+/// Something to know about what a call is about.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Told {
+    pub what: String,
+    #[schemars(extend("x-names" = "text"))]
+    pub said: String,
 }
 
 /// A policy behind the answer.
@@ -139,6 +149,7 @@ impl Query for Explain {
             summary: format!("{} {}", approval.actor, approval.summary),
             args,
             withheld,
+            about: call.about(read)?,
             decision: ruling.as_ref().map_or(Decision::Deny, Ruling::decision),
             because: ruling.iter().flat_map(Ruling::because).map(|policy| InTheWay::of(policy, with_text)).collect(),
             who_may_decide: needed(&approval, read),
@@ -187,6 +198,13 @@ impl Call {
     fn ruling(&self, approval: &Approval, read: &Reader<'_>) -> Option<Ruling> {
         let target = self.target.as_ref()?;
         Some(read.ruling_on(&self.caller, self.operation, target, &approval.whole_input()))
+    }
+
+    /// What there is to read about it.
+    fn about(&self, read: &Reader<'_>) -> Result<Vec<Told>, Stop> {
+        let Some(target) = self.target.as_ref().filter(|target| read.sees(target)) else { return Ok(Vec::new()) };
+        let brief = read.resource(target).map(|noun| (noun.brief)(target, read)).transpose()?.unwrap_or_default();
+        Ok(brief.into_iter().map(|(what, said)| Told { what: what.to_owned(), said }).collect())
     }
 
     /// How the thing stands that it is about.

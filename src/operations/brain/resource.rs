@@ -18,6 +18,7 @@ pub static COLLECTION: Resource = Resource {
     own: None,
     facts: &[],
     staged: Staged::Rows { list: "collections", complete: |thing, _| thing },
+    brief: Resource::says_nothing,
     find: |id, read| Ok(read.collection(id).map(|of| read.collection_target(of.name()))),
     state: |target, read| Ok(serde_json::json!(read.collection_version(&target.id())?)),
 };
@@ -34,6 +35,7 @@ pub static RECORD: Resource = Resource {
         FactSpec::number("version", "1 for a new one"),
     ],
     staged: Staged::Open { list: "brain", read: of_row },
+    brief: Resource::says_nothing,
     find,
     state,
 };
@@ -50,6 +52,7 @@ pub static PROPOSAL: Resource = Resource {
             .one_of("proposed", || ProposalStatus::ALL.iter().map(|status| status.name()).collect()),
     ],
     staged: Staged::Rows { list: "schema_proposals", complete: |thing, _| thing },
+    brief: Resource::says_nothing,
     find: |id, read| Ok(read.proposal(id)?.map(|proposal| read.proposal_target(&proposal))),
     state: |target, read| {
         let version = |collection: &str| read.collection_version(collection);

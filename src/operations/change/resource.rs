@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
-use crate::types::change::{ChangeState, ChangeTarget};
+use crate::gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
+use crate::store::changes::Review;
+use crate::types::change::{ChangeState, ChangeTarget, EvalStatus};
 use crate::types::refusal::{Fault, Stop};
 
 pub static CHANGE: Resource = Resource {
@@ -24,6 +25,7 @@ pub static CHANGE: Resource = Resource {
         FactSpec::actors("approvers", "who may decide a request about it that waits"),
     ],
     staged: Staged::Rows { list: "changes", complete: |thing, _| thing },
+    brief,
     find,
     state,
 };
@@ -34,6 +36,42 @@ fn targets() -> Vec<&'static str> {
 
 fn states() -> Vec<&'static str> {
     ChangeState::ALL.iter().map(|state| state.name()).collect()
+}
+
+/// The most files of a change that are named.
+const MOST_NAMED: usize = 20;
+
+fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
+    let Some(change) = read.change(&target.id())? else { return Ok(Brief::new()) };
+    let failed = change.evals.iter().filter(|eval| eval.status != EvalStatus::Passed).count();
+    let tests = match (change.evals.len(), failed) {
+        (0, _) => "not run".to_owned(),
+        (all, 0) => format!("{all} passed"),
+        (all, failed) => format!("{failed} of {all} failed"),
+    };
+    let review = |review: &Review| format!("{}: {}", review.by, review.verdict);
+    let reviews: Vec<String> = change.reviews.iter().map(review).collect();
+    let (before, after) = (read.bundle()?.files, read.change_files(&change.id)?);
+    let changed = after.iter().filter(|(path, text)| before.get(*path).is_some_and(|old| old != *text));
+    let new = after.keys().filter(|path| !before.contains_key(*path));
+    let gone = before.keys().filter(|path| !after.contains_key(*path));
+    let named = |paths: Vec<&String>| {
+        let more = paths.len().saturating_sub(MOST_NAMED);
+        let first: Vec<&str> = paths.into_iter().take(MOST_NAMED).map(String::as_str).collect();
+        if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
+    };
+    let told = vec![
+        ("reason", change.reason.clone()),
+        ("proposed by", change.author.to_string()),
+        ("made from version", change.base_version.to_string()),
+        ("changes", named(changed.map(|(path, _)| path).collect())),
+        ("adds", named(new.collect())),
+        ("removes", named(gone.collect())),
+        ("tests", tests),
+        ("reviews", reviews.join(", ")),
+        ("all of it", format!("ok changes show {}", change.id)),
+    ];
+    Ok(told.into_iter().filter(|(_, said)| !said.is_empty()).collect())
 }
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {

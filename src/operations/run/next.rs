@@ -309,17 +309,24 @@ fn unexpected(run: &Run, plan: &Plan, read: &Reader<'_>) -> Result<Option<String
     let before = (run.steps as usize).checked_sub(1).and_then(|index| plan.steps.get(index));
     let Some(plan::Step::Call(plan::Call { tool, expect: Some(expected), .. })) = before else { return Ok(None) };
     let said = match read.last_step(&run.id)? {
-        Some((StepStatus::Denied, false)) => Expected::Deny,
-        Some((_, true)) => Expected::NeedsApproval,
-        _ => Expected::Allow,
+        Some((StepStatus::Denied, false)) => Some(Expected::Deny),
+        Some((_, true)) => Some(Expected::NeedsApproval),
+        // It was never asked about, or came to nothing all the same.
+        Some((StepStatus::Failed, false)) => None,
+        _ => Some(Expected::Allow),
     };
     let name = |expected| match expected {
         Expected::Allow => "allow",
         Expected::NeedsApproval => "needs_approval",
         Expected::Deny => "deny",
     };
-    let unlike = said != *expected;
-    Ok(unlike.then(|| {
-        format!("step {} ({tool}): the plan expects {}, the gate said {}", run.steps, name(*expected), name(said))
-    }))
+    let at = format!("step {} ({tool}): the plan expects {}", run.steps, name(*expected));
+    Ok(match said {
+        Some(said) if said == *expected => None,
+        Some(said) => Some(format!("{at}, the gate said {}", name(said))),
+        None => {
+            let why = read.step(&run.id, run.steps)?.and_then(|step| step.reason).unwrap_or_default();
+            Some(format!("{at}, and the call failed: {why}"))
+        }
+    })
 }

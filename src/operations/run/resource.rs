@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
+use crate::gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
 use crate::operations::task::with_leads;
 use crate::store::runs::Run;
 use crate::types::refusal::{Fault, Stop};
@@ -26,9 +26,28 @@ pub static RUN: Resource = Resource {
         FactSpec::actors("leads", "who leads the agent's team").linked().derived(),
     ],
     staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company) },
+    brief,
     find,
     state,
 };
+
+fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
+    let Some(run) = read.run(&target.id())? else { return Ok(Brief::new()) };
+    let task = read.task(&run.task)?.map(|task| task.title).unwrap_or_default();
+    let spent = match run.budget_cents {
+        Some(budget) => format!("{} of {budget} cents", run.cost_cents),
+        None => format!("{} cents", run.cost_cents),
+    };
+    Ok(vec![
+        ("agent", run.agent.to_string()),
+        ("asked for by", run.asker.to_string()),
+        ("task", task),
+        ("status", run.status.to_string()),
+        ("spent", spent),
+        ("steps", run.steps.to_string()),
+        ("all of it", format!("ok runs {}", run.id)),
+    ])
+}
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     let found = read.run(id)?.filter(|run| run.created_at <= read.now());

@@ -18,6 +18,7 @@ pub static WEBHOOK: Resource = Resource {
         FactSpec::flag("held", "a kill switch stops its owner").derived(),
     ],
     staged: Staged::Rows { list: "webhooks", complete },
+    brief: Resource::says_nothing,
     find,
     state,
 };

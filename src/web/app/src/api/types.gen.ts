@@ -1391,6 +1391,10 @@ export type ExplainedApproval = {
      */
     withheld?: Array<string>;
     /**
+     * What it is about, as it is now, as far as the caller may see it.
+     */
+    about: Array<Told>;
+    /**
      * What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
      */
     decision: Decision2;
@@ -5503,6 +5507,14 @@ export type TokenStatus = 'active' | 'expired' | 'revoked';
 export type Tokens = {
     input: number;
     output: number;
+};
+
+/**
+ * Something to know about what a call is about.
+ */
+export type Told = {
+    what: string;
+    said: string;
 };
 
 /**

@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import { actorListOptions, type Actor as Record } from '../api';
 import { useGuarded } from './guard';
 import css from './parts.module.css';
+import { Said } from './Said';
 
 /** The directory, as far as it may be seen. */
 export function useActors() {
@@ -43,7 +44,7 @@ export function Actor({ id, plain = false, avatar = true }: { id: string; plain?
   const inside = (
     <>
       {avatar && <Avatar id={id} actor={actor} />}
-      <bdi title={id}>{nameOf(actor, id)}</bdi>
+      <Said title={id}>{nameOf(actor, id)}</Said>
     </>
   );
   if (plain) return <span className={avatar ? css.actor : css.name}>{inside}</span>;

@@ -6,6 +6,7 @@ import { tokens } from '../cedar/tokens';
 import { Icon } from './icons';
 import css from './parts.module.css';
 import { Tag } from './Verdict';
+import { visible } from './visible';
 
 export type Marks = Map<number, 'ok' | 'fail'>;
 
@@ -21,10 +22,10 @@ export function Cedar({ text, first = 1, marks, label = 'policy text' }: { text:
             {tokens(line).map((one, index) =>
               one.kind ? (
                 <em key={index} data-t={one.kind}>
-                  {one.text}
+                  {visible(one.text)}
                 </em>
               ) : (
-                one.text
+                visible(one.text)
               ),
             )}
           </b>
@@ -64,7 +65,7 @@ export function Diff({ text, label = 'difference' }: { text: string; label?: str
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <pre className={css.diff} tabIndex={0} role="region" aria-label={label}>
-      {text
+      {visible(text)
         .replace(/\n$/, '')
         .split('\n')
         .map((line, at) => (
@@ -76,4 +77,4 @@ export function Diff({ text, label = 'difference' }: { text: string; label?: str
   );
 }
 
-export const Json = ({ value }: { value: unknown }) => <pre className={css.json}>{JSON.stringify(value, null, 2)}</pre>;
+export const Json = ({ value }: { value: unknown }) => <pre className={css.json}>{visible(JSON.stringify(value, null, 2))}</pre>;

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import type { EventRecord } from '../api';
 import { Actor } from './Actor';
 import css from './parts.module.css';
+import { Said } from './Said';
 
 export type Fields = Record<string, unknown> & { type: string };
 export const fieldsOf = (record: EventRecord) => record.event as Fields;
@@ -34,7 +35,7 @@ const task = (e: Fields, children: ReactNode = 'a task') => (
 );
 /** Whose run it is, where somebody else than the agent tells of it. */
 const ofOther = (e: Fields, by: string) => (by === e.agent ? null : <> of {who(e.agent)}</>);
-const quoted = (value: unknown) => (text(value) ? <>: «<bdi>{text(value)}</bdi>»</> : null);
+const quoted = (value: unknown) => (text(value) ? <>: «<Said>{text(value)}</Said>»</> : null);
 
 /** After the name of who did it. */
 const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
@@ -56,7 +57,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   trust_changed: (e) => <>set the trust of {who(e.id)} from {text(e.from)} to {text(e.to)}{quoted(e.reason)}</>,
   role_changed: (e) => <>made {who(e.id)} {text(e.to)}, who was {text(e.from)}</>,
   team_changed: (e) => <>moved {who(e.id)} {e.to ? <>to {who(e.to)}</> : 'out of their team'}</>,
-  actor_renamed: (e) => <>renamed {code(e.id)} to <bdi>{text(e.name)}</bdi></>,
+  actor_renamed: (e) => <>renamed {code(e.id)} to <Said>{text(e.name)}</Said></>,
   actor_offboarded: (e) => <>offboarded {who(e.id)}{quoted(e.reason)}</>,
   owner_changed: (e) => <>made {who(e.owner)} the owner of {who(e.id)}</>,
   lead_changed: (e) => (e.lead ? <>made {who(e.lead)} the lead of {who(e.id)}</> : <>left {who(e.id)} without a lead</>),
@@ -68,7 +69,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   kill_switch: (e) => <>{e.engaged ? 'stopped' : 'released'} {code(e.scope)}{quoted(e.reason)}</>,
   denied: (e) => <>was refused {code(e.operation)}{e.target ? <> on {code(e.target)}</> : null}{Number(e.count) > 1 ? <>, {text(e.count)} times</> : null}{quoted(e.reason)}</>,
   access_decided: (e) => <>asked whether {code(e.subject)} may {code(e.action)} {code(e.resource)}</>,
-  approval_requested: (e) => <>asked for approval{e.id ? <>: {approval(e.id, <bdi>{text(e.summary)}</bdi>)}</> : null}</>,
+  approval_requested: (e) => <>asked for approval{e.id ? <>: {approval(e.id, <Said>{text(e.summary)}</Said>)}</> : null}</>,
   arguments_kept: () => 'gave arguments with a request',
   approval_decided: (e) => <>{e.verdict === 'approve' ? 'approved' : 'rejected'} {approval(e.id, 'a request')} of {who(e.requester)}{quoted(e.note)}</>,
   approval_used: (e) => <>carried out {approval(e.id, 'an approved request')} of {who(e.requester)}</>,

@@ -11,6 +11,7 @@ import { mod, PAGES } from './pages';
 import css from './shell.module.css';
 import { useCompany, useKills, useMe, usePending, waitsFor } from './useMe';
 import { useMine } from '../pages/work/useWork';
+import { Said } from '../parts/Said';
 
 export function Nav({ close }: { close?: () => void }) {
   const me = useMe();
@@ -22,7 +23,7 @@ export function Nav({ close }: { close?: () => void }) {
     <>
       <div className={css.brand}>
         <Mark />
-        <bdi>{company.data?.name ?? 'ok'}</bdi>
+        <Said>{company.data?.name ?? 'ok'}</Said>
       </div>
       <button type="button" className={css.search} onClick={() => spotlight.open()}>
         <Icon name="search" size={14} />
@@ -84,7 +85,7 @@ function Who({ close }: { close?: () => void }) {
         <button type="button" className={css.who}>
           <Avatar id={me.id} actor={me} />
           <span>
-            <bdi>{me.name || me.id}</bdi>
+            <Said>{me.name || me.id}</Said>
             <small>{me.role}</small>
           </span>
         </button>

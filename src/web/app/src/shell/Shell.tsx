@@ -14,6 +14,7 @@ import { Nav } from './Nav';
 import css from './shell.module.css';
 import { SignIn } from './SignIn';
 import { useCompany, useKills, useMe } from './useMe';
+import { Said } from '../parts/Said';
 
 const Extras = lazy(() => import('./Extras'));
 
@@ -63,7 +64,7 @@ function Frame() {
             <ActionIcon variant="subtle" color="gray" onClick={() => setOpen(true)} aria-label="Menu">
               <Icon name="menu" size={20} />
             </ActionIcon>
-            <bdi>{company.data?.name ?? 'ok'}</bdi>
+            <Said>{company.data?.name ?? 'ok'}</Said>
             <ActionIcon variant="subtle" color="gray" onClick={() => spotlight.open()} aria-label="Search">
               <Icon name="search" size={18} />
             </ActionIcon>

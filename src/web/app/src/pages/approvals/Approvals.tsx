@@ -12,6 +12,7 @@ import { isTyping } from '../../shell/typing';
 import { useMe, usePending, waitsFor } from '../../shell/useMe';
 import css from './approvals.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 /** The longest page that the server hands out. */
 const MOST = 1000;
@@ -97,7 +98,7 @@ function Rows({ list, show }: { list: ShownApproval[]; show: Show }) {
               <Actor id={approval.actor} plain />
               <When at={approval.created_at} />
             </span>
-            <bdi className={css.itemTitle}>{approval.summary}</bdi>
+            <Said className={css.itemTitle}>{approval.summary}</Said>
             {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
           </Link>
         );

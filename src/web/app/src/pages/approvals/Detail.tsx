@@ -15,6 +15,7 @@ import { useListed, useShow } from './Approvals';
 import css from './approvals.module.css';
 import { Decide } from './Decide';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 export function Detail() {
   const { id } = useParams({ from: '/approvals/$id' });
@@ -35,6 +36,7 @@ export function Detail() {
             <Head approval={data} />
             <Decide key={data.id} approval={data} next={next} />
             <Arguments approval={data} diff={explained.data?.diff} />
+            <About approval={data} of={explained.data?.about} />
             <Who approval={data} />
             <Shown read={explained}>{(told) => <Explained told={told} />}</Shown>
             <Bound approval={data} />
@@ -49,7 +51,7 @@ function Head({ approval }: { approval: ShownApproval }) {
   return (
     <header className={css.head}>
       <h1>
-        <bdi>{approval.summary}</bdi>
+        <Said>{approval.summary}</Said>
       </h1>
       <div className={parts.meta}>
         <State state={approval.status} />
@@ -77,6 +79,41 @@ function Head({ approval }: { approval: ShownApproval }) {
   );
 }
 
+/** What it is about, where the call itself says no more than an id. */
+function About({ approval, of }: { approval: ShownApproval; of: ExplainedApproval['about'] | undefined }) {
+  const told = (of ?? []).filter(({ what }) => what !== 'all of it');
+  if (told.length === 0) return null;
+  return (
+    <Card title="What it is about" aside={<Whole id={approval.resource} />}>
+      <Facts
+        of={told.map(({ what, said }): [string, React.ReactNode] => [
+          what,
+          <Said key={what} className={css.given}>
+            {said}
+          </Said>,
+        ])}
+      />
+    </Card>
+  );
+}
+
+/** Where all of it is shown. */
+function Whole({ id }: { id: string }) {
+  if (id.startsWith('chg_'))
+    return (
+      <Link to="/policy/changes/$id" params={{ id }}>
+        What it changes
+      </Link>
+    );
+  if (id.startsWith('run_'))
+    return (
+      <Link to="/runs/$id" params={{ id }}>
+        The run
+      </Link>
+    );
+  return null;
+}
+
 /** Exactly what was asked: each argument as it was given, and what it would change where that is known. */
 function Arguments({ approval, diff }: { approval: ShownApproval; diff: ExplainedApproval['diff'] | undefined }) {
   const args = (approval.args ?? {}) as Record<string, unknown>;
@@ -87,7 +124,7 @@ function Arguments({ approval, diff }: { approval: ShownApproval; diff: Explaine
         of={[
           ['operation', <code key="op">{approval.action}</code>],
           ['about', <code key="about">{approval.resource}</code>],
-          ...Object.entries(args).map(([name, value]): [string, React.ReactNode] => [name, typeof value === 'string' ? <bdi key={name}>{value}</bdi> : <Json key={name} value={value} />]),
+          ...Object.entries(args).map(([name, value]): [string, React.ReactNode] => [name, typeof value === 'string' ? <Said key={name} className={css.given}>{value}</Said> : <Json key={name} value={value} />]),
           ...(approval.withheld ?? []).map((name): [string, React.ReactNode] => [name, <em key={name}>not shown to you</em>]),
         ]}
       />
@@ -139,7 +176,7 @@ function Who({ approval }: { approval: ShownApproval }) {
             <Actor id={decision.by} /> {decision.decision === 'approve' ? 'approved' : 'rejected'} for {decision.kind}
             {decision.note && (
               <div>
-                «<bdi>{decision.note}</bdi>»
+                «<Said>{decision.note}</Said>»
               </div>
             )}
           </div>
@@ -181,7 +218,7 @@ function Explained({ told }: { told: ExplainedApproval }) {
                 <tr key={one.approval}>
                   <td>
                     <Link to="/approvals/$id" params={{ id: one.approval }}>
-                      <bdi>{one.summary}</bdi>
+                      <Said>{one.summary}</Said>
                     </Link>
                   </td>
                   <td>

@@ -17,6 +17,7 @@ import { isWord, nameOf } from './filter';
 import { whereIs } from './hit';
 import { Knowledge } from './Knowledge';
 import { Views } from './View';
+import { Said } from '../../parts/Said';
 
 export function Data() {
   const { q = '' } = useSearch({ from: '/data' });
@@ -57,7 +58,7 @@ function Hits({ q }: { q: string }) {
                   </td>
                   <td className={parts.dim}>{hit.collection ?? hit.kind}</td>
                   <td>
-                    <bdi>{hit.snippet}</bdi>
+                    <Said>{hit.snippet}</Said>
                   </td>
                 </tr>
               ))}
@@ -72,7 +73,7 @@ function Hits({ q }: { q: string }) {
 function HitLink({ hit }: { hit: SearchHit }) {
   return (
     <Link {...whereIs(hit)}>
-      <bdi>{hit.title || hit.id}</bdi>
+      <Said>{hit.title || hit.id}</Said>
     </Link>
   );
 }
@@ -105,16 +106,16 @@ function Row({ of }: { of: ShownCollection }) {
     <tr>
       <td>
         <Link to="/data/$collection" params={{ collection: of.name }}>
-          <bdi>{of.title || of.name}</bdi>
+          <Said>{of.title || of.name}</Said>
         </Link>
         {of.title && <div className={parts.dim}>{of.name}</div>}
       </td>
       <td>
-        <bdi>
+        <Said>
           {Object.entries(of.fields)
             .map(([name, field]) => nameOf(name, field))
             .join(', ')}
-        </bdi>
+        </Said>
         {of.withheld.length > 0 && <div className={parts.dim}>withheld from you: {of.withheld.join(', ')}</div>}
       </td>
       <td>{of.key.join(', ') || '–'}</td>
@@ -146,7 +147,7 @@ function Proposed({ of }: { of: ShownProposal }) {
         {of.collection} <State state={of.status} />
       </td>
       <td>
-        <bdi>{of.reason}</bdi>
+        <Said>{of.reason}</Said>
         <div className={parts.dim}>
           <code>{of.ops.map((op) => Object.keys(op).join(' ')).join(', ')}</code>
         </div>

@@ -11,6 +11,7 @@ import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 const STANDING = new Set<ShownKnowledge['status']>(['proposed', 'quarantined', 'accepted']);
 
@@ -44,7 +45,7 @@ function Entry({ of }: { of: ShownKnowledge }) {
   return (
     <tr id={of.id}>
       <td>
-        <bdi>{of.statement ?? 'erased'}</bdi> <State state={of.status} />
+        <Said>{of.statement ?? 'erased'}</Said> <State state={of.status} />
         {of.document && (
           <div className={parts.dim}>
             document, {of.document.chunks} {of.document.chunks === 1 ? 'passage' : 'passages'}
@@ -52,7 +53,7 @@ function Entry({ of }: { of: ShownKnowledge }) {
         )}
         {of.status === 'quarantined' && (
           <div className={parts.dim}>
-            quarantined: <bdi>{of.reasons.join('; ')}</bdi>
+            quarantined: <Said>{of.reasons.join('; ')}</Said>
           </div>
         )}
         {(of.reference || of.origin === 'untrusted') && (
@@ -60,7 +61,7 @@ function Entry({ of }: { of: ShownKnowledge }) {
             {of.origin === 'untrusted' ? 'from outside' : 'from'}
             {of.reference && (
               <>
-                : <bdi>{of.reference}</bdi>
+                : <Said>{of.reference}</Said>
               </>
             )}
           </div>

@@ -11,6 +11,7 @@ import { When } from '../../parts/When';
 import { nameOf } from './filter';
 import { Value } from './Value';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 export function RecordPage() {
   const { collection, id } = useParams({ from: '/data/$collection/$id' });
@@ -28,7 +29,7 @@ export function RecordPage() {
             {of.data?.title || collection}
           </Link>
           <h1>
-            <bdi>{title}</bdi>
+            <Said>{title}</Said>
           </h1>
         </div>
         <div className={parts.actions}>
@@ -174,7 +175,7 @@ function Leads({ collection, id }: { collection: string; id: string }) {
 }
 
 function To({ link: { collection, id, title } }: { link: Backlink }) {
-  const name = <bdi>{title || id}</bdi>;
+  const name = <Said>{title || id}</Said>;
   return collection ? (
     <Link to="/data/$collection/$id" params={{ collection, id }}>
       {name}

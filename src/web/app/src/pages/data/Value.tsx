@@ -3,6 +3,7 @@ import type { Field } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 /** A value of a field, as people read it. What somebody wrote is text, whatever stands in it. */
 export function Value({ value, field, short = false }: { value: unknown; field: Field | undefined; short?: boolean }) {
@@ -27,7 +28,7 @@ export function Value({ value, field, short = false }: { value: unknown; field: 
     case 'flag':
       return <>{value === true ? 'yes' : 'no'}</>;
     case 'choices':
-      return <bdi>{Array.isArray(value) ? value.join(', ') : text}</bdi>;
+      return <Said>{Array.isArray(value) ? value.join(', ') : text}</Said>;
     case 'money':
     case 'decimal':
     case 'integer':
@@ -43,11 +44,11 @@ export function Value({ value, field, short = false }: { value: unknown; field: 
           {short ? new URL(text).hostname : text}
         </a>
       ) : (
-        <bdi>{text}</bdi>
+        <Said>{text}</Said>
       );
     case 'json':
       return <code>{short ? text.slice(0, 60) : text}</code>;
     default:
-      return <bdi style={short ? undefined : { whiteSpace: 'pre-wrap' }}>{short ? text.slice(0, 80) : text}</bdi>;
+      return <Said style={short ? undefined : { whiteSpace: 'pre-wrap' }}>{short ? text.slice(0, 80) : text}</Said>;
   }
 }

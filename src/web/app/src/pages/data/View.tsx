@@ -9,6 +9,7 @@ import parts from '../../parts/parts.module.css';
 import css from './data.module.css';
 import { figureField, lengths, nameOf } from './filter';
 import { Value } from './Value';
+import { Said } from '../../parts/Said';
 
 /** The records of one look. */
 const MOST = 200;
@@ -22,7 +23,7 @@ export function ViewPage() {
     <>
       A view of{' '}
       <Link to="/data/$collection" params={{ collection }}>
-        <bdi>{of.data?.title || collection}</bdi>
+        <Said>{of.data?.title || collection}</Said>
       </Link>
       , with what you may read
     </>
@@ -115,7 +116,7 @@ export function Views({ collection }: { collection?: string }) {
   if (list.length === 0) return null;
   const links = list.map((view) => (
     <Link key={view.id} to="/views/$id" params={{ id: view.id }}>
-      <bdi>{view.title || view.id}</bdi>
+      <Said>{view.title || view.id}</Said>
     </Link>
   ));
   if (collection) return <p className={css.views}>Views: {links}</p>;

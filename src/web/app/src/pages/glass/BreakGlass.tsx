@@ -13,6 +13,7 @@ import { When } from '../../parts/When';
 import { useMe } from '../../shell/useMe';
 import css from './glass.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 export function BreakGlass() {
   const grants = useGuarded('break_glass.list', { ...breakGlassListOptions({ query: { limit: 200 } }), refetchInterval: 15_000 });
@@ -49,7 +50,7 @@ function Grant({ grant }: { grant: ShownGrant }) {
         </Tag>
       </div>
       <p>
-        «<bdi>{grant.reason}</bdi>»
+        «<Said>{grant.reason}</Said>»
       </p>
       <p className={parts.dim}>
         for <code>{grant.scope.join(', ')}</code>, opened <When at={grant.created_at} />, {grant.active ? 'ends' : 'ended'} <When at={grant.expires_at} />; used {grant.uses === 1 ? 'once' : `${grant.uses} times`}
@@ -59,7 +60,7 @@ function Grant({ grant }: { grant: ShownGrant }) {
           <Actor id={grant.review.by} avatar={false} /> reviewed it <When at={grant.review.at} />
           {grant.review.note && (
             <>
-              : «<bdi>{grant.review.note}</bdi>»
+              : «<Said>{grant.review.note}</Said>»
             </>
           )}
         </p>

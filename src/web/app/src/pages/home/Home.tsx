@@ -15,6 +15,7 @@ import { Health } from './Health';
 import { Decisions } from './Decisions';
 import css from './home.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 function greeting(hour: number): string {
   return hour < 5 ? 'Good night' : hour < 12 ? 'Good morning' : hour < 18 ? 'Good afternoon' : 'Good evening';
@@ -95,7 +96,7 @@ function Row({ to, icon, tone, at, about, children }: { to: string; icon: IconNa
         <Icon name={icon} />
       </span>
       <span>
-        <bdi className={css.title}>{children}</bdi>
+        <Said className={css.title}>{children}</Said>
         <small>{about}</small>
       </span>
       <When at={at} />
@@ -157,7 +158,7 @@ function News() {
             <Icon name={KINDS[item.kind]} size={14} />
           </span>
           <span>
-            <bdi>{item.title}</bdi>
+            <Said>{item.title}</Said>
             <small>
               <When at={item.created_at} />
             </small>

@@ -12,6 +12,7 @@ import { When } from '../../parts/When';
 import { useKills, useMe } from '../../shell/useMe';
 import css from './kill.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 type Kind = 'actor' | 'team' | 'tool' | 'global';
 
@@ -66,7 +67,7 @@ function Switch({ engaged }: { engaged: Engaged }) {
         <div>
           <Scope scope={engaged.scope} /> <span className={parts.dim}>({engaged.scope})</span>
         </div>
-        <div>{engaged.reason ? <bdi>«{engaged.reason}»</bdi> : 'without a reason'}</div>
+        <div>{engaged.reason ? <Said>«{engaged.reason}»</Said> : 'without a reason'}</div>
         <p>
           by <Actor id={engaged.by} avatar={false} />, <When at={engaged.at} />; stops {engaged.holds} {engaged.holds === 1 ? 'person or agent' : 'people and agents'}
         </p>

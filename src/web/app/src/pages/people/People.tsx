@@ -13,6 +13,7 @@ import { VirtualRows } from '../../parts/Virtual';
 import css from './people.module.css';
 import { Trust } from './Trust';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 const KINDS = [
   { value: '', label: 'All' },
@@ -86,13 +87,13 @@ function Rows({ list }: { list: Record[] }) {
           <span className={css.who}>
             <Avatar id={actor.id} actor={actor} />
             <span className={css.name}>
-              <bdi>{nameOf(actor, actor.id)}</bdi>
+              <Said>{nameOf(actor, actor.id)}</Said>
               <small>{actor.id}</small>
             </span>
           </span>
           <span>{actor.status === 'offboarded' ? <State state="offboarded" /> : actor.kind === 'agent' || actor.kind === 'outside_agent' ? <Trust tier={actor.trust} /> : actor.kind === 'team' ? 'team' : actor.role}</span>
           <span className={css.name}>
-            <bdi style={{ fontWeight: 400 }}>{actor.kind === 'team' ? (actor.lead ? `led by ${name(actor.lead)}` : '') : name(actor.team ?? actor.owner)}</bdi>
+            <Said style={{ fontWeight: 400 }}>{actor.kind === 'team' ? (actor.lead ? `led by ${name(actor.lead)}` : '') : name(actor.team ?? actor.owner)}</Said>
           </span>
           <span className={css.name}>
             <small>{actor.skills.join(', ')}</small>

@@ -18,6 +18,7 @@ import css from './people.module.css';
 import parts from '../../parts/parts.module.css';
 import { TokenTable } from './Tokens';
 import { TIERS, Trust } from './Trust';
+import { Said } from '../../parts/Said';
 
 export function Person() {
   const { id } = useParams({ from: '/people/$id' });
@@ -43,7 +44,7 @@ function Somebody({ actor }: { actor: ShownActor }) {
         <Avatar id={actor.id} actor={actor} size="lg" />
         <div>
           <h1>
-            <bdi>{nameOf(actor, actor.id)}</bdi>
+            <Said>{nameOf(actor, actor.id)}</Said>
           </h1>
           <div className={parts.meta}>
             <code>{actor.id}</code>

@@ -11,6 +11,7 @@ import { useMe } from '../../shell/useMe';
 import parts from '../../parts/parts.module.css';
 import { TokenTable } from './Tokens';
 import { exact } from '../../parts/time';
+import { Said } from '../../parts/Said';
 
 export function Profile() {
   const me = useMe();
@@ -26,7 +27,7 @@ export function Profile() {
             <Issue />
           </Card>
           <Card title="You">
-            <Facts of={[['name', <bdi key="n">{me.name || me.id}</bdi>], ['id', <code key="i">{me.id}</code>], ['role', me.role], ...(me.team ? [['team', <Actor key="t" id={me.team} />] as [string, React.ReactNode]] : [])]} />
+            <Facts of={[['name', <Said key="n">{me.name || me.id}</Said>], ['id', <code key="i">{me.id}</code>], ['role', me.role], ...(me.team ? [['team', <Actor key="t" id={me.team} />] as [string, React.ReactNode]] : [])]} />
           </Card>
         </div>
       </div>

@@ -8,6 +8,7 @@ import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 export function TokenTable({ holder }: { holder: string }) {
   const tokens = useGuarded('token.list', tokenListOptions({ query: { actor: holder, limit: 200 } }));
@@ -38,7 +39,7 @@ function Row({ token }: { token: ListedToken }) {
   return (
     <tr>
       <td>
-        <bdi>{token.label || 'no label'}</bdi>
+        <Said>{token.label || 'no label'}</Said>
         <div className={parts.dim} style={{ fontSize: 'var(--t-xs)' }}>
           issued <When at={token.created_at} />
           {token.issuer && token.issuer !== token.actor && (

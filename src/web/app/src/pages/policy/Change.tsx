@@ -12,6 +12,7 @@ import parts from '../../parts/parts.module.css';
 import { Acts } from './Acts';
 import { Comparison, MatrixTable } from './Comparison';
 import css from './policy.module.css';
+import { Said } from '../../parts/Said';
 
 export function ChangePage() {
   const { id } = useParams({ from: '/policy/changes/$id' });
@@ -66,7 +67,7 @@ function Head({ change }: { change: ShownChange }) {
           Changes
         </Link>
         <h1>
-          <bdi>{change.reason || change.id}</bdi>
+          <Said>{change.reason || change.id}</Said>
         </h1>
         <p>
           <State state={change.state} /> proposed <When at={change.created_at} />
@@ -147,7 +148,7 @@ function Reviews({ change }: { change: ShownChange }) {
             </Tag>
           </div>
           <p>
-            {review.note && <bdi>«{review.note}» </bdi>}
+            {review.note && <Said>«{review.note}» </Said>}
             <When at={review.at} />
           </p>
         </div>

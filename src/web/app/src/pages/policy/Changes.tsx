@@ -11,6 +11,7 @@ import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { Tabs } from './Tabs';
+import { Said } from '../../parts/Said';
 
 const OPEN = new Set<ShownChange['state']>(['proposed', 'in_review', 'approved', 'canary']);
 
@@ -59,7 +60,7 @@ function List({ list }: { list: ShownChange[] }) {
         <tr key={one.id}>
           <td>
             <Link to="/policy/changes/$id" params={{ id: one.id }}>
-              <bdi>{one.reason || one.id}</bdi>
+              <Said>{one.reason || one.id}</Said>
             </Link>
           </td>
           <td>

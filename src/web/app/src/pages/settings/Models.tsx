@@ -5,6 +5,7 @@ import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 /** The models that agents may work with, as the server's settings name them. */
 export function Models() {
@@ -32,14 +33,14 @@ function List({ list }: { list: ShownModel[] }) {
       {list.map((one) => (
         <tr key={one.id}>
           <td>
-            <bdi>{one.id}</bdi>
+            <Said>{one.id}</Said>
             {one.default_for.length > 0 && <div className={parts.dim}>default for {one.default_for.join(', ')}</div>}
           </td>
           <td>
             <State state={one.available ? 'ready' : 'no key'} />
           </td>
           <td>
-            <bdi>{one.provider}</bdi>
+            <Said>{one.provider}</Said>
           </td>
           <td>{one.context.toLocaleString()} tokens</td>
           <td>{one.capabilities.join(', ')}</td>

@@ -12,6 +12,7 @@ import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { Secret } from './Webhooks';
+import { Said } from '../../parts/Said';
 
 export function WebhookPage() {
   const { id } = useParams({ from: '/settings/webhooks/$id' });
@@ -50,7 +51,7 @@ function One({ webhook }: { webhook: ShownWebhook }) {
           </Link>
           <h1>{webhook.url}</h1>
           <p>
-            <State state={webhook.status} /> <bdi>{webhook.description}</bdi>
+            <State state={webhook.status} /> <Said>{webhook.description}</Said>
           </p>
         </div>
         <div className={parts.actions}>

@@ -14,6 +14,7 @@ import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import css from './settings.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 const TOPICS: Topic[] = ['agent.run.completed', 'agent.run.failed', 'agent.gate.pending', 'knowledge.indexed'];
 
@@ -56,7 +57,7 @@ function List({ list }: { list: ShownWebhook[] }) {
               {one.url}
             </Link>
             <div className={parts.dim}>
-              <bdi>{one.description}</bdi>
+              <Said>{one.description}</Said>
             </div>
           </td>
           <td>

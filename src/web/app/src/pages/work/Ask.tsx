@@ -14,6 +14,7 @@ import { PlanField } from './Plan';
 import { Runs } from './Runs';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 export function Ask() {
   const agents = useGuarded('me.agents', meAgentsOptions({ query: { limit: 200 } }));
@@ -109,7 +110,7 @@ function AgentChoice({ agent, isChosen, choose }: { agent: Askable; isChosen: bo
       <input type="radio" name="agent" value={agent.id} checked={isChosen} onChange={choose} />
       <Avatar id={agent.id} actor={byId.get(agent.id)} />
       <span>
-        <bdi>{agent.name || agent.id}</bdi>
+        <Said>{agent.name || agent.id}</Said>
         <small>{agent.skills.join(', ') || agent.id}</small>
       </span>
       {agent.needs_approval && (

@@ -17,6 +17,7 @@ import { Waiting } from './Waiting';
 import { cents, isOver, span, standing } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 /** How often a run under way is read again, for those who may not read the log and hear nothing of its events. */
 const EVERY_MS = 2_000;
@@ -47,7 +48,7 @@ function Whole({ run }: { run: WholeRun }) {
         <Avatar id={run.agent} actor={byId.get(run.agent)} size="lg" />
         <div>
           <h1 className={css.asked}>
-            <bdi>{run.input ?? 'What was asked is erased'}</bdi>
+            <Said>{run.input ?? 'What was asked is erased'}</Said>
           </h1>
           <div className={parts.meta}>
             <State state={standing(run)} />
@@ -88,7 +89,7 @@ function Ended({ run }: { run: WholeRun }) {
   return (
     <Card title="What came of it" aside={<Copy text={run.output} what="the answer" />}>
       <p className={css.said}>
-        <bdi>{run.output}</bdi>
+        <Said>{run.output}</Said>
       </p>
     </Card>
   );

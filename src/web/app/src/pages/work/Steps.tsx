@@ -9,6 +9,7 @@ import { Empty } from '../../parts/states';
 import { When } from '../../parts/When';
 import { cents, decisions, did, isOver, saidIn, span } from './words';
 import css from './work.module.css';
+import { Said } from '../../parts/Said';
 
 const ICONS: Record<ShownStep['kind'], IconName> = { say: 'chat', model: 'spark', tool: 'wrench', question: 'help', delegate: 'branch', wait: 'clock', fail: 'x' };
 const TONES: Record<ShownStep['status'], string> = { due: 'accent', decided: 'accent', dispatched: 'accent', waiting: 'wait', completed: 'allow', denied: 'deny', failed: 'deny', unknown: 'wait' };
@@ -59,7 +60,7 @@ function Step({ step, agent, decided }: { step: ShownStep; agent: string; decide
         </div>
         {said !== undefined && (
           <p className={css.said}>
-            <bdi>{said}</bdi>
+            <Said>{said}</Said>
           </p>
         )}
         {step.reason && <p className={css.reason}>{step.reason.replace(/^policy denied [a-z_.]+: /, '')}</p>}

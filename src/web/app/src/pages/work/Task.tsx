@@ -19,6 +19,7 @@ import { Due, Priority, Title } from './Tasks';
 import { isOver } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 export function TaskPage() {
   const { id } = useParams({ from: '/tasks/$id' });
@@ -92,7 +93,7 @@ function Told({ title, text }: { title: string; text?: string | null }) {
     <div>
       <p className={css.label}>{title}</p>
       <p className={css.said}>
-        <bdi>{text}</bdi>
+        <Said>{text}</Said>
       </p>
     </div>
   );
@@ -156,7 +157,7 @@ function Ref({ of }: { of: ShownRef }) {
         )}
         {of.note && (
           <p className={parts.dim}>
-            <bdi>{of.note}</bdi>
+            <Said>{of.note}</Said>
           </p>
         )}
       </div>

@@ -16,6 +16,7 @@ import { MOST, useTasks } from './useWork';
 import { COLUMNS, isOver, isOverdue, sooner, titleOf } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 export type TaskSearch = { view?: 'list'; whose?: 'mine' | 'people'; q?: string };
 
@@ -142,7 +143,7 @@ function BoardCard({ task, isLast }: { task: ShownTask; isLast: boolean }) {
 
 export function Title({ task }: { task: ShownTask }) {
   const { byId } = useActors();
-  return <bdi className={css.taskTitle}>{titleOf(task, (id) => nameOf(byId.get(id), id))}</bdi>;
+  return <Said className={css.taskTitle}>{titleOf(task, (id) => nameOf(byId.get(id), id))}</Said>;
 }
 
 export function Priority({ task }: { task: ShownTask }) {

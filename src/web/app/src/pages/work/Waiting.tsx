@@ -15,6 +15,7 @@ import { Decide } from '../approvals/Decide';
 import { cents, isOver } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
+import { Said } from '../../parts/Said';
 
 /** What a run waits for, and what ends the waiting: calls that were made together each wait by themselves. */
 export function Waiting({ run }: { run: WholeRun }) {
@@ -92,7 +93,7 @@ function Approval({ id }: { id: string }) {
           <div className={parts.stack}>
             <p>
               <Link to="/approvals/$id" params={{ id }}>
-                <bdi>{data.summary}</bdi>
+                <Said>{data.summary}</Said>
               </Link>
               <span className={parts.dim}> {data.reason}</span>
             </p>
@@ -107,7 +108,7 @@ function Approval({ id }: { id: string }) {
 function Question({ run, step, to }: { run: WholeRun; step: ShownStep; to: string[] }) {
   const me = useMe();
   return (
-    <Panel icon="help" title={<bdi>{step.question ?? 'It has asked something that is erased'}</bdi>}>
+    <Panel icon="help" title={<Said>{step.question ?? 'It has asked something that is erased'}</Said>}>
       {me && to.includes(me.id) ? (
         <Answer run={run} step={step.seq} />
       ) : (
