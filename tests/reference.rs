@@ -186,7 +186,7 @@ fn errors() -> String {
     }
     text.push_str(
         "\nFour answers are not in this shape: a body that is not JSON (400), a wrong method (405), a missing content type (415) and a body \
-         without a required field (422) are answered in plain text or with no body.\n",
+         whose fields are missing, unknown or of another type (422) are answered in plain text or with no body.\n",
     );
     text
 }

@@ -148,7 +148,7 @@ impl Gate {
             let Err(ruling) = question::Asker::new(&world, caller, &target, now).could(entry.spec.name) else {
                 return Ok(());
             };
-            rate::count(&world, caller, &entry.spec, now)?;
+            rate::count(&world, caller, (&entry.spec, 1), now)?;
             ruling
         };
         let refused = Refused { caller: caller.clone(), entry, target, input: None, ruling };
@@ -157,7 +157,9 @@ impl Gate {
 
     /// Decides a call and, if it is allowed, carries it out.
     pub async fn perform(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
-        rate::count(&self.world.load(), &request.caller, &request.call.entry.spec, self.clock.now())?;
+        let Prepared { entry, bytes, .. } = &request.call;
+        let weight = rate::weight(entry.effect, *bytes);
+        rate::count(&self.world.load(), &request.caller, (&entry.spec, weight), self.clock.now())?;
         self.go_on(request).await
     }
 
@@ -171,6 +173,8 @@ impl Gate {
                     Some(lane) => self.prepared((lane, bytes), caller, entry, act, value).await?,
                     None => (caller, act, value),
                 };
+                // Held until it is done: the writer has few of them to do at any time.
+                let _place = self.heavy(entry.spec.route.slow, &caller).await?;
                 let changing = Changing { caller, entry, value, act: Some(act), idem };
                 return self.queue.submit(Work::Change(changing)).await;
             }

@@ -1,10 +1,12 @@
 //! The open connections: so many in all, so many from one address. Where no place is left, a newcomer gets that of the
 //! connection that would be missed least, so that nobody keeps others out with connections that they only hold open: first
 //! one that no request is answered on, before those on which somebody has shown a token those on which nobody has, then one
-//! that is busy for a stranger; among equals the one that has been so for longest. One that is busy with a request that came
-//! with a good token is never closed for another.
+//! that is busy for a stranger, or for somebody whose request has not come whole; among equals the one that has been so for
+//! longest. One on which a whole request is answered that came with a good token is closed for another only where its holder
+//! has more of them than a fair part.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -17,7 +19,10 @@ use hyper::body::{Frame, SizeHint};
 use tokio_util::sync::CancellationToken;
 
 use super::limits::Limits;
+use crate::types::id::ActorId;
 
+/// How many requests of one holder are answered at once before others' come first.
+const FAIR_PART: usize = 256;
 /// Between two lines of the server's log about connections that were closed or refused for want of a place.
 const TOLD_AGAIN: Duration = Duration::from_secs(60);
 
@@ -45,6 +50,8 @@ pub(super) struct Connection {
     /// Whether somebody has ever shown a good token on it; and with the request that is answered now.
     was_known: AtomicBool,
     is_known: AtomicBool,
+    /// Who holds that token, as a hash.
+    holder: AtomicU64,
     under_way: AtomicU32,
     /// Milliseconds after `began` at which it became quiet or busy.
     since: AtomicU64,
@@ -80,6 +87,7 @@ impl Connections {
             began: self.began,
             was_known: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
+            holder: AtomicU64::new(0),
             under_way: AtomicU32::new(0),
             since: AtomicU64::new(elapsed(self.began)),
             closed: CancellationToken::new(),
@@ -100,9 +108,14 @@ impl Open {
             (one.is_busy(), one.was_known.load(Ordering::Relaxed), one.since.load(Ordering::Relaxed))
         };
         let open = self.all.iter().filter(|(_, one)| within(&one.as_ref()));
-        let least = open
-            .filter(|(_, one)| !(one.is_busy() && one.is_known.load(Ordering::Relaxed)))
-            .min_by_key(|(_, one)| rank(one));
+        let mut held: BTreeMap<u64, usize> = BTreeMap::new();
+        for one in self.all.values().filter(|one| one.is_somebodys()) {
+            *held.entry(one.holder.load(Ordering::Relaxed)).or_default() += 1;
+        }
+        let has_fair_part =
+            |one: &Connection| held.get(&one.holder.load(Ordering::Relaxed)).is_none_or(|count| *count <= FAIR_PART);
+        let least =
+            open.filter(|(_, one)| !(one.is_somebodys() && has_fair_part(one))).min_by_key(|(_, one)| rank(one));
         let least = least.map(|(id, _)| *id);
         self.tell(address, count, least.is_some());
         self.leave(least?);
@@ -141,10 +154,22 @@ impl Drop for Place {
 }
 
 impl Connection {
-    /// The request that is answered came with a token that is good.
-    pub fn is_somebodys(&self) {
+    /// The request under way has a token that is good.
+    pub fn begins_for(&self, holder: &ActorId) {
+        let mut hasher = DefaultHasher::new();
+        holder.hash(&mut hasher);
+        self.holder.store(hasher.finish(), Ordering::Relaxed);
         self.was_known.store(true, Ordering::Relaxed);
-        self.is_known.store(true, Ordering::Relaxed);
+    }
+
+    /// It has come whole, and is answered.
+    pub fn has_come(&self) {
+        self.is_known.store(self.was_known.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Whether somebody waits on it for the answer to a whole request.
+    fn is_somebodys(&self) -> bool {
+        self.is_busy() && self.is_known.load(Ordering::Relaxed)
     }
 
     /// It was closed for another.

@@ -108,14 +108,15 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     let presented = presented(&face, &parts);
     // Who is calling comes first: a stranger learns nothing about what a right request would look like.
     let caller = face.gate.admit(&presented, &face.entry.spec)?;
-    if let Some(client) = parts.extensions.get::<Client>().filter(|_| matches!(caller.who, Who::Token { .. })) {
-        client.connection.is_somebodys();
-    }
+    let connection = parts.extensions.get::<Client>().map(|client| Arc::clone(&client.connection));
+    let connection = connection.filter(|_| matches!(caller.who, Who::Token { .. }));
+    connection.iter().for_each(|connection| connection.begins_for(&caller.actor()));
     not_older(&face, &parts)?;
     let idem = idempotency(&face, &parts)?;
     let params = params.map_err(|_| Refusal::not_found())?;
     // Its place is held until there is an answer.
     let (gather::Asked { call, streaming }, _place) = gather::call(&face, &caller, &params, &parts, body).await?;
+    connection.iter().for_each(|connection| connection.has_come());
     let follower = streaming.is_some().then(|| caller.clone());
     let reply = face.gate.perform(Asked { caller, call, idem }).await?;
     match streaming.zip(follower) {

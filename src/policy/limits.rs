@@ -65,6 +65,13 @@ const fn minute() -> u32 {
     60
 }
 
+impl Rate {
+    /// Whether it counts all changes, and so by their size; one that names operations counts calls.
+    pub fn counts_size(&self) -> bool {
+        self.operations.contains("change")
+    }
+}
+
 impl Limits {
     /// Those of the default policies, which hold where a bundle has none of its own.
     pub fn usual() -> Limits {

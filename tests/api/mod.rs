@@ -12,6 +12,7 @@ mod budgets;
 mod canary;
 mod changes;
 mod company;
+mod crowd;
 mod deciding;
 mod delegated;
 mod delegations;

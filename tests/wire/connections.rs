@@ -195,3 +195,17 @@ async fn one_address_has_so_many_connections_and_loopback_more_but_not_all() {
     };
     tokio::time::timeout(FOREVER, again).await.expect("a place that was given back is free");
 }
+
+#[tokio::test]
+async fn requests_that_never_come_whole_keep_nobody_out_whoever_sends_them() {
+    let wire = Wire::new(|limits| limits.per_loopback = 2).await;
+    let post = wire.head("POST /api/tasks") + "content-type: application/json\r\ncontent-length: 900\r\n\r\n{";
+    let mut slow = [wire.connect().await, wire.connect().await];
+    for line in &mut slow {
+        line.say(&post).await;
+    }
+    // Both have come as far as their bodies.
+    tokio::time::sleep(SHORT).await;
+    let me = format!("{}\r\n", wire.head("GET /api/me"));
+    assert_eq!(status(&wire.connect().await.ask(&me).await), "200");
+}

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::adapters;
-use crate::gate::admit::shares::Shares;
+use crate::gate::admit::shares::{Place, Shares};
 use crate::gate::declare::route::Lane;
 use crate::gate::perform::Gate;
 use crate::gate::write::queue::PATIENCE;
@@ -25,6 +25,8 @@ const LISTS: (u32, u32) = (6, 4);
 const APPROVALS: (u32, u32) = (3, 2);
 const LONG: (u32, u32) = (4, 3);
 const ELSEWHERE: (u32, u32) = (8, 3);
+/// Changes that take long in the writer and may wait for it at once, and how many of them are one caller's.
+const HEAVY_CHANGES: (u32, u32) = (8, 2);
 /// What is read from so many bytes takes a further place: it compiles to many times its size.
 const HEAVY: usize = 256 << 10;
 /// How long work may take for whoever asks over HTTP, and for whoever holds the state file.
@@ -40,13 +42,14 @@ pub(in crate::gate) struct Lanes {
     approvals: Shares,
     long: Shares,
     elsewhere: Shares,
+    heavy: Shares,
 }
 
 impl Default for Lanes {
     fn default() -> Lanes {
         let lane = |(total, part)| Shares::new(total, part);
         let (lists, approvals) = (lane(LISTS), lane(APPROVALS));
-        Lanes { lists, approvals, long: lane(LONG), elsewhere: lane(ELSEWHERE) }
+        Lanes { lists, approvals, long: lane(LONG), elsewhere: lane(ELSEWHERE), heavy: lane(HEAVY_CHANGES) }
     }
 }
 
@@ -62,6 +65,15 @@ impl Lanes {
 }
 
 impl Gate {
+    /// A place among the changes that take long in the writer, for those that do.
+    pub(in crate::gate) async fn heavy(&self, lane: Option<Lane>, caller: &Caller) -> Result<Option<Place>, Refusal> {
+        if lane != Some(Lane::Long) {
+            return Ok(None);
+        }
+        let place = self.lanes.heavy.take(caller.actor().as_str(), 1, PATIENCE).await;
+        place.map(Some).ok_or_else(|| busy("too many long changes at once; try again"))
+    }
+
     /// Does what takes long in its lane.
     pub(in crate::gate) async fn apart<T: Send + 'static>(
         self: &Arc<Self>,

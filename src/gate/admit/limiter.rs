@@ -66,6 +66,11 @@ impl Limiter {
 impl<K: Ord + Clone> Windows<K> {
     /// Counts one more. `Err` holds the seconds until there is room again.
     pub fn count(&self, key: K, most: u32, length: i64, now: Time) -> Result<(), u64> {
+        self.add((key, 1), most, length, now)
+    }
+
+    /// Counts so many more, as long as there was room for one.
+    pub fn add(&self, (key, amount): (K, u32), most: u32, length: i64, now: Time) -> Result<(), u64> {
         let mut windows = self.windows();
         if windows.len() >= MOST && !windows.contains_key(&key) {
             make_room(&mut windows, now);
@@ -75,8 +80,9 @@ impl<K: Ord + Clone> Windows<K> {
         if window.is_over(now) || window.length != length {
             *window = fresh;
         }
-        window.count = window.count.saturating_add(1);
-        if window.count <= most {
+        let has_room = window.count < most;
+        window.count = window.count.saturating_add(amount);
+        if has_room {
             return Ok(());
         }
         let left = window.start.0 + length - now.0;

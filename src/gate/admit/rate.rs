@@ -3,7 +3,7 @@
 
 use crate::gate::admit::limiter::Counted;
 use crate::gate::decide::world::World;
-use crate::gate::declare::operation::Spec;
+use crate::gate::declare::operation::{Effect, Spec};
 use crate::log::idem::KEPT_MS;
 use crate::policy::limits::Rate;
 use crate::types::caller::{Caller, Who};
@@ -28,15 +28,32 @@ pub struct Left {
     pub left: u32,
 }
 
-/// Counts one call against every limit that it falls under.
-pub(in crate::gate) fn count(world: &World, caller: &Caller, spec: &Spec, now: Time) -> Result<(), Refusal> {
+/// Bytes of a change's input that count as one call: what it leaves in the log grows with them.
+const BYTES: usize = 1 << 10;
+
+/// What a call counts for, by the bytes that it was read from.
+pub(in crate::gate) fn weight(effect: Effect, bytes: usize) -> u32 {
+    match effect {
+        Effect::Change => u32::try_from(bytes.div_ceil(BYTES)).unwrap_or(u32::MAX).max(1),
+        Effect::Query | Effect::Decide => 1,
+    }
+}
+
+/// Counts one call against every limit that it falls under. One that is larger than what is left is let through, and uses it up.
+pub(in crate::gate) fn count(
+    world: &World,
+    caller: &Caller,
+    (spec, weight): (&Spec, u32),
+    now: Time,
+) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
     if spec.route.stops {
         return stops(world, actor, now);
     }
     for (id, rate) in limits(world, actor, spec) {
         let length = i64::from(rate.seconds) * SECOND;
-        world.rates.count((Counted::Limit(id.to_owned()), actor.clone()), rate.most, length, now).map_err(
+        let weight = if rate.counts_size() { weight } else { 1 };
+        world.rates.add(((Counted::Limit(id.to_owned()), actor.clone()), weight), rate.most, length, now).map_err(
             |seconds| {
                 let message =
                     format!("over the limit {id}: {} calls in {} s; try again in {seconds} s", rate.most, rate.seconds);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::gate::declare::operation::{Act, Call, Entry};
+use crate::gate::declare::route::Lane;
 use crate::gate::declare::target::Target;
 use crate::gate::perform::{Idem, Reply};
 use crate::policy::Ruling;
@@ -22,6 +23,13 @@ pub(in crate::gate) enum Work {
     Told(Told),
     /// Finish and give the file up.
     Stop,
+}
+
+impl Work {
+    /// Whether others need not wait for it: what is prepared apart takes long in the writer, too.
+    pub(in crate::gate) fn is_heavy(&self) -> bool {
+        matches!(self, Work::Change(changing) if changing.entry.spec.route.slow == Some(Lane::Long))
+    }
 }
 
 /// A change that was asked for.

@@ -3,6 +3,7 @@
 //! the file. Where others continue the same log and were quicker, the transaction is rolled back, what they did is taken
 //! over, and the jobs are done again as if they had come only now.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,21 +113,25 @@ impl Writer {
     /// Serves jobs until every sender is gone, then publishes the last checkpoint.
     /// Returns the connection, to be closed after all readers.
     pub fn serve(mut self, jobs: &Receiver<Job>) -> Connection {
-        let mut expected = 1;
-        loop {
-            match jobs.recv_timeout(IDLE) {
+        let (mut expected, mut heavy, mut ends) = (1, VecDeque::new(), false);
+        while !ends {
+            match jobs.recv_timeout(if heavy.is_empty() { IDLE } else { Duration::ZERO }) {
                 Ok(first) => {
                     let (stops, batch): (Vec<Job>, Vec<Job>) =
                         gather(jobs, first, &mut expected).into_iter().partition(|job| matches!(job.work, Work::Stop));
-                    self.batch(batch);
-                    if !stops.is_empty() {
-                        break;
-                    }
+                    let (long, short): (Vec<Job>, Vec<Job>) = batch.into_iter().partition(|job| job.work.is_heavy());
+                    heavy.extend(long);
+                    self.batch(short);
+                    ends = !stops.is_empty();
                 }
-                Err(RecvTimeoutError::Timeout) => self.idle(),
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) if heavy.is_empty() => self.idle(),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => ends = true,
             }
+            // One at a time, and between two of them whatever else has come: a stop never waits for more than one.
+            self.batch(heavy.pop_front().into_iter().collect());
         }
+        heavy.into_iter().for_each(|job| self.batch(vec![job]));
         self.stop()
     }
 
