@@ -179,7 +179,9 @@ async fn begin(
         let people: String = people.iter().map(Link::told).collect();
         show::whole(&format!(
             "Open one of these links; each tab of the browser is one person. They are valid for 7 days.\n\n{people}\
-             Local fakes: a webhook receiver at {url}, which prints here what arrives.\n"
+             Local fakes: a webhook receiver at {url}, which prints here what arrives; and the warehouse's own table in {}, which \
+             the collection `shipments` is read from.\n",
+            warehouse::FILE
         ))
     })?;
     Ok(())

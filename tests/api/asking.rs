@@ -41,6 +41,14 @@ async fn what_is_asked_amiss_is_told_with_its_field() {
         ask_for(&test, &cast.mia, json!([{ "call": { "tool": "me.read", "expect": "deny" } }, { "say": "x" }])).await;
     let failed = run(&test, &id).await;
     assert_eq!(failed["error"]["message"], "step 1 (me.read): the plan expects deny, the gate said allow");
+    // A call that came to nothing is no answer of the gate's.
+    for expect in ["allow", "deny"] {
+        let call = json!({ "tool": "task.create", "with": { "titel": "t" }, "expect": expect });
+        let id = ask_for(&test, &cast.mia, json!([{ "call": call }, { "say": "x" }])).await;
+        let failed = run(&test, &id).await;
+        let told = failed["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(told.contains(", and the call failed: ") && told.ends_with("missing field `title`"), "{failed}");
+    }
     // Bad arguments are the run's to know.
     let id = ask_for(&test, &cast.mia, json!([{ "call": { "tool": "task.create", "with": { "titel": "t" } } }])).await;
     assert_eq!(run(&test, &id).await["trace"][0]["status"], "failed");

@@ -79,6 +79,17 @@ async fn where_there_are_two_admins_a_change_needs_the_other_one() {
     let waits = step(&test, &test.admin, &change, "promote", json!({})).await;
     assert_eq!(waits.status, 202, "{}", waits.text());
     let approval = waits.json()["approval"].as_str().unwrap().to_owned();
+    // Whoever decides reads what they decide about.
+    let explained = test.get(&format!("/approvals/{approval}/explain"), &abe).await.json();
+    let about = |what: &str| explained["about"].as_array().unwrap().iter().find(|one| one["what"] == what).cloned();
+    for (what, said) in [
+        ("proposed by", "ana"),
+        ("adds", "extra.cedar, tests/extra.yaml"),
+        ("removes", "tests/approvals.yaml"),
+        ("all of it", &format!("ok changes show {}", change["id"].as_str().unwrap())),
+    ] {
+        assert_eq!(about(what).unwrap()["said"], said, "{explained}");
+    }
     let decided = test.post(&format!("/approvals/{approval}"), &abe, json!({ "decision": "approve" })).await;
     assert_eq!(decided.json()["status"], "used", "{}", decided.text());
     assert_eq!(test.get("/policy/applied", &abe).await.json()["version"], 2);

@@ -4,6 +4,7 @@ use std::io::{Cursor, Write as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ok::types::time::SECOND;
 use serde_json::{Value, json};
 
 use super::runs::{asked, run};
@@ -212,6 +213,7 @@ async fn a_file_that_cannot_be_read_is_refused_with_the_field_and_nothing_is_kep
     ];
     for (wrong, told) in cases {
         let short: String = wrong.to_string().chars().take(100).collect();
+        test.clock.advance(60 * SECOND);
         let answer = test.post("/knowledge/documents", &cast.mia, wrong).await;
         assert!([400, 413, 422].contains(&answer.status.as_u16()), "{short}: {} {}", answer.status, answer.text());
         assert!(answer.text().contains(told), "{short}: {}", answer.text());

@@ -126,6 +126,9 @@ fn tokens_are_listed_narrowed_and_revoked() {
         place.ana("token list --actor bob"),
     ]);
     assert_snapshot("tokens", text);
+    let pasted = place.ana("token revoke ok_Zd6ySecretSecretSecretSecretSecretSecretSecret");
+    assert_eq!(pasted.code, 64);
+    assert!(!pasted.stderr.contains("Zd6y") && pasted.stderr.contains("`ok token list`"), "{}", pasted.stderr);
 }
 
 #[test]

@@ -80,6 +80,9 @@ fn a_misspelt_kind_in_approvals_yaml_has_a_line() {
     assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:5 approvals_unused"]);
     let text = "kinds:\n  admin:\n    eligible:\n      - role: admin\n    threshold: 21\n";
     assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:5 approvals_invalid"]);
+    // A team's id says that it is one.
+    let text = "kinds:\n  admin:\n    eligible:\n      - role: admin\n      - team: finance\n";
+    assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:3 approvals_invalid"]);
     let text = "kinds:\n  admin:\n    eligible:\n      - rule: admin\n";
     assert_eq!(found(&[("approvals.yaml", text)]), ["approvals.yaml:4 approvals_invalid"]);
 }

@@ -65,6 +65,9 @@ fn the_exit_code_tells_same_different_and_over_budget() {
         let ran = place.ana(line);
         assert_eq!(ran.code, code, "{}", ran.shown);
     }
+    let over = place.ana("policy diff --max newly_allowed=0,newly_denied=1 --save over.json");
+    let is_told = over.stderr.contains("over.json is not written");
+    assert!(over.code == 3 && is_told && !place.path().join("over.json").exists(), "{}", over.shown);
     std::fs::write(place.path().join("policies/more.cedar"), "permit (").unwrap();
     let broken = place.ana("policy diff");
     assert_eq!((broken.code, broken.stderr.contains("more.cedar:1: ")), (1, true), "{}", broken.shown);

@@ -155,6 +155,12 @@ impl Given {
             }
             (None, Some(lock), _) if lock.is_of(&applied.last) => None,
             (None, None, None) => {
+                if let (Some(dir), None, 2..) = (&self.dir, self.version, applied.last.version) {
+                    show::note(&format!(
+                        "{} has no policy.lock, so it is not known what it was made from: {in_force}, and goes where it is not in the folder",
+                        dir.display()
+                    ));
+                }
                 let version = self.version.filter(|version| applied.last.version != *version);
                 version.map(|version| made_from("what was exported", version))
             }

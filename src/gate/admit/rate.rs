@@ -29,7 +29,7 @@ pub struct Left {
 }
 
 /// Bytes of a change's input that count as one call: what it leaves in the log grows with them.
-const BYTES: usize = 1 << 10;
+const BYTES: usize = 4 << 10;
 
 /// What a call counts for, by the bytes that it was read from.
 pub(in crate::gate) fn weight(effect: Effect, bytes: usize) -> u32 {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::query::record_at;
-use crate::gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
 use crate::policy::brain::kind_of;
 use crate::policy::testing::Row;
 use crate::types::brain::ProposalStatus;
@@ -52,7 +52,7 @@ pub static PROPOSAL: Resource = Resource {
             .one_of("proposed", || ProposalStatus::ALL.iter().map(|status| status.name()).collect()),
     ],
     staged: Staged::Rows { list: "schema_proposals", complete: |thing, _| thing },
-    brief: Resource::says_nothing,
+    brief,
     find: |id, read| Ok(read.proposal(id)?.map(|proposal| read.proposal_target(&proposal))),
     state: |target, read| {
         let version = |collection: &str| read.collection_version(collection);
@@ -60,6 +60,18 @@ pub static PROPOSAL: Resource = Resource {
         Ok(serde_json::json!(proposal.map(|proposal| version(&proposal.collection)).transpose()?))
     },
 };
+
+fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
+    let Some(proposal) = read.proposal(&target.id())? else { return Ok(Brief::new()) };
+    let steps = proposal.ops.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    Ok(vec![
+        ("reason", proposal.reason),
+        ("proposed by", proposal.proposer.to_string()),
+        ("collection", proposal.collection),
+        ("steps", steps.join("\n")),
+        ("all of it", format!("ok schema show {}", proposal.id)),
+    ])
+}
 
 /// A record with the fields that its collection declares. Where a bundle has no such collection, it has none.
 fn of_row(record: Thing, row: &Row, company: &dyn Directory) -> Result<Thing, String> {

@@ -34,7 +34,7 @@ export function CollectionPage() {
 
 /** What is special about a collection: where its records are kept, and what its reader may not read. */
 function leadOf({ name, source, withheld }: ShownCollection): string {
-  const kept = source ? [`Read from ${source.system} (${source.table}), where it is changed`] : [];
+  const kept = source ? [`Read from ${source.system} (${source.table}): changed there, not here`] : [];
   const hidden = withheld.length > 0 ? [`withheld from you: ${withheld.join(', ')}`] : [];
   return [...kept, ...hidden].join(' · ') || name;
 }
