@@ -71,8 +71,16 @@ fn decided(approval: &ShownApproval) -> Result<(), Failure> {
         return approval.result.iter().try_for_each(|result| show::text(&show::said(result)));
     };
     let result = result.iter().filter(|(_, value)| !value.is_null() && value.as_str() != Some(""));
-    let result = result.map(|(name, value)| Resulting { result: name, value: value.clone() });
+    let result = result.map(|(name, value)| Resulting { result: name, value: brief(value) });
     show::rows(columns!(Resulting<'_>; result, value), &result.collect::<Vec<_>>())
+}
+
+/// Long lists are told by how long they are.
+fn brief(value: &Value) -> Value {
+    match value {
+        Value::Array(all) if all.len() > 5 => format!("{} entries", all.len()).into(),
+        value => value.clone(),
+    }
 }
 
 /// A field of what the call has answered.

@@ -2,7 +2,9 @@
 
 use super::column::{Columns, columns};
 use super::command::{Commands, group};
+use super::exit::Failure;
 use super::operation::{change, query};
+use super::show;
 use crate::operations::delegation::budget::{Reserve, Reserved, Settle, Settled};
 use crate::operations::delegation::grant::Grant;
 use crate::operations::delegation::list::{List, Show};
@@ -27,7 +29,7 @@ pub const COMMANDS: Commands = &[
             &change::<Revoke>()
                 .command("revoke")
                 .help("Revoke a delegation, granted or held; delegations passed on from it end with it")
-                .fields(columns!(RevokedDelegations; revoked)),
+                .told(revoked),
             &change::<Reserve>()
                 .command("reserve")
                 .help("Reserve a part of a budget before it is spent")
@@ -39,6 +41,13 @@ pub const COMMANDS: Commands = &[
         ],
     ),
 ];
+
+fn revoked(ended: &RevokedDelegations) -> Result<(), Failure> {
+    match ended.revoked.is_empty() {
+        true => show::text("it had ended before; nothing was revoked"),
+        false => show::one(columns!(RevokedDelegations; revoked), ended),
+    }
+}
 
 const COLUMNS: Columns<ShownDelegation> =
     columns!(ShownDelegation; id, status, from, to, authority, scope, left_cents, expires_at);

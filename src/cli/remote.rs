@@ -114,6 +114,9 @@ fn base(address: &str) -> Result<Url, Failure> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let loopback = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    if url.path().trim_end_matches('/').ends_with("/api") {
+        return Err(Failure::Usage(format!("--server is the server's address without `/api`; `{address}` has it")));
+    }
     match url.scheme() {
         "https" if bare => Ok(url),
         "http" if bare && loopback => Ok(url),

@@ -196,6 +196,14 @@ pub fn open_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<Strin
         .collect()
 }
 
+/// How many open requests of an actor were asked in runs that somebody asked for.
+pub fn open_in_runs_of(conn: &Connection, actor: &ActorId, asker: &ActorId) -> rusqlite::Result<usize> {
+    let sql =
+        "SELECT count(*) FROM approval WHERE actor = ? AND status IN ('pending', 'approved') AND run ->> '$.asker' = ?";
+    let count = conn.prepare_cached(sql)?.query_row([actor.as_str(), asker.as_str()], |row| row.get::<_, i64>(0))?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
 /// How they are listed.
 pub const LIST: List<Approval> = List {
     table: "approval",

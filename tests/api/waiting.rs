@@ -4,6 +4,7 @@ use ok::policy::Bundle;
 use ok::types::time::{HOUR, SECOND};
 use serde_json::{Value, json};
 
+use super::runs;
 use crate::harness::{Cast, Test};
 
 /// Any admin may give the approval, who is reminded after 4 hours; after 24, any auditor too.
@@ -121,4 +122,19 @@ async fn one_requester_has_no_more_than_100_open_requests() {
     assert_eq!(ask("p0".into()).await.status, 202, "what waits already is no further one");
     assert_eq!(test.call("DELETE", &format!("/approvals/{first}"), &cast.lea, None).await.status, 200);
     assert_eq!(ask("more".into()).await.status, 202);
+}
+
+#[tokio::test]
+async fn nobody_fills_an_agents_room_for_requests_by_asking_it_often() {
+    let (test, cast) = runs::wary().await;
+    let step = json!([{ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" } } }]);
+    for _ in 0..25 {
+        let id = runs::asked(&test, &cast.mia, step.clone()).await;
+        assert_eq!(runs::run(&test, &id).await["status"], "waiting_approval");
+    }
+    let id = runs::asked(&test, &cast.mia, step.clone()).await;
+    let refused = runs::run(&test, &id).await["trace"][0]["reason"].as_str().unwrap().to_owned();
+    assert!(refused.starts_with("conflict: bot has 25 open requests in runs that mia asked for"), "{refused}");
+    let id = runs::asked(&test, &cast.lea, step).await;
+    assert_eq!(runs::run(&test, &id).await["status"], "waiting_approval", "others' runs have room");
 }

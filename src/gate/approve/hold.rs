@@ -72,13 +72,23 @@ impl Asked<'_> {
 /// Calls of one actor that may wait at once, or be approved and not yet carried out.
 const MOST: usize = 100;
 
-/// Whether one more call of an actor may wait.
-pub(in crate::gate) fn has_room(conn: &Connection, requester: &ActorId) -> Result<(), Stop> {
-    if approvals::open_of(conn, requester)?.len() < MOST {
-        return Ok(());
+/// Of those of an agent, how many may come from runs that one person asked for: nobody fills its room for the others.
+const MOST_FOR_ASKER: usize = 25;
+
+/// Whether one more call of a caller may wait.
+pub(in crate::gate) fn has_room(conn: &Connection, caller: &Caller) -> Result<(), Stop> {
+    let requester = caller.actor();
+    let told = "the most there may be: take one back, or have it decided";
+    if approvals::open_of(conn, &requester)?.len() >= MOST {
+        return Err(Refusal::conflict(format!("{requester} has {MOST} open requests, {told}")).into());
     }
-    let told = "open requests, the most there may be: take one back, or have it decided";
-    Err(Refusal::conflict(format!("{requester} has {MOST} {told}")).into())
+    if let Some(run) = &caller.run
+        && approvals::open_in_runs_of(conn, &requester, &run.asker)? >= MOST_FOR_ASKER
+    {
+        let whose = format!("{requester} has {MOST_FOR_ASKER} open requests in runs that {} asked for", run.asker);
+        return Err(Refusal::conflict(format!("{whose}, {told}")).into());
+    }
+    Ok(())
 }
 
 /// What a caller is told whose call waits.

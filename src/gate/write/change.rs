@@ -205,7 +205,7 @@ impl Writer {
             }
         }
         if broken.is_none() {
-            hold::has_room(&self.conn, &caller.actor())?;
+            hold::has_room(&self.conn, caller)?;
         }
         self.rehearse(caller, entry, input, ruling, now)?;
         if let Some(Broken { caller, ruling, gate, used }) = broken {

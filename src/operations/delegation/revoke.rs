@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DELEGATION;
 use super::{OneDelegation, find};
@@ -15,7 +15,7 @@ use crate::types::refusal::{Code, Stop};
 use crate::types::scope::Reach;
 
 /// What was revoked.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RevokedDelegations {
     /// Ids: what rested on others first.
     pub revoked: Vec<String>,
