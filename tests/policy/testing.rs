@@ -38,6 +38,10 @@ fn what_is_not_there_is_told_with_its_line() {
             "`token.revoke` is about Token, and this file has no such `tok`",
         ),
         (
+            "cases:\n  - {actor: max, op: knowledge.propose, input: {source: webb}, expect: deny}\n",
+            "input: source: must be one of own, document, web, mail, webhook, and not `webb`",
+        ),
+        (
             "cases:\n  - {actor: max, op: tick, granted: [boss], expect: deny}\n",
             "granted: there is no approval kind `boss`",
         ),

@@ -124,6 +124,7 @@ impl Arguments {
             let known = self.fields.iter().find(|field| field.name == *name);
             let known = known.ok_or_else(|| format!("{name}: there is no such field"))?;
             known.shape.check(value).map_err(|expected| format!("{name}: must be {expected}"))?;
+            known.is_one(value).map_err(|what| format!("{name}: {what}"))?;
         }
         Ok(())
     }
@@ -178,6 +179,18 @@ fn record(fields: &[Field]) -> String {
 }
 
 impl Field {
+    /// Whether each text is one that it takes: a question with another is never asked.
+    fn is_one(&self, value: &Value) -> Result<(), String> {
+        let texts = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice).iter().filter_map(Value::as_str);
+        match { texts }.find(|text| !self.choices.is_empty() && !self.choices.iter().any(|choice| choice == text)) {
+            Some(other) => {
+                let short: String = other.chars().take(64).collect();
+                Err(format!("must be one of {}, and not `{}`", self.choices.join(", "), short.escape_debug()))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn takes(&self) -> String {
         let shape = self.shape.name();
         if self.choices.is_empty() { shape.to_owned() } else { format!("{shape}: {}", self.choices.join(", ")) }
@@ -273,8 +286,18 @@ fn is_text(schema: &Value) -> bool {
     types(schema) == ["string"] || schema.get("const").is_some_and(Value::is_string)
 }
 
-/// The texts that a schema enumerates.
+/// Whether a schema enumerates all texts that there can be.
+fn is_closed(schema: &Value) -> bool {
+    let ways: Vec<&Value> = choices(schema).into_iter().filter(|choice| !is_only_null(choice)).collect();
+    let is_listed = schema.get("enum").is_some() || schema.get("const").is_some();
+    is_listed || (!ways.is_empty() && ways.into_iter().all(is_closed)) || schema.get("items").is_some_and(is_closed)
+}
+
+/// The texts that a schema enumerates, where there are no others.
 fn texts_of(schema: &Value) -> Vec<String> {
+    if !is_closed(schema) {
+        return Vec::new();
+    }
     let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten().chain(schema.get("const"));
     let listed = listed.filter_map(Value::as_str).map(str::to_owned);
     let within = choices(schema).into_iter().chain(schema.get("items"));
