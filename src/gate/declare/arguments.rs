@@ -181,7 +181,8 @@ fn record(fields: &[Field]) -> String {
 impl Field {
     /// Whether each text is one that it takes: a question with another is never asked.
     fn is_one(&self, value: &Value) -> Result<(), String> {
-        let texts = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice).iter().filter_map(Value::as_str);
+        let texts =
+            value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice).iter().filter_map(Value::as_str);
         match { texts }.find(|text| !self.choices.is_empty() && !self.choices.iter().any(|choice| choice == text)) {
             Some(other) => {
                 let short: String = other.chars().take(64).collect();
