@@ -34,6 +34,7 @@ web-or-say:
 test: lint
 	@$(MAKE) --no-print-directory web-or-say
 	INSTA_UPDATE=no cargo test
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || echo "Collections in a PostgreSQL are not tested: install one (apt install postgresql)."
 	@$(MAKE) --no-print-directory test-web
 
 # The same from nothing: clippy lints what it compiles, so dependencies are compiled once instead of checked, too; and nothing
