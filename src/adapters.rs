@@ -14,7 +14,6 @@ mod sqlite;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use zeroize::Zeroizing;
@@ -23,6 +22,7 @@ use crate::types::collection::{Collection, Source};
 use crate::types::condition::Condition;
 
 pub use row::{Kept, kept};
+pub use sqlite::connect as connect_sqlite;
 
 /// The most rows that are read for one answer.
 pub const MOST_ROWS: usize = 5_000;
@@ -108,6 +108,3 @@ impl Systems {
         self.0.iter().map(|(name, system)| (name.as_str(), system.adapter.check()))
     }
 }
-
-/// Systems that another thread may read.
-pub type Shared = Arc<Systems>;

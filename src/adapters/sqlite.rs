@@ -1,7 +1,7 @@
 //! Tables of an SQLite file that belongs to another program. It is asked for its rows in the order of the key; all that is
 //! looked for is looked for here, since what its columns hold may be of any type.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
@@ -14,11 +14,16 @@ pub struct Sqlite {
     pub file: PathBuf,
 }
 
+/// Opens another program's file. Ours are opened by `store::open`, which asserts their settings; this one's are its owner's.
+#[allow(clippy::disallowed_methods, reason = "no file of ours: no settings are asserted")]
+pub fn connect(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(file, flags)
+}
+
 impl Sqlite {
-    #[allow(clippy::disallowed_methods, reason = "another program's file: its settings are its own")]
     fn open(&self) -> Result<Connection, Unread> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = Connection::open_with_flags(&self.file, flags);
+        let opened = connect(&self.file, flags);
         // A column that is not there is an error, and no text.
         let strict = opened.and_then(|conn| {
             conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::{OpenFlags, params};
 
 use super::CannotTell;
+use crate::adapters::connect_sqlite;
 use crate::types::time::{DAY, Time};
 
 /// The file that says which systems there are, as `OK_SYSTEMS_CONFIG` names one.
@@ -29,9 +30,8 @@ pub fn make(folder: &Path, now: Time) -> Result<(), CannotTell> {
     fill(&file, now).map_err(|error| CannotTell::Write(file, std::io::Error::other(error)))
 }
 
-#[allow(clippy::disallowed_methods, reason = "another program's file: its settings are its own")]
 fn fill(file: &Path, now: Time) -> rusqlite::Result<()> {
-    let mut conn = Connection::open(file)?;
+    let mut conn = connect_sqlite(file, OpenFlags::default())?;
     let moment = conn.transaction()?;
     moment.execute_batch(
         "CREATE TABLE shipments (no TEXT PRIMARY KEY, customer TEXT, carrier TEXT, state TEXT, grams INTEGER, cost REAL, sent TEXT)",

@@ -18,7 +18,7 @@ use crate::gate::decide::question;
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
 use crate::gate::declare::resource;
-use crate::gate::declare::route::Lane;
+use crate::gate::declare::route::{Answer, Lane};
 use crate::gate::declare::target::Target;
 use crate::gate::reader::live::Live;
 use crate::gate::reader::{Reader, Readers};
@@ -180,7 +180,8 @@ impl Gate {
             }
             Call::Query(query) => query,
         };
-        let lane = match self.is_elsewhere(&*query, &caller) {
+        // Only those whose answers may be partial are asked of other systems: a decision is not held up by looking.
+        let lane = match entry.spec.route.answer == Answer::Partial && self.is_elsewhere(&*query, &caller) {
             true => Some(Lane::Elsewhere),
             false => entry.spec.route.slow.filter(|_| !is_small || query.is_long()),
         };
@@ -240,23 +241,21 @@ impl Gate {
         value: Value,
         reaches: bool,
     ) -> Result<Asked, Stop> {
-        let (world, now) = (self.world.load(), self.clock.now());
-        let asker = caller.clone();
-        let read = Reader::pooled(&self.readers, &world, &asker, now);
-        let read = if reaches { read.reaching() } else { read };
-        self.ask_in(&world, read, caller, entry, query, value).map_err(|stop| stop.under(world.stands()))
+        let world = self.world.load();
+        self.ask_in((&world, reaches), caller, entry, query, value).map_err(|stop| stop.under(world.stands()))
     }
 
     fn ask_in(
         &self,
-        world: &World,
-        read: Reader<'_>,
+        (world, reaches): (&World, bool),
         caller: Caller,
         entry: &'static Entry,
         query: Box<dyn Ask>,
         input: Value,
     ) -> Result<Asked, Stop> {
-        let (spec, now) = (&entry.spec, read.now());
+        let (spec, now) = (&entry.spec, self.clock.now());
+        let read = Reader::pooled(&self.readers, world, &caller, now);
+        let read = if reaches { read.reaching() } else { read };
         let target = found(query.target(&read), world, &caller, spec, now)?;
         let call = question::Call { operation: spec.name, target: &target, input: Some(&input) };
         let decide = || match spec.route.is_served() {

@@ -32,7 +32,7 @@ const HEAVY: usize = 256 << 10;
 /// How long work may take for whoever asks over HTTP, and for whoever holds the state file.
 const DEADLINE: Duration = Duration::from_secs(60);
 const HOLDERS_DEADLINE: Duration = Duration::from_secs(600);
-/// What another system had no time for, its limit ends before this does.
+/// More than another system's own limit, which ends a question first: what came until then is an answer.
 const ELSEWHERE_DEADLINE: Duration = adapters::LONGEST.saturating_add(Duration::from_secs(25));
 /// Evaluations of policies, or what costs as much.
 const FUEL: i64 = 500_000_000;

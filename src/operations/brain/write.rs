@@ -51,6 +51,8 @@ impl Query for ShowRecord {
 fn shown(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
     match &of.spec.source {
         None => found(of, id, read),
+        // Nothing is asked elsewhere, and nothing told of it, for whoever may not know the collection.
+        Some(_) if !read.sees(&read.collection_target(of.name())) => Err(Refusal::not_found().into()),
         Some(_) => Ok(read.record_elsewhere(of, id)?.ok_or_else(Refusal::not_found)?),
     }
 }

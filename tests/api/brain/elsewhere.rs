@@ -92,11 +92,13 @@ async fn records_that_are_kept_elsewhere_are_read_as_those_that_are_kept_here() 
 
 #[tokio::test]
 async fn policies_decide_about_each_of_them() {
-    let (test, cast, _dir) = company(typed()).await;
+    let (test, cast, dir) = company(typed()).await;
     let rows = r#"@id("own") permit (principal is Ok::Actor, action == Ok::Action::"record.read", resource is Brain::stock)
         when { resource has team && principal in resource.team };
         @id("cheap") @reason("cheap things are not shown") forbid (principal is Ok::Actor, action == Ok::Action::"record.read",
-        resource is Brain::stock) when { resource has cost && resource.cost.lessThan(decimal("1.0")) };"#;
+        resource is Brain::stock) when { resource has cost && resource.cost.lessThan(decimal("1.0")) };
+        @id("unknown") @reason("max need not know") forbid (principal == Ok::Actor::"max", action == Ok::Action::"collection.read",
+        resource);"#;
     let applied = apply(&test, rows).await;
     assert_eq!(applied.status, 200, "{}", applied.text());
     let mine = ids(&test, &cast.mia, json!({})).await;
@@ -108,6 +110,11 @@ async fn policies_decide_about_each_of_them() {
     assert_eq!(hidden.status, 404, "{}", hidden.text());
     let count = test.post(&format!("{STOCK}/aggregate"), &cast.mia, json!({ "measures": ["count"] })).await.json();
     assert_eq!(count[0]["values"]["count"], 1);
+    // Whoever may not know the collection learns nothing of where it is kept, nor whether that answers.
+    std::fs::remove_file(dir.path().join("shop.db")).unwrap();
+    let unknown = test.get(&format!("{STOCK}/records/a"), &cast.max).await;
+    assert_eq!(unknown.error(), "404 not_found not found");
+    assert_eq!(test.get(&format!("{STOCK}/records/a"), &cast.mia).await.status, 503);
 }
 
 #[tokio::test]
