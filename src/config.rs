@@ -145,6 +145,18 @@ pub const SYSTEMS_CONFIG: Setting = Setting {
     default: "none",
     doc: "A YAML file that says which other systems keep collections, such as a PostgreSQL, and which of their tables may be read",
 };
+pub const SMTP_URL: Setting = Setting {
+    variable: "OK_SMTP_URL",
+    flag: None,
+    default: "none",
+    doc: "The mail server, such as `smtps://user:password@mail.example.com`, or `smtp://…` for STARTTLS: agents whose definitions ask for `mail.send` may be offered it. Without TLS only on this machine",
+};
+pub const MAIL_FROM: Setting = Setting {
+    variable: "OK_MAIL_FROM",
+    flag: None,
+    default: "none",
+    doc: "The address that agents' mail is from; `OK_SMTP_URL` requires it",
+};
 pub const LOG: Setting = Setting {
     variable: "OK_LOG",
     flag: None,
@@ -192,6 +204,8 @@ pub const ALL: &[Setting] = &[
     GOOGLE,
     OLLAMA,
     SYSTEMS_CONFIG,
+    SMTP_URL,
+    MAIL_FROM,
     LOG,
     NO_COLOR,
     COLUMNS,

@@ -3,6 +3,7 @@
 mod call;
 pub mod courier;
 pub mod egress;
+pub mod mail;
 pub mod models;
 pub mod runner;
 mod thinking;

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::call::perform;
+use super::mail::Mail;
 use super::models::Chat;
 use crate::gate::Gate;
-use crate::operations::run::{Came, Next, Stage};
+use crate::operations::run::{Came, MAIL, Next, Stage};
 use crate::types::refusal::{Code, Stop};
 use crate::types::work::ToolEffect;
 
@@ -73,25 +74,40 @@ impl<C: Chat + 'static> From<Arc<C>> for Means {
 
 impl From<Arc<dyn Chat>> for Means {
     fn from(models: Arc<dyn Chat>) -> Means {
-        Means { models, tools: Arc::new(Echo) }
+        Means { models, tools: Arc::new(Elsewhere::default()) }
     }
 }
 
-/// The tools of `--dev-echo-tools`: they answer what they were asked, and do nothing.
-pub struct Echo;
+/// The tools that this server has: those of `--dev-echo-tools`, which answer what they were asked and do nothing, and mail
+/// where there is a server for it.
+#[derive(Default)]
+pub struct Elsewhere {
+    pub mail: Option<Mail>,
+}
 
-impl Tools for Echo {
+impl Tools for Elsewhere {
     fn call<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Came> {
         Box::pin(async {
-            let seconds = asked.arguments.get("seconds").and_then(Value::as_u64).unwrap_or_default();
-            sleep(Duration::from_secs(seconds)).await;
-            Came::Done(asked.arguments.get("text").cloned().unwrap_or_default())
+            match (asked.tool == MAIL, &self.mail) {
+                (false, _) => echo(&asked.arguments).await,
+                (true, Some(mail)) => match serde_json::from_value(asked.arguments.clone()) {
+                    Ok(message) => mail.send(&message, &asked.key).await,
+                    Err(error) => Came::Failed(error.to_string()),
+                },
+                (true, None) => Came::Failed("this server sends no mail".into()),
+            }
         })
     }
 
     fn look<'a>(&'a self, _: &'a Asked) -> Answer<'a, Looked> {
         Box::pin(async { Looked::NotDone })
     }
+}
+
+async fn echo(arguments: &Value) -> Came {
+    let seconds = arguments.get("seconds").and_then(Value::as_u64).unwrap_or_default();
+    sleep(Duration::from_secs(seconds)).await;
+    Came::Done(arguments.get("text").cloned().unwrap_or_default())
 }
 
 /// A call that is recorded as begun.

@@ -15,8 +15,12 @@ use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
 use super::policy::export;
 use super::{Context, client, models, serve, show};
-use crate::demo::{self, CannotTell, Receiver, SignIn, Told, warehouse};
+use crate::background::mail::Mail;
+use crate::background::models::{Setup, Usual};
+use crate::config;
+use crate::demo::{self, CannotTell, Fakes, Mailbox, SENDER, SignIn, Told, warehouse};
 use crate::gate::state::open::Company;
+use crate::types::mail::Address;
 use crate::types::time::{Clock as _, SystemClock};
 
 pub const COMMANDS: Commands = &[&own::<Demo>("demo")];
@@ -44,8 +48,8 @@ enum Below {
 
 /// Serve the demo, and sign in as anybody in it
 ///
-/// Prints a token for each of its people, valid for 7 days; those that an earlier start printed end. What it tells outside
-/// arrives at a receiver on this machine, which prints it.
+/// Prints a token for each of its people, valid for 7 days; those that an earlier start printed end. What it tells outside,
+/// and the mail that its agents send, arrives on this machine and is printed.
 #[derive(clap::Args)]
 struct Serve {
     /// The folder of the demo [default: demo]
@@ -91,13 +95,19 @@ fn inside(folder: &Path, context: &Context) -> Context {
     Context { state: folder.join("state.db"), named: true, loopback: true, systems, ..context.clone() }
 }
 
+/// The same with the demo's own mail box, wherever that listens.
+fn with_mail(context: Context, at: Option<SocketAddr>) -> Result<Context, Failure> {
+    let mail = Address::try_from(SENDER.to_owned()).and_then(|from| Mail::read(&Mailbox::url(at), from));
+    Ok(Context { mail: Some(mail.map_err(Failure::new)?), ..context })
+}
+
 async fn make(dir: &Path, force: bool, context: &Context) -> Result<Exit, Failure> {
     let place = Place::prepare(dir, force)?;
     let failed = |error: CannotTell| Failure::new(error.to_string());
     warehouse::make(place.building(), SystemClock.now()).map_err(failed)?;
     // The story names the demo's own system.
     let context = &Context { systems: None, ..context.clone() };
-    let within = Context { actor: "ana".into(), ..inside(place.building(), context) };
+    let within = with_mail(Context { actor: "ana".into(), ..inside(place.building(), context) }, None)?;
     let policies = place.building().join("policies");
     let mut progress = |chapter: &str| show::note(&format!("  {chapter}"));
     show::note(&format!("Making a demo company in {}:", dir.display()));
@@ -147,40 +157,58 @@ impl Serve {
             return Err(Failure::new(format!("there is no demo in {dir}: `ok demo{at}` makes one")));
         }
         let within = inside(dir, context);
+        let own_models = context.models().catalog.models.is_empty() && context.models().catalog.problem.is_none();
+        let fakes = Fakes::listen(own_models).await;
+        let fakes = fakes.map_err(|error| Failure::new(format!("cannot listen for the demo's fakes: {error}")))?;
+        if context.mail.is_some() {
+            let variable = config::SMTP_URL.variable;
+            show::remark(&format!("the demo's mail goes to its own mail box: {variable} has no effect"));
+        }
         let within = Context { dev_auth: self.dev_auth || context.dev_auth, ..within };
+        let within = with_model(with_mail(within, Some(fakes.mailbox.address))?, &fakes)?;
         serve::run(&self.bind, &within, async |company: &Company, address: SocketAddr, stop: &CancellationToken| {
-            begin(company, address, stop, context).await
+            begin(company, address, (stop, fakes), context).await
         })
         .await
     }
+}
+
+/// The same with the demo's own model, where no other can be asked.
+fn with_model(context: Context, fakes: &Fakes) -> Result<Context, Failure> {
+    let Some(model) = &fakes.model else { return Ok(context) };
+    let setup = Setup::of_file(&model.config(), &Usual::default(), &|_| None).map_err(Failure::new)?;
+    Ok(Context { models: setup.into(), ..context })
 }
 
 /// Signs everybody in, and starts what the demo tells outside.
 async fn begin(
     company: &Company,
     address: SocketAddr,
-    stop: &CancellationToken,
+    (stop, fakes): (&CancellationToken, Fakes),
     context: &Context,
 ) -> Result<(), Failure> {
     let people = demo::sign_in(&company.gate).await.map_err(Failure::new)?;
     if people.is_empty() {
         return Err(Failure::new("nobody of the demo is in this company: `ok serve` serves it"));
     }
-    let receiver = Receiver::listen().await;
-    let receiver = receiver.map_err(|error| Failure::new(format!("cannot listen for webhooks: {error}")))?;
-    let url = receiver.url();
-    if let Err(why) = demo::point_here(&company.gate, &url).await {
+    let list = fakes.list();
+    if let Err(why) = demo::point_here(&company.gate, &fakes.receiver.url()).await {
         show::remark(&format!("the demo's webhook does not lead to its receiver: {why}"));
     }
-    tokio::spawn(receiver.serve(show::remark, stop.clone()));
+    let models =
+        if fakes.model.is_some() { "the model follows plans" } else { "the models are those of your settings" };
+    fakes.serve(show::remark, stop);
     let people: Vec<Link> = people.into_iter().map(|person| Link::of(person, address)).collect();
-    let answer = json!({ "people": people, "fakes": [{ "name": "webhook receiver", "url": url }] });
+    let fakes: Vec<_> = list.iter().map(|(name, url)| json!({ "name": name, "url": url })).collect();
+    let answer = json!({ "people": people, "fakes": fakes });
+    let told: Vec<String> = list.iter().map(|(name, url)| format!("a {name} at {url}")).collect();
     context.show(&answer, || {
         let people: String = people.iter().map(Link::told).collect();
         show::whole(&format!(
             "Open one of these links; each tab of the browser is one person. They are valid for 7 days.\n\n{people}\
-             Local fakes: a webhook receiver at {url}, which prints here what arrives; and the warehouse's own table in {}, which \
-             the collection `shipments` is read from.\n",
+             Local fakes: {}. What arrives is printed here; {models}. The collection `shipments` is read from the warehouse's \
+             own table in {}.\n",
+            told.join(", "),
             warehouse::FILE
         ))
     })?;

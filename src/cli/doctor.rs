@@ -1,5 +1,5 @@
-//! `ok doctor`: whether each model provider and each other system can be asked. It asks providers for their models, which costs
-//! nothing, and systems for their version, and shows no key.
+//! `ok doctor`: whether each model provider, each other system and the mail server can be asked. It asks providers for their
+//! models, which costs nothing, systems for their version, greets the mail server, and shows no key.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::background::models::Checked;
 
 pub const COMMANDS: Commands = &[&own::<Doctor>("doctor")];
 
-/// Check the model providers, and the systems that keep collections
+/// Check the model providers, the systems that keep collections, and the mail server
 #[derive(clap::Args)]
 pub struct Doctor {}
 
@@ -25,6 +25,11 @@ impl Run for Doctor {
             found.push(json!({ "ok": false, "message": setup.catalog.nothing() }));
         }
         found.extend(systems(context).await?);
+        if let Some(mail) = &context.mail {
+            let outcome = mail.check().await;
+            let well = outcome.is_ok();
+            found.push(json!({ "ok": well, "system": "mail", "message": outcome.unwrap_or_else(|why| why) }));
+        }
         let well = found.iter().all(|check| check.get("ok") == Some(&Value::Bool(true)));
         context.show(&found.clone().into(), || found.iter().try_for_each(told))?;
         Ok(if well { Exit::Done } else { Exit::Failed })

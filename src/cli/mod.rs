@@ -56,15 +56,18 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 use zeroize::Zeroizing;
 
+use crate::background::mail::Mail;
+use crate::background::models::Models;
 use crate::background::models::Setup;
+use crate::background::tools::{Elsewhere, Means};
 use crate::config;
-use crate::operations::run::ECHOES;
+use crate::operations::run::{ECHOES, MAIL};
 use command::{Command, Commands, Needs};
 use exit::{Exit, Failure};
 use show::Format;
@@ -201,6 +204,8 @@ pub struct Context {
     server: Option<String>,
     /// The file that says which other systems keep collections.
     systems: Option<PathBuf>,
+    /// The server that agents' mail is given to.
+    mail: Option<Mail>,
     /// The models that agents may ask; read when they are needed.
     models: OnceLock<Setup>,
 }
@@ -208,8 +213,13 @@ pub struct Context {
 impl Context {
     /// The tools from elsewhere that agents may be offered.
     fn tools(&self) -> BTreeSet<String> {
-        let echoes = self.dev_echo.then_some(ECHOES);
-        echoes.into_iter().flatten().map(str::to_owned).collect()
+        let echoes = self.dev_echo.then_some(ECHOES).into_iter().flatten();
+        echoes.chain(self.mail.is_some().then_some(MAIL)).map(str::to_owned).collect()
+    }
+
+    /// Whoever runs need outside.
+    fn means(&self, models: Arc<Models>) -> Means {
+        Means { models, tools: Arc::new(Elsewhere { mail: self.mail.clone() }) }
     }
 
     fn models(&self) -> &Setup {
@@ -251,6 +261,7 @@ impl Global {
             secrets: settings::secrets()?,
             server: None,
             systems: config::SYSTEMS_CONFIG.path(),
+            mail: settings::mail()?,
             models: OnceLock::new(),
         })
     }

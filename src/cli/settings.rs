@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use zeroize::Zeroizing;
 
 use super::exit::Failure;
+use crate::background::mail::Mail;
 use crate::config;
 use crate::gate::state::keys;
+use crate::types::mail::Address;
 
 /// The ports that webhooks may be at.
 pub fn ports() -> Result<Vec<u16>, Failure> {
@@ -18,6 +20,26 @@ pub fn ports() -> Result<Vec<u16>, Failure> {
         Failure::Usage(format!("{name} must hold ports, separated by commas, such as 443,8443; not `{text}`"))
     };
     ports.map(Vec::from_iter).ok_or_else(wrong)
+}
+
+/// The server that agents' mail is given to, and whom it is from. What is wrong with it is told without its password.
+pub fn mail() -> Result<Option<Mail>, Failure> {
+    let (server, sender) = (config::SMTP_URL, config::MAIL_FROM);
+    match (server.value().map(Zeroizing::new), sender.value()) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => {
+            Err(Failure::Usage(format!("{} has no effect without {}", sender.variable, server.variable)))
+        }
+        (Some(_), None) => {
+            Err(Failure::Usage(format!("{} needs {}: the address that mail is from", server.variable, sender.variable)))
+        }
+        (Some(url), Some(from)) => {
+            let wrong =
+                |(setting, why): (config::Setting, String)| Failure::Usage(format!("{}: {why}", setting.variable));
+            let from = Address::try_from(from).map_err(|why| wrong((sender, why)))?;
+            Mail::read(&url, from).map(Some).map_err(|why| wrong((server, why)))
+        }
+    }
 }
 
 /// MiB that must be free on the disk.

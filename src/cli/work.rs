@@ -214,7 +214,7 @@ pub async fn go_on(context: &Context) -> Result<(), Failure> {
     }
     let Opened::Ours(company) = client::open(context).await? else { return Ok(()) };
     let settled = match models::client(context.models()) {
-        Ok(models) => runner::settle(&company.gate, models).await.map_err(Failure::new),
+        Ok(models) => runner::settle(&company.gate, context.means(models)).await.map_err(Failure::new),
         Err(failure) => Err(failure),
     };
     company.close().await;

@@ -2,6 +2,9 @@
 //! performs through the gate, at a time of the story's own that ends about now. So its log verifies like any other, and
 //! whatever the demo shows can be done.
 
+mod fakes;
+mod mailbox;
+mod model;
 mod receiver;
 mod repository;
 mod script;
@@ -10,10 +13,12 @@ mod teller;
 mod time;
 pub mod warehouse;
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use crate::background::models::Chat;
 use crate::gate::state::open::{CannotOpen, Options, open};
@@ -23,7 +28,11 @@ use crate::types::id::ActorId;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::time::Clock;
 
-pub use receiver::{Receiver, point_here};
+pub use fakes::Fakes;
+pub use mailbox::{Mailbox, SENDER};
+use model::Model;
+use receiver::Receiver;
+pub use receiver::point_here;
 pub use script::{Person, cast};
 pub use sign_in::{SignIn, sign_in};
 
@@ -119,6 +128,16 @@ async fn perform(
     let call = entry.prepare(input).map_err(|bad| Refusal::field("input", bad.to_string()))?;
     let reply = gate.perform(Request { caller, call, idem: None }).await?;
     Ok(serde_json::from_slice(&reply.body)?)
+}
+
+/// Listens at an address, or on any port of it that is free.
+async fn listen((at, port): (Ipv4Addr, u16)) -> std::io::Result<(TcpListener, SocketAddr)> {
+    let listener = match TcpListener::bind((at, port)).await {
+        Ok(listener) => listener,
+        Err(_) => TcpListener::bind((at, 0)).await?,
+    };
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }
 
 /// Why something did not go on, as a sentence.

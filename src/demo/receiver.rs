@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{in_words, perform};
+use super::{in_words, listen, perform};
 use crate::gate::Gate;
 use crate::types::id::ActorId;
 use crate::types::json;
@@ -33,11 +33,7 @@ pub struct Receiver {
 impl Receiver {
     /// Listens on its port, or on any that is free.
     pub async fn listen() -> std::io::Result<Receiver> {
-        let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await {
-            Ok(listener) => listener,
-            Err(_) => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?,
-        };
-        let address = listener.local_addr()?;
+        let (listener, address) = listen((Ipv4Addr::LOCALHOST, PORT)).await?;
         Ok(Receiver { listener, address })
     }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::model::Reply;
 use crate::policy::Bundle;
 use crate::types::id::ActorId;
 
@@ -82,6 +83,11 @@ fn read<T: DeserializeOwned>(path: &str) -> Result<T, String> {
 /// Everybody who can be signed in as.
 pub fn cast() -> Result<Vec<Person>, String> {
     read("cast.yaml")
+}
+
+/// What the demo's model says.
+pub fn replies() -> Result<Vec<Reply>, String> {
+    read("replies.yaml")
 }
 
 /// The chapters, in the order of their files.

@@ -36,6 +36,7 @@ pub const NO_REASON: &str = "forbid_without_reason";
 pub const INVALID: &str = "policy_invalid";
 pub const WARNING: &str = "policy_warning";
 pub const NEVER: &str = "policy_never_matches";
+pub const IMPOSSIBLE: &str = "value_never_occurs";
 pub const LEVEL: &str = "policy_too_many_hops";
 pub const TOO_LARGE: &str = "policy_too_large";
 pub const APPROVALS: &str = "policy_approvals";
@@ -238,6 +239,12 @@ pub const ALL: &[Code] = &[
         "A file is not formatted",
         "One way to write policies keeps their history readable.",
         "Run `ok policy check --fix`.",
+    ),
+    warning(
+        IMPOSSIBLE,
+        "A comparison with a value that never occurs",
+        "What is compared has a closed list of values, such as the kinds of actors, the states of tasks or the options of a choice, and this is none of them. A forbid with such a comparison forbids nothing.",
+        "Write one of the values that the finding lists.",
     ),
     warning(
         SHADOWED,

@@ -29,6 +29,7 @@ pub mod inbox;
 pub mod json;
 pub mod knowledge;
 pub mod known;
+pub mod mail;
 pub mod mention;
 pub mod models;
 pub mod near;

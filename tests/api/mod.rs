@@ -37,6 +37,7 @@ mod labels;
 mod limits;
 mod lists;
 mod long_bodies;
+mod mail;
 mod matrix;
 mod me;
 mod models;

@@ -5,6 +5,7 @@ mod answer;
 pub mod contract;
 pub mod fake;
 pub mod journal;
+pub mod mailbox;
 pub mod postgres;
 pub mod prove;
 mod refold;

@@ -8,6 +8,7 @@ mod diff_command;
 mod diff_laws;
 mod formats;
 mod guide;
+mod impossible;
 mod in_sight;
 mod pack;
 mod testing;

@@ -101,6 +101,11 @@ impl FactSpec {
         FactSpec { words: Some(Words { usual, all }), ..self }
     }
 
+    /// The texts that it can be, where there are no others.
+    pub(in crate::gate) fn words(&self) -> Vec<&'static str> {
+        self.words.map(|words| (words.all)()).unwrap_or_default()
+    }
+
     pub(in crate::gate) const fn is_optional(&self) -> bool {
         self.optional
     }

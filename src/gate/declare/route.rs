@@ -96,6 +96,8 @@ pub struct Route {
     pub made_from: Option<&'static str>,
     /// It lets something out of the company: its action is in the group `outward`.
     pub outward: bool,
+    /// A tool from elsewhere in whose answer nothing comes from outside.
+    pub vouched: bool,
     /// The kind of effect of a tool from elsewhere: it is done outside, after it was decided.
     pub effect: Option<ToolEffect>,
     /// What kind of step of a run a call of it is.
@@ -117,6 +119,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         stops: false,
         made_from: None,
         outward: false,
+        vouched: false,
         effect: None,
         step: StepKind::Tool,
         denied: Code::Denied,

@@ -11,6 +11,7 @@ use crate::gate::decide::entities::Entities;
 use crate::gate::decide::ground::{Ground, Outside};
 use crate::gate::decide::question::{Asker, Call, sight_for};
 use crate::gate::decide::world::World;
+use crate::gate::declare::fact::FactSpec;
 use crate::gate::declare::operation::Entry;
 use crate::gate::declare::resource::{Resource, Resources};
 use crate::gate::declare::schema::schema;
@@ -29,6 +30,7 @@ use crate::types::actor::{ActorKind, KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::delegation::{Authority, DelegationStatus, Terms};
 use crate::types::effort;
+use crate::types::field::Label;
 use crate::types::history::{Counts, History};
 use crate::types::id::{ActorId, Id};
 use crate::types::operations::Operations;
@@ -92,6 +94,23 @@ impl Stage for Known<'_> {
         let entry = self.entries.iter().find(|entry| entry.spec.name == operation);
         let field = entry.and_then(|entry| entry.arguments().fields.iter().find(|known| known.name == field));
         field.map(|field| field.choices.as_slice()).unwrap_or_default()
+    }
+
+    fn words(&self, of: &str, attribute: &str) -> Vec<&'static str> {
+        match (of, attribute) {
+            // A team is an entity of another type.
+            ("Ok::Actor", "kind") => {
+                ActorKind::ALL.iter().filter(|kind| **kind != ActorKind::Team).map(|kind| kind.name()).collect()
+            }
+            ("context", "channel") => Channel::ALL.iter().map(|channel| channel.name()).collect(),
+            ("context.delegation", "authority") => Authority::ALL.iter().map(|authority| authority.name()).collect(),
+            ("context.run", "labels") => Label::ALL.iter().map(|label| label.name()).collect(),
+            _ => {
+                let noun = self.resources.named(of.strip_prefix("Ok::").unwrap_or(of));
+                let fact = noun.and_then(|noun| noun.facts.iter().find(|fact| fact.name == attribute));
+                fact.map(FactSpec::words).unwrap_or_default()
+            }
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod cancel;
 mod catalog;
 mod dispatch;
 mod list;
+mod mail;
 mod model;
 mod next;
 mod outside;
@@ -40,6 +41,7 @@ pub(super) use cancel::cancel_with_parts;
 pub use cancel::{Cancel, Cancellation};
 pub use dispatch::{Due, DueRun};
 pub use list::{Follow, List, OneShown, Show, Which};
+pub use mail::{MAIL, Message};
 pub use model::{Heard, Spoken, Wanted};
 pub use next::{Next, OneCall, Stage};
 pub use outside::{Begun as BegunOutside, Came, ECHOES, Tool};
@@ -71,6 +73,7 @@ pub const ALL: &[Entry] = &[
     Entry::change::<outside::Outside<outside::EchoIdempotent>>(),
     Entry::change::<outside::Outside<outside::EchoReconcilable>>(),
     Entry::change::<outside::Outside<outside::EchoOnce>>(),
+    Entry::change::<outside::Outside<mail::SendMail>>(),
     Entry::change::<settle::Settle>(),
 ];
 

@@ -17,6 +17,7 @@ use super::question::own;
 use super::under_way::UnderWay;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use crate::operations;
 use crate::store::actors::Status;
 use crate::store::content::events::ContentKept;
 use crate::store::runs::events::{RunWaiting, StepCompleted, StepDecided, StepDispatched, StepFailed};
@@ -41,6 +42,10 @@ pub trait Tool: 'static {
     const NAME: &'static str;
     const DOC: &'static str;
     const EFFECT: ToolEffect;
+    /// Whether it lets something out of the company.
+    const OUTWARD: bool = false;
+    /// Whether nothing of what it answers comes from outside.
+    const VOUCHED: bool = false;
     /// What a call of it does, for those who approve it.
     const SAYS: &'static str;
     /// What it is given: its schema, and `context.input`.
@@ -61,7 +66,7 @@ impl<T: Tool> Change for Outside<T> {
         name: T::NAME,
         doc: T::DOC,
         scope: Reach::Full,
-        route: Route::LOCAL.in_run().outside(T::EFFECT),
+        route: Route { outward: T::OUTWARD, vouched: T::VOUCHED, ..Route::LOCAL.in_run().outside(T::EFFECT) },
         about: &[&RUN],
         events: &[StepDecided::KIND, StepDispatched::KIND],
     };
@@ -155,8 +160,7 @@ impl Change for Settle {
         let cut = |why: String| why.chars().take(REASON).collect::<String>();
         match input.came {
             Came::Done(answer) => {
-                // Nobody in the company vouches for it.
-                let labels = BTreeSet::from([Label::Untrusted]);
+                let labels = if is_vouched(&name) { BTreeSet::new() } else { BTreeSet::from([Label::Untrusted]) };
                 draft.record(StepCompleted {
                     id: id.clone(),
                     agent,
@@ -187,6 +191,11 @@ impl Change for Settle {
         }
         Ok(Settled { asks: false })
     }
+}
+
+/// Whether somebody vouches for what a tool answers: nobody in the company does for what comes from outside.
+fn is_vouched(tool: &str) -> bool {
+    operations::ALL.iter().any(|entry| entry.spec.name == tool && entry.spec.route.vouched)
 }
 
 /// What people are asked.

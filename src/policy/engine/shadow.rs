@@ -172,7 +172,8 @@ impl<'a> Read<'a> {
     }
 }
 
-fn split<'a>(expr: &'a Expr, into: &mut Vec<&'a Expr>) {
+/// What must hold together.
+pub(super) fn split<'a>(expr: &'a Expr, into: &mut Vec<&'a Expr>) {
     match expr.expr_kind() {
         ExprKind::And { left, right } => {
             split(left, into);

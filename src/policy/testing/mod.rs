@@ -39,6 +39,12 @@ pub trait Stage {
     fn choices(&self, _operation: &str, _field: &str) -> &[String] {
         &[]
     }
+
+    /// The only texts that an attribute of a Cedar type can be, or of a record such as `context.run`; nothing where it can be
+    /// any.
+    fn words(&self, _of: &str, _attribute: &str) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// One question, free of any policy, so that several snapshots can answer it.

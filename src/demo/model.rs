@@ -1,0 +1,193 @@
+//! The model of the demo: it understands nothing, and follows the plan that a few words of what is asked lead to
+//! (`story/replies.yaml`). It speaks as Ollama does (its `POST /api/chat`), so all that a run does with a model is done.
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use futures_core::Stream;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{listen, script};
+
+/// Where it listens if nobody else does.
+const PORT: u16 = 8099;
+/// How long a word takes.
+const WORD: Duration = Duration::from_millis(25);
+/// The most characters of what a tool came to that an answer repeats.
+const MOST: usize = 600;
+/// Its models; agents' definitions name them.
+const MODELS: [(&str, u32, u32); 3] = [("small", 20, 80), ("medium", 100, 400), ("large", 300, 1_500)];
+/// What stands in an answer for what the last call came to.
+const CAME: &str = "$came";
+
+/// What it says to one who is asked something.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    agent: String,
+    /// Words that lead here; whatever is asked where there are none.
+    #[serde(default)]
+    when: Vec<String>,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+enum Step {
+    Call { tool: String, with: Map<String, Value> },
+    Say(String),
+}
+
+pub struct Model {
+    listener: TcpListener,
+    pub address: SocketAddr,
+    replies: Vec<Reply>,
+}
+
+impl Model {
+    /// Listens on its port, or on any that is free.
+    pub async fn listen() -> std::io::Result<Model> {
+        let replies = script::replies().map_err(std::io::Error::other)?;
+        let (listener, address) = listen((Ipv4Addr::LOCALHOST, PORT)).await?;
+        Ok(Model { listener, address, replies })
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The settings by which it is asked, as `OK_LLM_CONFIG` has them.
+    pub fn config(&self) -> String {
+        let url = self.url();
+        let model = |(name, input, output): (&str, u32, u32)| {
+            format!(
+                "  {name}: {{provider: demo, context: 32000, max_output: 1000, capabilities: [tools], price: {{input: {input}, output: {output}}}}}\n"
+            )
+        };
+        let models: String = MODELS.into_iter().map(model).collect();
+        format!(
+            "providers:\n  demo: {{kind: ollama, base_url: '{url}'}}\nmodels:\n{models}defaults: {{default: small}}\n"
+        )
+    }
+
+    /// Answers until `stop`.
+    pub async fn serve(self, stop: CancellationToken) {
+        let list = || async { json!({ "models": MODELS.map(|(name, ..)| json!({ "name": name })) }).to_string() };
+        let app = Router::new().route("/api/tags", get(list)).route("/api/chat", post(chat));
+        let app = app.with_state(Arc::new(self.replies));
+        let served = axum::serve(self.listener, app).with_graceful_shutdown(stop.cancelled_owned()).await;
+        if let Err(error) = served {
+            tracing::warn!("the demo's model ended: {error}");
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    model: String,
+    messages: Vec<Message>,
+    #[serde(default)]
+    tools: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    #[serde(default)]
+    content: String,
+}
+
+async fn chat(State(replies): State<Arc<Vec<Reply>>>, body: Bytes) -> axum::response::Response {
+    let asked: Asked = match serde_json::from_slice(&body) {
+        Ok(asked) => asked,
+        Err(error) => {
+            return (StatusCode::BAD_REQUEST, json!({ "error": error.to_string() }).to_string()).into_response();
+        }
+    };
+    let step = next(&replies, &asked);
+    let (lines, words) = mpsc::channel(16);
+    tokio::spawn(say(lines, asked.model, step, body.len()));
+    Body::from_stream(Words(words)).into_response()
+}
+
+/// What comes next: as many answers as it has given, so many steps of the plan are done.
+fn next(replies: &[Reply], asked: &Asked) -> Step {
+    let first = |role: &str| asked.messages.iter().find(|message| message.role == role);
+    let system = first("system").map(|message| message.content.as_str()).unwrap_or_default();
+    let text = first("user").map(|message| message.content.to_lowercase()).unwrap_or_default();
+    let answers = asked.messages.iter().filter(|message| message.role == "assistant").count();
+    let mut own = replies.iter().filter(|reply| system.contains(&format!("the agent `{}`", reply.agent)));
+    let leads_here = |reply: &&Reply| reply.when.is_empty() || reply.when.iter().any(|word| text.contains(word));
+    let found = own.find(leads_here).and_then(|reply| reply.steps.get(answers));
+    let last = asked.messages.last().filter(|message| message.role == "tool");
+    let came: String = last.map(|message| message.content.chars().take(MOST).collect()).unwrap_or_default();
+    match found {
+        Some(Step::Call { tool, with }) if is_offered(asked, tool) => {
+            Step::Call { tool: tool.replace('.', "_"), with: with.clone() }
+        }
+        Some(Step::Call { tool, .. }) => Step::Say(format!("I am not offered `{tool}`, so I cannot do this.")),
+        Some(Step::Say(text)) => Step::Say(text.replace(CAME, &came)),
+        None => Step::Say("I am the demo's model and only follow plans; for this I have none.".into()),
+    }
+}
+
+fn is_offered(asked: &Asked, tool: &str) -> bool {
+    let name = tool.replace('.', "_");
+    asked.tools.iter().any(|offered| offered.pointer("/function/name").is_some_and(|one| *one == name))
+}
+
+/// Says a step, word by word.
+async fn say(lines: mpsc::Sender<Bytes>, model: String, step: Step, read: usize) {
+    let line = |message: Value, more: Value| {
+        let mut line = json!({ "model": model, "message": message, "done": false });
+        if let (Some(line), Some(more)) = (line.as_object_mut(), more.as_object()) {
+            line.extend(more.clone());
+        }
+        Bytes::from(format!("{line}\n"))
+    };
+    let mut written = 1;
+    match step {
+        Step::Call { tool, with } => {
+            let calls = json!([{ "function": { "name": tool, "arguments": with } }]);
+            let message = json!({ "role": "assistant", "content": "", "tool_calls": calls });
+            let _ = lines.send(line(message, Value::Null)).await;
+        }
+        Step::Say(text) => {
+            for word in text.split_inclusive(' ') {
+                written += 1;
+                tokio::time::sleep(WORD).await;
+                if lines.send(line(json!({ "role": "assistant", "content": word }), Value::Null)).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+    // Four bytes to a token, about.
+    let end = json!({ "done": true, "done_reason": "stop", "prompt_eval_count": read / 4, "eval_count": written });
+    let _ = lines.send(line(json!({ "role": "assistant", "content": "" }), end)).await;
+}
+
+/// Lines as they come.
+struct Words(mpsc::Receiver<Bytes>);
+
+impl Stream for Words {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|line| line.map(Ok))
+    }
+}

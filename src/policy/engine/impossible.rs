@@ -1,0 +1,186 @@
+//! Comparisons with a text that what they look at can never be: a slip of the pen that validates, and a forbid with one stands
+//! open.
+//!
+//! Always true: only what has a closed list of texts is told, and only where all that it can mean has one: what the product
+//! declares, and choices of collections.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+use cedar_policy_core::ast::{
+    BinaryOp, EntityReference, EntityType, Expr, ExprKind, Literal, PrincipalOrResourceConstraint as Scope, Var,
+};
+
+use super::parts::{line, place};
+use super::shadow::split;
+use super::snapshot::{Rule, Snapshot, covers, name_of};
+use crate::policy::Finding;
+use crate::policy::finding::code;
+use crate::types::near::nearest;
+
+/// More values than these are not listed.
+const SHOWN: usize = 12;
+/// The namespace of collections.
+const COLLECTIONS: &str = "Brain::";
+
+/// What is known of texts of which there are only some; nothing of those that can be any.
+pub trait Words {
+    /// Of a field of an operation's input.
+    fn choices(&self, operation: &str, field: &str) -> Vec<String>;
+    /// Of an attribute of a Cedar type, or of a record such as `context.run`.
+    fn words(&self, of: &str, attribute: &str) -> Vec<String>;
+}
+
+impl Snapshot {
+    /// A finding for each text that a policy compares with something that can never be it.
+    pub fn impossible(&self, words: &dyn Words) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for rule in &self.rules {
+            let Some(condition) = rule.policy.non_scope_constraints() else { continue };
+            let mut conjuncts = Vec::new();
+            split(condition, &mut conjuncts);
+            let read = Read { snapshot: self, rule, conjuncts, operations: OnceCell::new(), words };
+            findings.extend(condition.subexpressions().flat_map(|expr| read.compared(expr)));
+        }
+        findings
+    }
+}
+
+/// A policy, and what it can be asked about.
+struct Read<'a> {
+    snapshot: &'a Snapshot,
+    rule: &'a Rule,
+    /// What must hold for it to match.
+    conjuncts: Vec<&'a Expr>,
+    /// The operations that it can be asked about; gathered where they make a difference.
+    operations: OnceCell<Vec<String>>,
+    words: &'a dyn Words,
+}
+
+impl Read<'_> {
+    fn operations(&self) -> &[String] {
+        self.operations.get_or_init(|| {
+            let actions = self.snapshot.schema().as_ref().action_entities().unwrap_or_default();
+            let covered = actions.iter().filter(|action| covers(self.rule.policy.action_constraint(), action));
+            let names = covered.map(|action| name_of(action.uid()));
+            // A group of actions is not asked about itself.
+            names.filter(|name| !self.snapshot.principals_of(name).is_empty()).collect()
+        })
+    }
+
+    fn compared(&self, expr: &Expr) -> Vec<Finding> {
+        match expr.expr_kind() {
+            ExprKind::BinaryApp {
+                op: BinaryOp::Eq | BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny,
+                arg1,
+                arg2,
+            } => {
+                [(arg1, arg2), (arg2, arg1)].into_iter().flat_map(|(what, with)| self.impossible(what, with)).collect()
+            }
+            ExprKind::Like { expr: what, pattern } => {
+                let some = self.values(what).filter(|values| !values.iter().any(|value| pattern.wildcard_match(value)));
+                some.map(|values| self.finding(expr, what, &pattern.to_string(), &values)).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A finding for each of the texts that it is compared with.
+    fn impossible(&self, what: &Expr, with: &Expr) -> Vec<Finding> {
+        let texts = texts(with);
+        let Some(values) = self.values(what).filter(|_| !texts.is_empty()) else { return Vec::new() };
+        let wrong = texts.into_iter().filter(|(_, text)| !values.contains(*text));
+        wrong.map(|(at, text)| self.finding(at, what, text, &values)).collect()
+    }
+
+    /// All that an expression can be, where that is known.
+    fn values(&self, what: &Expr) -> Option<BTreeSet<String>> {
+        let ExprKind::GetAttr { expr, attr } = what.expr_kind() else { return None };
+        let found: Vec<Vec<String>> = match expr.expr_kind() {
+            ExprKind::Var(Var::Context) => vec![self.words.words("context", attr)],
+            ExprKind::Var(Var::Principal) => {
+                let scope = self.rule.policy.principal_constraint();
+                let of = |operation: &str| self.snapshot.principals_of(operation);
+                self.attributes(attr, &self.types((Var::Principal, scope.as_inner()), of))
+            }
+            ExprKind::Var(Var::Resource) => {
+                let scope = self.rule.policy.resource_constraint();
+                let of = |operation: &str| self.snapshot.resources_of(operation);
+                self.attributes(attr, &self.types((Var::Resource, scope.as_inner()), of))
+            }
+            ExprKind::GetAttr { expr: base, attr: record } if is_context(base) && record == "input" => {
+                self.operations().iter().map(|operation| self.words.choices(operation, attr)).collect()
+            }
+            ExprKind::GetAttr { expr: base, attr: record } if is_context(base) => {
+                vec![self.words.words(&format!("context.{record}"), attr)]
+            }
+            _ => return None,
+        };
+        let is_known = !found.is_empty() && found.iter().all(|values| !values.is_empty());
+        is_known.then(|| found.into_iter().flatten().collect())
+    }
+
+    /// What an attribute can be on each type that declares it.
+    fn attributes(&self, attr: &str, types: &BTreeSet<String>) -> Vec<Vec<String>> {
+        let schema = self.snapshot.schema().as_ref();
+        let declares = |ty: &&String| {
+            let named = ty.parse::<EntityType>().ok();
+            named.is_some_and(|named| schema.get_entity_type(&named).is_some_and(|found| found.attr(attr).is_some()))
+        };
+        let of = |ty: &String| match ty.strip_prefix(COLLECTIONS) {
+            Some(collection) => {
+                let found = self.snapshot.collections().get(collection).and_then(|found| found.spec.fields.get(attr));
+                found.map(|field| field.options.clone()).unwrap_or_default()
+            }
+            None => self.words.words(ty, attr),
+        };
+        types.iter().filter(declares).map(of).collect()
+    }
+
+    /// The types that a variable can have.
+    fn types(&self, (var, scope): (Var, &Scope), of: impl Fn(&str) -> BTreeSet<String>) -> BTreeSet<String> {
+        let narrows = |conjunct: &&Expr| match conjunct.expr_kind() {
+            ExprKind::Is { expr, entity_type } if *expr.expr_kind() == ExprKind::Var(var) => {
+                Some(entity_type.to_string())
+            }
+            _ => None,
+        };
+        if let Some(narrow) = self.conjuncts.iter().find_map(narrows) {
+            return BTreeSet::from([narrow]);
+        }
+        match scope {
+            Scope::Is(ty) | Scope::IsIn(ty, _) => BTreeSet::from([ty.to_string()]),
+            Scope::Eq(EntityReference::EUID(uid)) => BTreeSet::from([uid.entity_type().to_string()]),
+            _ => self.operations().iter().flat_map(|operation| of(operation)).collect(),
+        }
+    }
+
+    fn finding(&self, at: &Expr, what: &Expr, text: &str, values: &BTreeSet<String>) -> Finding {
+        let span = place(at, self.rule);
+        let (meta, line) = (&self.rule.meta, line(self.rule, span));
+        let message =
+            format!("the policy `{}` compares `{what}` with `{}`, which it never is", meta.id, text.escape_debug());
+        let mut listed: Vec<&str> = values.iter().map(String::as_str).take(SHOWN).collect();
+        if values.len() > SHOWN {
+            listed.push("…");
+        }
+        let help = match nearest(text, values.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`? It can be {}", listed.join(", ")),
+            None => format!("it can be {}", listed.join(", ")),
+        };
+        Finding::new(code::IMPOSSIBLE, meta.file.as_str(), line, span, message).helped(help)
+    }
+}
+
+fn is_context(expr: &Expr) -> bool {
+    matches!(expr.expr_kind(), ExprKind::Var(Var::Context))
+}
+
+/// The texts of a literal, or of a set of literals, each with where it stands.
+fn texts(expr: &Expr) -> Vec<(&Expr, &str)> {
+    match expr.expr_kind() {
+        ExprKind::Lit(Literal::String(text)) => vec![(expr, text.as_str())],
+        ExprKind::Set(members) => members.iter().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,80 @@
+//! Comparisons with a value that never occurs: what validates, and forbids nothing.
+
+use ok::policy::Bundle;
+
+use super::check;
+
+const INVOICES: &str = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    note: {type: text}\n    status: {type: choice, options: [open, paid]}\n    marks: {type: choices, options: [late, big]}\n";
+
+/// What is told of a forbid with this scope and condition: the value, and what is proposed.
+fn told(scope: &str, condition: &str) -> Vec<String> {
+    let text =
+        format!("@id(\"a\")\n@reason(\"r\")\nforbid (principal is Ok::Actor, {scope})\nwhen {{ {condition} }};\n");
+    let report = check(&Bundle::new([("a.cedar", text.as_str()), ("collections/invoices.yaml", INVOICES)]));
+    let wrong = report.findings.iter().filter(|finding| finding.severity.name() == "error").collect::<Vec<_>>();
+    assert!(wrong.is_empty(), "{condition}: {wrong:?}");
+    let never = report.findings.into_iter().filter(|finding| finding.code == "value_never_occurs");
+    never.map(|finding| finding.help.unwrap_or_default()).collect()
+}
+
+fn on(operation: &str) -> String {
+    format!("action == Ok::Action::\"{operation}\", resource")
+}
+
+const INVOICE: &str = "action == Ok::Action::\"record.read\", resource is Brain::invoices";
+
+#[test]
+fn a_value_that_never_occurs_is_told_with_the_one_that_was_meant() {
+    let wrong = [
+        (on("tick"), "principal.kind == \"agnt\"", "did you mean `agent`? It can be agent, outside_agent, person"),
+        (on("tick"), "\"team\" == principal.kind", "it can be agent, outside_agent, person"),
+        (on("tick"), "[\"person\", \"bot\"].contains(principal.kind)", "it can be agent, outside_agent, person"),
+        (on("tick"), "!(principal.kind != \"human\")", "it can be agent, outside_agent, person"),
+        (
+            on("tick"),
+            "principal.admin || (if principal.active then principal.kind like \"rob*\" else false)",
+            "it can be",
+        ),
+        (on("tick"), "context.channel == \"htttp\"", "did you mean `http`?"),
+        (on("actor.trust"), "context.input.tier == \"standart\"", "did you mean `standard`?"),
+        (on("tick"), "context has run && context.run.labels.contains(\"untrustd\")", "did you mean `untrusted`?"),
+        (on("tick"), "context has run && context.run.labels.containsAny([\"personal\", \"secret\"])", "it can be"),
+        (on("task.complete"), "resource.status == \"opn\"", "did you mean `open`?"),
+        (
+            INVOICE.into(),
+            "resource has status && resource.status == \"payed\"",
+            "did you mean `paid`? It can be open, paid",
+        ),
+        (INVOICE.into(), "resource has marks && resource.marks.contains(\"huge\")", "it can be big, late"),
+        (
+            on("record.read"),
+            "resource is Brain::invoices && resource has status && resource.status == \"payed\"",
+            "did you mean `paid`?",
+        ),
+    ];
+    for (scope, condition, help) in wrong {
+        let told = told(&scope, condition);
+        assert!(told.len() == 1 && told[0].starts_with(help), "{condition}: {told:?}");
+    }
+}
+
+#[test]
+fn nothing_is_told_of_what_can_be_or_can_be_anything() {
+    let right = [
+        (on("tick"), "principal.kind == \"outside_agent\" || context.channel like \"c*\""),
+        (on("actor.trust"), "[\"observe\", \"assist\"].contains(context.input.tier)"),
+        (on("tick"), "context has run && context.run.labels.containsAll([\"personal\", \"confidential\"])"),
+        (on("actor.update"), "context.input has name && context.input.name == \"anything\""),
+        (on("task.complete"), "resource.status == \"running\""),
+        (INVOICE.into(), "resource has status && resource.status == \"paid\""),
+        (INVOICE.into(), "resource has note && resource.note == \"payed\""),
+        // One of the two knows no such list.
+        (
+            "action in [Ok::Action::\"actor.update\", Ok::Action::\"actor.add\"], resource".into(),
+            "context.input has name && context.input.name like \"x*\"",
+        ),
+    ];
+    for (scope, condition) in right {
+        assert_eq!(told(&scope, condition), [""; 0], "{condition}");
+    }
+}
