@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -145,6 +146,10 @@ impl Verify {
         // One moment for all looks at the file, whatever a server appends meanwhile.
         let moment = conn.unchecked_transaction()?;
         other.execute_batch("BEGIN")?;
+        let absent = refold::absent(&moment)?;
+        if !absent.is_empty() {
+            return mangled(&moment, ask, absent);
+        }
         let is_read_whole = |size| self.from.is_none_or(|from| from <= 1) && self.to.is_none_or(|to| to >= size);
         if !is_read_whole(u64::MAX) || read::last_seq(&moment)? != read::last_seq(&other)? {
             let log = verify_sqlite(&moment, ask)?;
@@ -163,6 +168,20 @@ impl Verify {
             Ok((log, Some(tables?.into_iter().chain(file).collect())))
         })
     }
+}
+
+/// The verdict on a file that lacks tables: the log's own, which all else is made from, or some of those.
+fn mangled(
+    moment: &Connection,
+    ask: &Ask<'_>,
+    absent: Vec<Difference>,
+) -> Result<(Report, Option<Vec<Difference>>), Failure> {
+    let lacks: Vec<&str> = absent.iter().map(|one| one.message.as_str()).collect();
+    let lacks = lacks.join(", ");
+    let cannot = |why| Failure::new(format!("the log cannot be verified: {lacks} ({why})"));
+    let mut log = verify_sqlite(moment, ask).map_err(cannot)?;
+    log.not_checked.push("whether the other tables are what the log says: some are missing".into());
+    Ok((log, Some(absent)))
 }
 
 /// The verdict on a state file: its log, and whether its tables are what the log makes of them.

@@ -276,7 +276,9 @@ pub fn main() -> ExitCode {
         }
         Err(error) if error.use_stderr() && asks_for_json() => {
             let message = error.render().to_string();
-            let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            // Up to the first blank line: usage and hints are for people.
+            let lines = message.lines().map(str::trim).take_while(|line| !line.is_empty());
+            let message = lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned();
             told(&Failure::Usage(message), Format::Json)
         }
         Err(error) => {

@@ -33,6 +33,9 @@ struct Of {
 
 impl Run for Replay {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        if context.server.is_none() && !context.state.exists() {
+            return Err(Failure::new(format!("there is no company at {}", context.state.display())));
+        }
         let Of { run, task, thread, actor } = self.of.clone();
         let only = Only { run, task, thread, actor, ..Only::default() };
         let which = Which { since: Some(0), limit: None, only };

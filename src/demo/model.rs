@@ -27,13 +27,8 @@ use super::{listen, script};
 const PORT: u16 = 8099;
 /// How long a word takes.
 const WORD: Duration = Duration::from_millis(25);
-/// The most characters of what a tool came to that an answer repeats.
-const MOST: usize = 600;
 /// Its models; agents' definitions name them.
 const MODELS: [(&str, u32, u32); 3] = [("small", 20, 80), ("medium", 100, 400), ("large", 300, 1_500)];
-/// What stands in an answer for what the last call came to.
-const CAME: &str = "$came";
-
 /// What it says to one who is asked something.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,10 +41,17 @@ pub struct Reply {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[serde(untagged)]
 enum Step {
-    Call { tool: String, with: Map<String, Value> },
-    Say(String),
+    Call { call: Call },
+    Say { say: String },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    tool: String,
+    with: Map<String, Value>,
 }
 
 pub struct Model {
@@ -133,15 +135,12 @@ fn next(replies: &[Reply], asked: &Asked) -> Step {
     let mut own = replies.iter().filter(|reply| system.contains(&format!("the agent `{}`", reply.agent)));
     let leads_here = |reply: &&Reply| reply.when.is_empty() || reply.when.iter().any(|word| text.contains(word));
     let found = own.find(leads_here).and_then(|reply| reply.steps.get(answers));
-    let last = asked.messages.last().filter(|message| message.role == "tool");
-    let came: String = last.map(|message| message.content.chars().take(MOST).collect()).unwrap_or_default();
+    let say = |text: String| Step::Say { say: text };
     match found {
-        Some(Step::Call { tool, with }) if is_offered(asked, tool) => {
-            Step::Call { tool: tool.replace('.', "_"), with: with.clone() }
-        }
-        Some(Step::Call { tool, .. }) => Step::Say(format!("I am not offered `{tool}`, so I cannot do this.")),
-        Some(Step::Say(text)) => Step::Say(text.replace(CAME, &came)),
-        None => Step::Say("I am the demo's model and only follow plans; for this I have none.".into()),
+        Some(Step::Call { call }) if is_offered(asked, &call.tool) => Step::Call { call: call.clone() },
+        Some(Step::Call { call }) => say(format!("I am not offered `{}`, so I cannot do this.", call.tool)),
+        Some(Step::Say { say: text }) => say(text.clone()),
+        None => say("I am the demo's model and only follow plans; for this I have none.".into()),
     }
 }
 
@@ -161,13 +160,13 @@ async fn say(lines: mpsc::Sender<Bytes>, model: String, step: Step, read: usize)
     };
     let mut written = 1;
     match step {
-        Step::Call { tool, with } => {
-            let calls = json!([{ "function": { "name": tool, "arguments": with } }]);
+        Step::Call { call: Call { tool, with } } => {
+            let calls = json!([{ "function": { "name": tool.replace('.', "_"), "arguments": with } }]);
             let message = json!({ "role": "assistant", "content": "", "tool_calls": calls });
             let _ = lines.send(line(message, Value::Null)).await;
         }
-        Step::Say(text) => {
-            for word in text.split_inclusive(' ') {
+        Step::Say { say } => {
+            for word in say.split_inclusive(' ') {
                 written += 1;
                 tokio::time::sleep(WORD).await;
                 if lines.send(line(json!({ "role": "assistant", "content": word }), Value::Null)).await.is_err() {

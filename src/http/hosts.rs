@@ -72,7 +72,9 @@ impl Hosts {
         let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
         let page = origin.to_str().ok().and_then(authority_of);
         let forwarded = headers.get("x-forwarded-host").filter(|_| by_proxy);
+        // A proxy may hand on whatever name it was asked under.
         let forwarded = forwarded.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+        let forwarded = forwarded.filter(|host| self.answers_to(host.host(), by_proxy));
         let is_ours = page.is_some_and(|page| {
             [&host, &forwarded].into_iter().flatten().any(|ours| is_same(ours, &page)) || self.lists(page.host())
         });
@@ -113,8 +115,17 @@ pub(super) fn asked(uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>,
     };
     match named {
         Some(named) if named.as_str().contains('@') => Err(Refusal::bad_request("host: must not name a user")),
+        Some(named) if !has_port_at_most(&named) => {
+            Err(Refusal::bad_request("host: after the name comes a port, 0 to 65535, or nothing"))
+        }
         named => Ok(named),
     }
+}
+
+/// Whether nothing follows the name but a port, or a colon (RFC 3986, 3.2.3).
+fn has_port_at_most(named: &Authority) -> bool {
+    let rest = named.as_str().strip_prefix(named.host()).unwrap_or_default();
+    matches!(rest, "" | ":") || named.port_u16().is_some()
 }
 
 /// `https://ok.example:8443`

@@ -16,6 +16,10 @@ async fn what_is_asked_amiss_is_told_with_its_field() {
         (json!({ "agent": "bot", "text": "x" }), "422 invalid no model provider is configured"),
         (json!({ "agent": "bot", "text": " ", "plan": say }), "422 invalid text: must have 1 to 65536 bytes"),
         (json!({ "agent": "mia", "text": "x", "plan": say }), "422 invalid agent: mia is no agent of the company"),
+        (
+            json!({ "agent": "team:ops", "text": "x", "plan": say }),
+            "422 invalid agent: must be an agent; `team:ops` is a team",
+        ),
         (json!({ "agent": "nobody", "text": "x", "plan": say }), "404 not_found not found"),
         (
             json!({ "agent": "bot", "text": "x", "plan": { "steps": [] } }),

@@ -117,6 +117,23 @@ fn tables_and_index_that_were_edited_by_hand_are_told() {
         edit(undone);
     }
     assert_eq!(place.ok("audit verify").code, 0);
+    // One that is missing leaves the log what it is.
+    rusqlite::Connection::open(place.state()).unwrap().execute_batch("DROP TABLE kill").unwrap();
+    let told = place.ok("audit verify");
+    assert_eq!(told.code, 2, "{told}");
+    assert!(told.stdout.contains("FAIL  table sqlite_schema: - the table `kill` is missing"), "{told}");
+    assert!(
+        told.stdout.starts_with("ok    ") && told.stdout.contains("not checked: whether the other tables"),
+        "{told}"
+    );
+    rusqlite::Connection::open(place.state()).unwrap().execute_batch("DROP TABLE log_entry").unwrap();
+    let told = place.ok("audit verify");
+    assert!(
+        told.code == 1
+            && told.stderr.contains("cannot be verified: ")
+            && told.stderr.contains("the table `log_entry` is missing"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -210,6 +211,32 @@ fn each_start_prints_new_tokens_and_ends_those_that_the_last_one_printed() {
     assert_eq!(taken.code, 75, "{taken}");
     assert_eq!(me(&server, &token_of(&again, "mia")), "200", "one that does not start ends nothing");
     assert_eq!(server.stop().code, 0);
+}
+
+#[test]
+fn agents_of_the_demo_can_be_asked_and_their_mail_arrives_once_it_is_approved() {
+    let place = demo();
+    let (server, printed) = served(&place, 1);
+    let fakes: Vec<&str> =
+        printed["fakes"].as_array().unwrap().iter().map(|fake| fake["name"].as_str().unwrap()).collect();
+    assert_eq!(fakes, ["webhook receiver", "mail box", "model"]);
+    let asked = place.ok("--state demo/state.db --as mia ask --agent scribe 'Which parcels are on their way?'");
+    assert_eq!(asked.code, 0, "{asked}");
+    assert!(asked.stdout.contains("tool collection.query") && asked.stdout.ends_with("above.\n"), "{asked}");
+    let writes = place.ok("--state demo/state.db --as mia ask --agent scribe 'Write to Nordlicht'");
+    assert_eq!(writes.code, 4, "an assisting agent sends nothing by itself: {writes}");
+    let waiting = rows(&place, "approval list --status pending");
+    let mail = waiting.iter().find(|approval| approval["action"] == "mail.send").unwrap();
+    let approved = place.ok(&format!("--state demo/state.db --as lea approve {}", mail["id"].as_str().unwrap()));
+    assert_eq!(approved.code, 0, "{approved}");
+    let is_done =
+        || rows(&place, "runs").iter().any(|run| run["id"] == mail["resource"] && run["status"] == "completed");
+    let until = Instant::now() + Duration::from_secs(20);
+    while !is_done() {
+        assert!(Instant::now() < until, "the run does not go on");
+    }
+    let told = server.stop();
+    assert!(told.stderr.contains("mail: to hello@nordlicht.example, «News from Fern Hill»"), "{told}");
 }
 
 #[test]

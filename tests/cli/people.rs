@@ -164,6 +164,8 @@ fn an_error_is_json_where_json_is_asked_for_and_says_what_comes_next() {
     assert_eq!(error("--as lou --format json approval show apr_x").1["error"], "not_found");
     assert_eq!(error("--format json approval").0, 64);
     assert_eq!(error("--format=json actor set ana").1["error"], "usage");
+    let lacking = error("--format json actor set").1["message"].to_string();
+    assert!(lacking.contains("required arguments were not provided: ") && lacking.contains("<ID>"), "{lacking}");
     let told = place.ok("--as lou actor add-human max --role member --team team:ops");
     assert!(told.stderr.contains(&format!("Next: `ok approval explain {}`", ids[0])), "{told}");
     // Formats are offered where they work.

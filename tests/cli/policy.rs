@@ -335,7 +335,7 @@ fn export_overwrites_no_edit_unless_it_is_forced() {
     std::fs::write(file("limits.yaml"), "rates: {}\n").unwrap();
     std::fs::remove_file(file("base/kill.cedar")).unwrap();
     let kept = place.ana("policy export --dir policies");
-    let told = "in policies these files were edited and would be lost: limits.yaml; --force overwrites them";
+    let told = "in policies these files were edited or deleted, which would be lost: base/kill.cedar, limits.yaml; --force overwrites them";
     assert!(kept.code == 1 && kept.stderr.contains(told), "{kept}");
     assert!(!file("base/kill.cedar").exists(), "nothing is written");
     std::fs::remove_file(file("policy.lock")).unwrap();

@@ -29,6 +29,7 @@ fn usage_errors_end_with_64() {
         assert_eq!(ran.code, 64, "{line}");
         ran
     }));
+    assert_eq!(place.ok("replay --actor ana").code, 1);
     assert!(!place.path().join(".ok").exists());
     assert_snapshot("usage_errors_end_with_64", text);
 }

@@ -78,4 +78,23 @@ async fn a_page_of_another_place_is_refused() {
     let lines = "host: backend\r\nx-forwarded-host: ok.example\r\norigin: https://ok.example\r\n";
     assert_eq!(asked(&front(Hosts::Any, "127.0.0.1").await, "/api/health", lines).await, "200");
     assert_eq!(asked(&front(Hosts::Any, "none").await, "/api/health", lines).await, "403");
+    // And it may hand on whatever name it was asked under.
+    let lines = "host: ok.example\r\nx-forwarded-host: evil.example\r\norigin: https://evil.example\r\n";
+    assert_eq!(asked(&front("ok.example".parse().unwrap(), "127.0.0.1").await, "/api/health", lines).await, "403");
+}
+
+#[tokio::test]
+async fn after_a_name_comes_a_port_or_nothing() {
+    let wire = front(Hosts::Any, "none").await;
+    for (host, expected) in [
+        ("localhost", "200"),
+        ("localhost:", "200"),
+        ("localhost:8080", "200"),
+        ("[::1]:80", "200"),
+        ("localhost:abc", "400"),
+        ("localhost:99999", "400"),
+        ("[::1]:x", "400"),
+    ] {
+        assert_eq!(asked(&wire, "/api/health", &format!("host: {host}\r\n")).await, expected, "{host}");
+    }
 }

@@ -100,7 +100,11 @@ fn keep_edits(dir: &Path, bundle: &Bundle) -> Result<(), Failure> {
     for (path, text) in &bundle.files {
         let there = match std::fs::read(dir.join(path)) {
             Ok(there) => there,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                // To delete one that was written here is an edit, too.
+                edited.extend(known.contains_key(path).then_some(path.as_str()));
+                continue;
+            }
             Err(error) => return Err(Failure::new(format!("cannot read {}: {error}", dir.join(path).display()))),
         };
         if there != text.as_bytes() && known.get(path) != Some(&sum(&there)) {
@@ -111,7 +115,9 @@ fn keep_edits(dir: &Path, bundle: &Bundle) -> Result<(), Failure> {
         return Ok(());
     }
     let (dir, edited) = (dir.display(), edited.join(", "));
-    Err(Failure::new(format!("in {dir} these files were edited and would be lost: {edited}; --force overwrites them")))
+    Err(Failure::new(format!(
+        "in {dir} these files were edited or deleted, which would be lost: {edited}; --force overwrites them"
+    )))
 }
 
 /// Writes the files; what else lies in the folder is left there, and told.

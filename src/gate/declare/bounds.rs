@@ -73,7 +73,12 @@ fn check(schema: &Value, value: &Value) -> Result<(), BadInput> {
         let first = told.next().unwrap_or(Ok(()));
         return if first.is_err() && told.any(|other| other.is_ok()) { Ok(()) } else { first };
     }
-    for (bound, most) in usual(words) {
+    // Policies see texts of this bound whole, so one that is longer than any of them cannot be asked about.
+    let declared = words.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
+    let declared =
+        declared.filter(|most| *most <= TEXT && value.as_str().is_some_and(|text| text.chars().count() > TEXT));
+    let declared = declared.map(|most| ("maxLength", most));
+    for (bound, most) in usual(words).into_iter().chain(declared) {
         let (size, what) = match (bound, value) {
             ("maxLength", Value::String(text)) if text.len() > most => (text.chars().count(), "characters"),
             ("maxItems", Value::Array(items)) => (items.len(), "items"),

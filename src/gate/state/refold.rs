@@ -31,6 +31,11 @@ pub struct Difference {
     pub message: String,
 }
 
+/// The tables that are missing. Where there are any, the others cannot be compared.
+pub fn absent(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+    soundness::absent(conn)
+}
+
 /// Looks at the tables and at the file around them. Empty means that all is as the log says.
 pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     let mut differences = tables(conn)?;

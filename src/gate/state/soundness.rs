@@ -39,6 +39,13 @@ fn schema(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     Ok(shape::strange(conn, SCHEMAS)?.into_iter().map(|what| told("sqlite_schema", "-", what)).collect())
 }
 
+/// The tables that this version makes and the file lacks: nothing can be compared with them.
+pub(in crate::gate) fn absent(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+    let mut differences = schema(conn)?;
+    differences.retain(|one| one.message.starts_with("the table `") && one.message.ends_with("is missing"));
+    Ok(differences)
+}
+
 /// An index that lacks rows hides them from whoever looks through it: a token that is not found is not revoked.
 fn indexes(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     let mut check = conn.prepare(&format!("PRAGMA integrity_check({MOST})"))?;

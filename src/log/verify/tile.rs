@@ -7,7 +7,7 @@ use super::merkle::{self, Hash};
 use super::source::Tiles;
 use std::collections::BTreeMap;
 
-const WIDTH: u64 = 256;
+pub(super) const WIDTH: u64 = 256;
 const TILE_BYTES: usize = 256 * 32;
 
 /// Compares the tree with the stored tiles as it grows, holding one tile a level.
@@ -29,13 +29,9 @@ impl<'a> TileCheck<'a> {
         TileCheck { store, size, open: BTreeMap::new() }
     }
 
-    /// Compares the hash with the stored one of its leaf.
+    /// Compares the hash with the stored one of its leaf. Which of the two is wrong, a signed root tells.
     pub fn leaf_agrees(&mut self, seq: u64, hash: &Hash, findings: &mut Findings) -> bool {
-        let agrees = self.stored(0, seq - 1, findings).is_none_or(|stored| stored == *hash);
-        if !agrees {
-            findings.add_leaf(seq, "it is not the entry whose hash is stored in the tree");
-        }
-        agrees
+        self.stored(0, seq - 1, findings).is_none_or(|stored| stored == *hash)
     }
 
     /// Compares an inner node with the stored one, if tiles hold nodes of its height. Where the tile below was found to
@@ -47,7 +43,8 @@ impl<'a> TileCheck<'a> {
         }
         let Some(stored) = self.stored(level, index, findings) else { return };
         if stored != *node && self.root_below(level, index) != Some(stored) {
-            findings.add(Some((index << height) + 1), format!("the stored tree is wrong above it, at level {level}"));
+            let (from, to) = ((index << height) + 1, (index + 1) << height);
+            findings.add(None, format!("the stored tree is wrong at level {level}, above the entries {from} to {to}"));
         }
     }
 
@@ -60,8 +57,7 @@ impl<'a> TileCheck<'a> {
         if self.open.get(&level).is_none_or(|open| open.index != tile) {
             let hashes = self.fetch(level, tile);
             if let Err(why) = &hashes {
-                let seq = ((tile * WIDTH) << (8 * level)) + 1;
-                findings.add(Some(seq), format!("the stored tree is incomplete: tile ({level}, {tile}) {why}"));
+                findings.add(None, format!("the stored tree is incomplete: tile ({level}, {tile}) {why}"));
             }
             self.open.insert(level, Open { index: tile, hashes: hashes.ok() });
         }
@@ -73,7 +69,7 @@ impl<'a> TileCheck<'a> {
     pub fn finish(&self, findings: &mut Findings) {
         match self.store.extra(self.size) {
             Ok(0) => {}
-            Ok(count) => findings.add(Some(self.size), format!("the stored tree has {count} tiles too many")),
+            Ok(count) => findings.add(None, format!("the stored tree has {count} tiles too many")),
             Err(why) => findings.add(None, format!("the names of the stored tiles {why}")),
         }
     }

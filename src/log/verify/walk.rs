@@ -12,11 +12,15 @@ use super::merkle::{self, Hash, Tree};
 use super::note::Note;
 use super::payload::Payloads;
 use super::source::{Entry, Payload, Signed, Stored};
-use super::tile::TileCheck;
+use super::tile::{TileCheck, WIDTH};
 use super::trust::Trust;
 use super::{Ask, Report, Unreadable};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+
+/// As many entries are told of whose stored hash is another.
+const MOST_SUSPECTS: usize = 1_000;
 
 /// Checks a stored log. What its source found wrong already comes in `findings`.
 pub fn walk<E, P>(stored: Stored<'_, E, P>, ask: &Ask<'_>, mut findings: Findings) -> Result<Report, Unreadable>
@@ -29,6 +33,7 @@ where
     let mut walk = Walk {
         tiles: stored.tiles.map(|tiles| TileCheck::new(tiles, trust.size.unwrap_or(0))),
         trust,
+        suspects: Vec::new(),
         range: ask.from.unwrap_or(1)..=ask.to.unwrap_or(u64::MAX),
         findings,
         next: 1,
@@ -68,6 +73,8 @@ struct Walk<'a, P> {
     vouched: u64,
     links: Links,
     tiles: Option<TileCheck<'a>>,
+    /// Entries whose hash is not the stored one, until a signed root tells which of the two is wrong.
+    suspects: Vec<u64>,
     payloads: Payloads,
     marks: Marks<P>,
     not_checked: Vec<String>,
@@ -118,6 +125,9 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
     fn take_leaf(&mut self, seq: u64, bytes: &[u8], payload: Result<Option<Payload>, String>) {
         let hash = merkle::leaf_hash(bytes);
         let agrees = self.tiles.as_mut().is_none_or(|tiles| tiles.leaf_agrees(seq, &hash, &mut self.findings));
+        if !agrees && self.suspects.len() < MOST_SUSPECTS {
+            self.suspects.push(seq);
+        }
         self.grow(seq, hash);
         let leaf = match Leaf::parse(bytes) {
             Ok(leaf) => leaf,
@@ -187,6 +197,11 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
     /// the last of them at least is not, for every true entry vouches for all before it.
     fn rule(&mut self, size: u64, is_right: bool) {
         if is_right && !self.findings.has_bad_leaf() {
+            self.clear();
+        } else {
+            self.blame();
+        }
+        if is_right && !self.findings.has_bad_leaf() {
             self.vouched = size;
             self.links.rule(Standing::Vouched);
         } else if !is_right && !self.findings.has_bad_leaf() && !self.links.in_dispute() {
@@ -197,8 +212,27 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         }
     }
 
+    /// The entries are as signed, so what is stored beside them is wrong.
+    fn clear(&mut self) {
+        let tiles: BTreeSet<u64> = self.suspects.drain(..).map(|seq| (seq - 1) / WIDTH).collect();
+        for tile in tiles {
+            let (from, to) = (tile * WIDTH + 1, (tile + 1) * WIDTH);
+            let what = format!(
+                "the stored tree is wrong: tile (0, {tile}) is not that of the entries {from} to {to}, which are as signed"
+            );
+            self.findings.add(None, what);
+        }
+    }
+
+    fn blame(&mut self) {
+        for seq in self.suspects.drain(..) {
+            self.findings.add_leaf(seq, "it is not the entry whose hash is stored in the tree");
+        }
+    }
+
     fn finish(mut self) -> Report {
         let size = self.next - 1;
+        self.blame();
         self.links.settle_last(self.base.take(), self.trust.head.as_ref(), &mut self.findings);
         self.compare_sizes(size);
         self.marks.finish(size, &self.trust, &mut self.findings);

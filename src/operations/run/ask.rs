@@ -19,7 +19,7 @@ use crate::types::actor::{ActorKind, Trust};
 use crate::types::id::{ActorId, Kind};
 use crate::types::page::{Page, PageQuery};
 use crate::types::plan::Plan;
-use crate::types::refusal::Stop;
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::work::{Priority, StepKind};
 
@@ -58,6 +58,9 @@ impl Change for Ask {
     type Output = Begun;
 
     fn target(input: &Wish, read: &Reader<'_>) -> Result<Target, Stop> {
+        if input.agent.is_team() {
+            return Err(Refusal::field("agent", format!("must be an agent; `{}` is a team", input.agent)).into());
+        }
         read.known(&input.agent)?;
         Ok(Target::Actor(input.agent.clone()))
     }

@@ -70,7 +70,8 @@ proptest! {
         let mut pieces = Pieces::plain(size, 256);
         pieces.tiles.get_mut(&(0, 0)).unwrap()[at] ^= by;
         let [state, _] = pieces.verdicts(&Ask::default());
-        prop_assert_eq!(state.first_bad_seq, Some(at as u64 / 32 + 1));
+        // The entries are as signed.
+        prop_assert_eq!((state.ok, state.first_bad_seq, state.vouched), (false, None, size));
     }
 
     #[test]
@@ -196,15 +197,27 @@ fn a_log_with_tiles_of_tiles_is_checked_in_full() {
     let edited = String::from_utf8(pieces.leaf(40_000).clone()).unwrap().replace("run_started", "run_stopped");
     let db = pieces.sqlite();
     let set_tile = |hashes: &[u8]| db.execute("UPDATE log_tile SET hashes = ? WHERE level = 1", [hashes]).unwrap();
-    let check = || verify_sqlite(&db, &Ask::default()).unwrap().first_bad_seq;
-    assert_eq!(check(), None);
+    let check = || {
+        let report = verify_sqlite(&db, &Ask::default()).unwrap();
+        (report.ok, report.first_bad_seq, report.vouched)
+    };
+    let size = 65_536 + 300;
+    assert_eq!(check(), (true, None, size));
     let mut altered = tile.clone();
     altered[5 * 32] ^= 1;
     set_tile(&altered);
-    assert_eq!(check(), Some(5 * 256 + 1));
+    assert_eq!(check(), (false, None, size), "the entries are as signed: what is beside them is not");
     set_tile(&tile);
+    let leaves = |hashes: &[u8]| db.execute("UPDATE log_tile SET hashes = ? WHERE level = 0 AND idx = 3", [hashes]);
+    leaves(&[0; 256 * 32]).unwrap();
+    let report = verify_sqlite(&db, &Ask::default()).unwrap();
+    assert_eq!((report.first_bad_seq, report.vouched), (None, size));
+    let told = "the stored tree is wrong: tile (0, 3) is not that of the entries 769 to 1024, which are as signed";
+    assert!(report.problems.iter().any(|problem| problem.message == told), "{:?}", report.problems);
+    leaves(&pieces.tiles[&(0, 3)]).unwrap();
+    assert_eq!(check(), (true, None, size));
     db.execute("UPDATE log_entry SET leaf = CAST(? AS BLOB) WHERE seq = 40000", [edited]).unwrap();
-    assert_eq!(check(), Some(40_000));
+    assert_eq!(check().1, Some(40_000));
     db.execute("DELETE FROM log_tile WHERE level = 1", ()).unwrap();
-    assert_eq!(check(), Some(1));
+    assert_eq!(check().1, Some(40_000), "a tile that is missing blames no entry");
 }
