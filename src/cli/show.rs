@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use clap::builder::TypedValueParser as _;
 use clap::builder::styling::AnsiColor;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -174,13 +174,32 @@ fn short(mut lines: Vec<Vec<String>>) -> Vec<Vec<String>> {
 
 /// Rows in columns, no wider than this: what is long goes on below.
 fn wrapped(lines: Vec<Vec<String>>, width: usize) -> String {
+    let whole = kept_whole(&lines, width);
     let mut table = Table::new();
     table.load_style(presets::NOTHING).add_rows(lines);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    table.column_iter_mut().for_each(|column| {
+    for (column, is_whole) in table.column_iter_mut().zip(whole) {
         column.set_padding((0, 2));
-    });
+        if is_whole {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     table.trim_fmt()
+}
+
+/// Which columns are not broken: those of one word a cell, such as ids and times, as long as the others have some room.
+fn kept_whole(lines: &[Vec<String>], width: usize) -> Vec<bool> {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or_default();
+    let mut left = width.saturating_sub(NARROW);
+    let mut whole = Vec::new();
+    for at in 0..columns {
+        let cells = || lines.iter().filter_map(move |line| line.get(at));
+        let wide = cells().map(|cell| cell.chars().count() + 2).max().unwrap_or_default();
+        let is_whole = wide <= left && cells().skip(1).all(|cell| !cell.contains(char::is_whitespace));
+        left = left.saturating_sub(if is_whole { wide } else { 0 });
+        whole.push(is_whole);
+    }
+    whole
 }
 
 /// The fields of one thing, a line each; fields that are absent or empty are left out.

@@ -83,6 +83,8 @@ fn a_table_fits_its_terminal_and_the_beginning_of_an_id_is_enough() {
     assert!(narrow.stdout.lines().all(|line| line.chars().count() <= 72), "{narrow}");
     assert!(!narrow.stdout.contains(&ids[0]), "{narrow}");
     let words: Vec<&str> = narrow.stdout.split_whitespace().collect();
+    let mut times = words.iter().filter(|word| word.starts_with("20")).peekable();
+    assert!(times.peek().is_some() && times.all(|time| time.ends_with('Z')), "no time is broken: {narrow}");
     let short: Vec<&str> = words.into_iter().filter(|word| word.starts_with("apr_")).collect();
     assert!(short.len() == 2 && short[0] != short[1], "{narrow}");
     for (short, id) in short.iter().rev().zip(&ids) {
