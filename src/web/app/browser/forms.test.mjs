@@ -1,0 +1,197 @@
+// What people fill in and hand over, and what they are shown of an agent's call: in the demo, with the people who are in it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { findings, launch, signedIn } from './browser.mjs';
+import { Company } from './company.mjs';
+
+let company;
+let browser;
+
+before(async () => {
+  company = await Company.demo();
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await company?.remove();
+});
+
+async function as(who, run, options) {
+  const session = await signedIn(browser, company.address, company.tokens[who], options);
+  try {
+    await run(session.page, session);
+    assert.deepEqual(session.faults, []);
+  } finally {
+    await session.context.close();
+  }
+}
+
+const ask = (who, path) => company.ask(company.tokens[who], 'GET', path);
+const settings = async () => ({ ...(await ask('ana', '/api/company')), version: undefined });
+
+test('settings of the company are saved, and what is changed meanwhile is not overwritten', async () => {
+  const before = await settings();
+  await as('ana', async (page) => {
+    await page.goto('/settings');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Fernhill & Söhne');
+    await page.getByRole('combobox', { name: 'Time zone' }).fill('lisb');
+    await page.getByRole('option', { name: 'Europe/Lisbon' }).click();
+    await page.getByLabel('Work begins').fill('07:30');
+    await page.getByLabel('Work ends').fill('16:15');
+    await page.getByLabel('Agents may spend').fill('12345');
+    await page.getByLabel('Finished tasks and runs').fill('90');
+    await page.getByLabel('Approvals wait for').fill('48');
+    await page.getByRole('combobox', { name: 'Decisions for other programs' }).click();
+    await page.getByRole('option', { name: 'those that are not yes' }).click();
+    assert.deepEqual(await findings(page), []);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changed', { exact: true }).waitFor();
+    assert.deepEqual(await settings(), {
+      ...before,
+      name: 'Fernhill & Söhne',
+      timezone: 'Europe/Lisbon',
+      hours: { from: '07:30', to: '16:15' },
+      budget_cents_month: 12345,
+      retention_days: 90,
+      approvals: { default_ttl_h: 48 },
+      decisions: { record: 'refusals' },
+    });
+    // Without a limit: the field is empty, also after it was read anew.
+    await page.getByLabel('Agents may spend').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForFunction(() => document.querySelector('form button[type=submit]')?.disabled);
+    await page.reload();
+    assert.equal(await page.getByLabel('Agents may spend').inputValue(), '');
+    assert.equal((await settings()).budget_cents_month, null);
+    await page.getByLabel('Work ends').fill('18:00');
+    await company.ask(company.tokens.ben, 'PATCH', '/api/company', { retention_days: 30 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('That did not work').waitFor();
+    const { hours, retention_days } = await settings();
+    assert.deepEqual([hours.to, retention_days], ['16:15', 30]);
+  });
+});
+
+test('a setting that cannot be is refused by its name, and nothing is saved', async () => {
+  const before = await settings();
+  await as('ana', async (page) => {
+    await page.goto('/settings');
+    await page.getByLabel('Approvals wait for').fill('24');
+    await page.getByLabel('Finished tasks and runs').fill('99999');
+    await page.keyboard.press('Enter');
+    await page.getByText(/retention_days: must be at most 36500/).first().waitFor();
+    assert.deepEqual(await settings(), before);
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('   ');
+    assert.ok(await page.getByRole('button', { name: 'Save' }).isDisabled());
+  });
+  await as('kai', async (page) => {
+    await page.goto('/settings');
+    await page.getByText(/You may not change these/).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0);
+    assert.ok(!(await page.getByLabel('Work begins').isEditable()));
+  });
+});
+
+const pick = (page, name, mimeType, buffer) => page.getByLabel('document', { exact: true }).setInputFiles({ name, mimeType, buffer: Buffer.from(buffer) });
+
+test('a document is uploaded, accepted by somebody else, and found', async () => {
+  await as('mia', async (page) => {
+    await page.goto('/data');
+    await page.getByRole('button', { name: 'Upload a document' }).waitFor();
+    await pick(page, 'Descaling & rinsing.md', 'text/markdown', '# Descaling\n\nQuillbrook water is hard: descale the boiler every six weeks.\n');
+    await page.getByText(/Uploaded and indexed: it is/).waitFor();
+    const row = page.getByRole('row', { name: /Descaling & rinsing/ });
+    await row.getByText('document, 1 passage').waitFor();
+  });
+  await as('ana', async (page) => {
+    await page.goto('/data');
+    const row = page.getByRole('row', { name: /Descaling & rinsing/ });
+    await row.getByRole('button', { name: 'Accept' }).click();
+    await page.getByText('Accepted: it is recalled from now on').waitFor();
+    await row.getByText('accepted').waitFor();
+    await page.getByRole('textbox', { name: 'search the data' }).fill('quillbrook');
+    await page.getByRole('link', { name: /Descaling & rinsing/ }).waitFor();
+  });
+});
+
+test('a file of another kind, or too large, is not uploaded and says why', async () => {
+  const before = (await ask('ana', '/api/knowledge?limit=1000')).length;
+  await as('mia', async (page) => {
+    await page.goto('/data');
+    await page.getByRole('button', { name: 'Upload a document' }).waitFor();
+    await pick(page, 'invoice.pdf', 'application/pdf', '%PDF-1.7');
+    await page.getByText('invoice.pdf is not one of .txt, .md, .html, .csv, .docx').waitFor();
+    await pick(page, 'letter.docx', 'application/octet-stream', 'this is no archive');
+    await page.getByText(/content_base64: /).first().waitFor();
+    await pick(page, 'log.txt', 'text/plain', Buffer.alloc((10 << 20) + 1, 'word '));
+    await page.getByText(/holds more than/).first().waitFor({ timeout: 20_000 });
+  });
+  assert.equal((await ask('ana', '/api/knowledge?limit=1000')).length, before);
+});
+
+const PAID = `apiVersion: ok/v1
+kind: View
+metadata: {name: paid, title: Paid invoices}
+spec:
+  query: {collection: invoices, filter: {status: {in: [paid]}}, fields: [number, total, status], sort: [number]}
+  layout: {kind: table, columns: [number, total, status]}
+`;
+
+test('a view is proposed, brought into force, opened, and leads to its records', { timeout: 60_000 }, async () => {
+  const change = await company.ask(company.tokens.nora, 'POST', '/api/changes', { target: 'view', target_id: 'paid', content: { definition: PAID }, reason: 'what is paid' });
+  await as('nora', async (nora) => {
+    await nora.goto('/data');
+    await nora.getByRole('link', { name: 'Unpaid invoices' }).waitFor();
+    assert.equal(await nora.getByRole('link', { name: 'Paid invoices', exact: true }).count(), 0);
+    await as('sam', async (sam) => {
+      await sam.goto(`/policy/changes/${change.id}`);
+      await sam.getByRole('button', { name: 'Run the tests' }).click();
+      await sam.getByText('The tests ran').waitFor();
+      await sam.getByRole('button', { name: 'Approve', exact: true }).click();
+      await sam.getByText('approved', { exact: true }).first().waitFor();
+      await sam.getByRole('button', { name: 'Bring into force' }).click();
+      await sam.getByText('In force', { exact: true }).first().waitFor();
+    });
+    await nora.getByRole('link', { name: 'Paid invoices', exact: true }).click({ timeout: 10_000 });
+    await nora.getByRole('heading', { name: 'Paid invoices' }).waitFor();
+    await nora.getByRole('link', { name: '2201' }).waitFor();
+    assert.equal(await nora.getByRole('link', { name: '2214' }).count(), 0, 'an invoice that is not paid');
+    assert.deepEqual(await nora.getByRole('columnheader').allTextContents(), ['Number', 'Total', 'Status']);
+    await nora.getByRole('link', { name: '2201' }).click();
+    await nora.waitForURL(/\/data\/invoices\/rec_/);
+    // The same question, asked by hand of the collection.
+    await nora.goto('/data/invoices');
+    await nora.getByRole('combobox', { name: 'field' }).click();
+    await nora.getByRole('option', { name: 'Status' }).click();
+    await nora.getByRole('combobox', { name: 'value' }).click();
+    await nora.getByRole('option', { name: 'paid' }).click();
+    await nora.getByRole('link', { name: '2214' }).waitFor({ state: 'hidden' });
+    const listed = await nora.getByRole('row').getByRole('link', { name: /^\d{4}$/ }).allTextContents();
+    const { records } = await ask('nora', '/api/views/paid');
+    assert.deepEqual(listed.sort(), records.map(({ fields }) => fields.number).sort());
+  });
+});
+
+test('an agent’s call is approved as it was given, to the letter', { timeout: 60_000 }, async () => {
+  const title = 'Refund "180" <b>euros</b> & change; order 4655';
+  const goal = 'First line.\n  Second line, indented.';
+  const plan = `steps:\n  - call: {tool: task.create, with: ${JSON.stringify({ title, goal, owner: 'omar', priority: 'high' })}}\n  - say: "Asked."\n`;
+  const run = await company.ask(company.tokens.mia, 'POST', '/api/ask', { agent: 'triage', text: 'Refund it', plan });
+  const asked = async () => (await ask('lea', '/api/approvals?status=pending')).find(({ args }) => args?.title === title);
+  for (let tries = 0; !(await asked()) && tries < 50; tries += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+  const approval = await asked();
+  assert.ok(approval, JSON.stringify(run));
+  await as('lea', async (page) => {
+    await page.goto(`/approvals/${approval.id}`);
+    await page.getByText('What exactly').waitFor();
+    await page.getByText('on behalf of').waitFor();
+    const shown = await page.locator('dl').first().evaluate((list) => Object.fromEntries([...list.querySelectorAll('dt')].map((name) => [name.textContent, name.nextElementSibling?.innerText])));
+    assert.deepEqual(shown, { operation: 'task.create', about: 'omar', title, goal, owner: 'omar', priority: 'high' });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText(/^Approved: /).waitFor();
+  });
+  const { id } = (await ask('omar', '/api/tasks?limit=1000')).find((task) => task.title === title);
+  const made = await ask('omar', `/api/tasks/${id}`);
+  assert.deepEqual([made.goal, made.owner, made.priority], [goal, 'omar', 'high']);
+});
